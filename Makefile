@@ -1,0 +1,47 @@
+# make run     the main job on the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one
+# make test    the test suite            make lab     JupyterLab on the notebooks
+# make audit   the proof of the case set make bench   speed, as ratios
+# make system  the one step that needs the system's package manager (root): libgomp1 for the small local model
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+STAMP := .venv/.installed
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: run test test-slow lab audit bench lock system clean
+
+run: $(STAMP)
+	$(BIN)/deskbench demo $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest
+
+lab: $(STAMP)
+	$(BIN)/jupyter lab notebooks
+
+audit: $(STAMP)
+	$(BIN)/deskbench audit
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+system:
+	apt-get update
+	apt-get install -y --no-install-recommends libgomp1
+
+# Needs uv; leaves no index address behind.
+lock:
+	uv pip compile pyproject.toml --extra local --extra test --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit('Deskbench needs Python 3.11 or newer; set PYTHON=/path/to/python3.11') if sys.version_info < (3, 11) else None"
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --no-deps -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps -e .
+	touch $(STAMP)
+
+clean:
+	rm -rf .venv
