@@ -1,0 +1,188 @@
+"""What is kept of a talk: the `Conversation`. Everything after the talk is a function of this record."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+ENDINGS = {
+    "resolved_by_customer": "the customer was content and left",
+    "closed_by_agent": "the agent closed the ticket",
+    "handed_over": "the agent handed the talk to a human",
+    "customer_gave_up": "the customer left unserved after the last push",
+    "turn_limit": "the last of the allowed customer messages was answered and the talk was still open",
+    "agent_fault": "the model failed: empty replies, too many calls in a turn, a reply cut by length, a full context",
+    "content_filter": "the provider's filter stopped the reply",
+    "customer_fault": "the simulated customer failed",
+    "infrastructure_fault": "network or provider failed; never for or against a model",
+}
+"""How a talk can end, each with its meaning."""
+
+NOT_SCORED = frozenset({"infrastructure_fault"})
+"""Endings of trials that are tried again and never enter a rate."""
+
+
+@dataclass(slots=True)
+class Act:
+    """Something the customer did beside its words.
+
+    Attributes
+    ----------
+    kind : str
+        ``gave``, ``lacked``, ``agreed``, ``refused``, ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for an open answer) or ``left``.
+    what : str
+        The fact, call, line number or attachment it is about.
+    detail : str, optional
+        The value given, or why the customer left.
+    inferred : bool
+        True where the act was read from the text of a model customer and not recorded by it.
+    """
+
+    kind: str
+    what: str
+    detail: str | None = None
+    inferred: bool = False
+
+
+@dataclass(slots=True)
+class Message:
+    """One message. `turn` is the number of the customer message it is or answers (the first email is 1)."""
+
+    turn: int
+    side: str
+    text: str
+    acts: list[Act] = field(default_factory=list)
+    attachments: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """One tool call with its result.
+
+    Attributes
+    ----------
+    turn, index : int
+        The customer message being answered, and the place of the call among all calls of the conversation.
+    name : str
+        The tool's name as it was called.
+    arguments : dict or str
+        The arguments; the raw text where they were not a JSON object.
+    result : dict
+        What the tool returned; ``{"error": sentence}`` for a malformed call.
+    error : str or None
+        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found`` or ``talk_over``; None for a call that was carried out.
+    write : bool
+        True for a tool that changes the desk.
+    side : str
+        Who called it: ``agent`` or ``customer``.
+    """
+
+    turn: int
+    index: int
+    name: str
+    arguments: dict[str, Any] | str
+    result: Any
+    error: str | None
+    write: bool
+    side: str = "agent"
+
+
+@dataclass(slots=True)
+class Usage:
+    """Tokens of one side of a conversation; `missing` counts the calls for which the endpoint reported none."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cached_tokens: int = 0
+    calls: int = 0
+    missing: int = 0
+
+    def add(self, other: "Usage") -> None:
+        """Add the counts of `other` to this one."""
+        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "calls", "missing"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(slots=True)
+class Fault:
+    """Something that went wrong and whose it was: `side` is agent, customer, judge or infrastructure."""
+
+    side: str
+    kind: str
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The record of one case, one trial.
+
+    Attributes
+    ----------
+    case_id, trial : str, int
+        The case and the number of the trial, from 1.
+    model : str
+        Name of the agent's model, or ``scripted:<name>``.
+    source : str
+        ``model``, ``scripted``, ``synthetic``, ``imported`` or ``published``.
+    customer : str
+        ``scripted`` or the name of the customer's model.
+    messages, tool_calls : list
+        In the order in which they happened.
+    changes : list of dict
+        Field-by-field difference the talk left on the desk: table, id, field, old, new.
+    ended_by : str
+        A key of `ENDINGS`.
+    usage : dict of str to Usage
+        Tokens by side (agent, customer).
+    faults : list of Fault
+        Faults seen on the way, also those that were mended.
+    """
+
+    case_id: str
+    trial: int
+    model: str
+    source: str
+    customer: str
+    messages: list[Message] = field(default_factory=list)
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    ended_by: str = ""
+    usage: dict[str, Usage] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    def to_json(self) -> bytes:
+        """The record as canonical JSON (sorted keys), the same bytes for the same record."""
+        return orjson.dumps(self, option=orjson.OPT_SORT_KEYS)
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> "Conversation":
+        """Read a record back from `to_json`."""
+        raw = orjson.loads(data)
+        raw["messages"] = [Message(**{**m, "acts": [Act(**a) for a in m["acts"]]}) for m in raw["messages"]]
+        raw["tool_calls"] = [ToolCall(**c) for c in raw["tool_calls"]]
+        raw["usage"] = {side: Usage(**u) for side, u in raw["usage"].items()}
+        raw["faults"] = [Fault(**f) for f in raw["faults"]]
+        return cls(**raw)
+
+    def acts(self, kind: str | None = None) -> list[tuple[int, Act]]:
+        """The customer's acts with the number of the message they stand in, in order."""
+        return [(m.turn, a) for m in self.messages for a in m.acts if kind is None or a.kind == kind]
+
+    def replies(self) -> list[Message]:
+        """The agent's messages."""
+        return [m for m in self.messages if m.side == "agent"]
+
+
+def content_hash(data: bytes) -> str:
+    """SHA-256 of `data` in hexadecimal, first 16 characters: enough to tell versions apart."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def as_dict(record: Any) -> dict[str, Any]:
+    """A dataclass of this module as plain data."""
+    return dataclasses.asdict(record)

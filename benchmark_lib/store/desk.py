@@ -1,0 +1,134 @@
+"""The desk: one conversation's copy-on-write view of the store, with the list of calls made on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..records import ToolCall
+from .tools import ArgumentError, NotFound, Tool
+
+if TYPE_CHECKING:
+    from .world import Store
+
+
+class Desk:
+    """What one conversation sees and changes; opening one copies nothing.
+
+    Parameters
+    ----------
+    store : Store
+        The shared, immutable world.
+    tools : dict of str to Tool, optional
+        The tools on this desk; the store's own by default.
+
+    Attributes
+    ----------
+    calls : list of ToolCall
+        Every call made, in order, malformed ones included.
+    turn : int
+        The customer message that is being answered; kept by the conversation.
+    over : str or None
+        ``handed_over`` or ``closed`` once a tool ended the talk; later calls are refused.
+    """
+
+    __slots__ = ("store", "tools", "calls", "turn", "over", "_overlay", "_counter")
+
+    def __init__(self, store: "Store", tools: dict[str, Tool] | None = None):
+        self.store = store
+        self.tools = store.tools if tools is None else tools
+        self.calls: list[ToolCall] = []
+        self.turn = 1
+        self.over: str | None = None
+        self._overlay: dict[str, dict[str, dict[str, Any]]] = {}
+        self._counter = 0
+
+    def row(self, table: str, key: str) -> dict[str, Any] | None:
+        """The row as this conversation sees it, for reading only; None if there is none."""
+        mine = self._overlay.get(table)
+        if mine is not None and key in mine:
+            return mine[key]
+        return self.store.tables.get(table, {}).get(key)
+
+    def rows(self, table: str) -> Iterator[dict[str, Any]]:
+        """All rows of a table as this conversation sees them."""
+        mine = self._overlay.get(table, {})
+        for key, row in self.store.tables.get(table, {}).items():
+            yield mine.get(key, row)
+        known = self.store.tables.get(table, {})
+        yield from (row for key, row in mine.items() if key not in known)
+
+    def edit(self, table: str, key: str) -> dict[str, Any]:
+        """A private copy of the row that may be changed; copied from the store the first time."""
+        mine = self._overlay.setdefault(table, {})
+        if key not in mine:
+            mine[key] = orjson.loads(orjson.dumps(self.store.tables[table][key]))
+        return mine[key]
+
+    def add(self, table: str, prefix: str, row: dict[str, Any]) -> dict[str, Any]:
+        """Add a row under a generated id (``PREFIX-1``, ``PREFIX-2`` ...) and return it with its ``id``."""
+        self._counter += 1
+        row = {"id": f"{prefix}-{self._counter}", **row}
+        self._overlay.setdefault(table, {})[row["id"]] = row
+        return row
+
+    def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
+        """Carry out a tool call and record it; bad input becomes an error that the caller can read and correct."""
+        tool = self.tools.get(name)
+        kept = arguments if isinstance(arguments, (dict, str)) else str(arguments)
+        call = ToolCall(self.turn, len(self.calls), name, kept, None, None, bool(tool and tool.write), side)
+        if tool is None:
+            self._fail(call, "unknown_tool", f"There is no tool named {name!r}; the tools are {', '.join(self.tools)}.")
+        else:
+            try:
+                values = tool.read_arguments(arguments, self.store.policy)
+                call.arguments = {k: v for k, v in values.items() if v is not None}
+                if self.over:
+                    self._fail(call, "talk_over", "The conversation has ended; no further action is possible.")
+                else:
+                    call.result = orjson.loads(orjson.dumps(tool.function(self, **values)))
+            except ArgumentError as error:
+                self._fail(call, error.kind, str(error))
+            except NotFound as error:
+                self._fail(call, "not_found", str(error))
+        self.calls.append(call)
+        return call
+
+    @staticmethod
+    def _fail(call: ToolCall, kind: str, sentence: str) -> None:
+        call.error, call.result = kind, {"error": sentence}
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The field-by-field difference to the store.
+
+        Returns
+        -------
+        list of dict
+            One entry a changed field: table, id, field (a dotted path; parts of a list are named by their id), old, new.
+        """
+        found = []
+        for table, rows in self._overlay.items():
+            before = self.store.tables.get(table, {})
+            for key, row in rows.items():
+                old, new = dict(flat(before.get(key, {}))), dict(flat(row))
+                for name in old | new:
+                    if old.get(name) != new.get(name):
+                        found.append(
+                            {"table": table, "id": key, "field": name, "old": old.get(name), "new": new.get(name)}
+                        )
+        return found
+
+
+def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of nested data with their dotted paths; members of a list go by their first ``..._id`` field."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from flat(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for place, inner in enumerate(value):
+            name = next((str(v) for k, v in inner.items() if k.endswith("_id")), str(place))
+            yield from flat(inner, f"{path}.{name}" if path else name)
+    else:
+        yield path, value

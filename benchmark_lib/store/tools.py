@@ -1,0 +1,196 @@
+"""A tool is one typed, documented function; its schema, argument checks and prompt text come from that declaration.
+
+    @tool(write=True)
+    def cancel_order(desk, order_id: Annotated[str, "The order's number."], reason: ...) -> dict:
+        '''Cancel a whole order.'''
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from ..errors import BadInput
+
+
+class NotFound(LookupError):
+    """Raised inside a tool for an id that does not exist; the agent reads its text."""
+
+
+@dataclass(frozen=True)
+class FromPolicy:
+    """Marks a text argument whose allowed values are the keys of a table of the store's policy."""
+
+    key: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool of a desk.
+
+    Attributes
+    ----------
+    name : str
+        The function's name.
+    function : callable
+        ``function(desk, **arguments) -> dict``.
+    write : bool
+        True if it changes the desk.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    write: bool
+
+    @cached_property
+    def description(self) -> str:
+        """The first paragraph of the docstring, on one line."""
+        return " ".join(inspect.getdoc(self.function).split("\n\n")[0].split())
+
+    @cached_property
+    def arguments(self) -> type[BaseModel]:
+        """The pydantic model of the arguments."""
+        hints = typing.get_type_hints(self.function, include_extras=True)
+        fields: dict[str, Any] = {}
+        for name, parameter in list(inspect.signature(self.function).parameters.items())[1:]:
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            notes = [Field(description=n) for n in getattr(hints[name], "__metadata__", ()) if isinstance(n, str)]
+            fields[name] = (typing.Annotated[(hints[name], *notes)] if notes else hints[name], default)
+        return create_model(self.name, __config__=ConfigDict(extra="forbid", str_strip_whitespace=True), **fields)
+
+    @cached_property
+    def policy_keys(self) -> dict[str, str]:
+        """Arguments whose allowed values stand in the policy: argument name to policy key."""
+        hints = typing.get_type_hints(self.function, include_extras=True)
+        return {
+            name: note.key
+            for name, hint in hints.items()
+            for note in getattr(hint, "__metadata__", ())
+            if isinstance(note, FromPolicy)
+        }
+
+    def schema(self, policy: dict[str, Any]) -> dict[str, Any]:
+        """The tool as an OpenAI function schema, with closed choices filled in from `policy`."""
+        raw = self.arguments.model_json_schema()
+        parameters = _plain(raw, raw.get("$defs", {}))
+        for name, key in self.policy_keys.items():
+            parameters["properties"][name]["enum"] = list(policy[key])
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.description, "parameters": parameters},
+        }
+
+    def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
+        """Check `arguments` and return them ready for the function.
+
+        Raises
+        ------
+        ArgumentError
+            With a sentence that the agent can act on.
+        """
+        if isinstance(arguments, str):
+            try:
+                arguments = orjson.loads(arguments or "{}")
+            except orjson.JSONDecodeError as error:
+                raise ArgumentError("bad_json", f"The arguments of {self.name} are not valid JSON: {error}.") from None
+        if not isinstance(arguments, dict):
+            raise ArgumentError("bad_json", f"The arguments of {self.name} must be one JSON object.")
+        try:
+            checked = self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            problems = "; ".join(
+                f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()[:5]
+            )
+            raise ArgumentError("bad_arguments", f"{self.name} was not carried out: {problems}.") from None
+        values = {name: getattr(checked, name) for name in type(checked).model_fields}
+        for name, key in self.policy_keys.items():
+            if values[name] not in policy[key]:
+                raise ArgumentError(
+                    "bad_arguments", f"{self.name} was not carried out: {name} must be one of {', '.join(policy[key])}."
+                )
+        return {k: v.model_dump() if isinstance(v, BaseModel) else v for k, v in values.items()}
+
+
+class ArgumentError(ValueError):
+    """A malformed call; `kind` is the error kind of the record."""
+
+    def __init__(self, kind: str, message: str):
+        super().__init__(message)
+        self.kind = kind
+
+
+def tool(*, write: bool = False) -> Callable[[Callable[..., Any]], Tool]:
+    """Declare a function ``f(desk, ...)`` as a tool; `write` says whether it changes the desk."""
+
+    def declare(function: Callable[..., Any]) -> Tool:
+        if not inspect.getdoc(function):
+            raise BadInput(f"the tool {function.__name__} has no docstring: write what it does in its first paragraph")
+        return Tool(function.__name__, function, write)
+
+    return declare
+
+
+def tools_of(namespace: Any) -> dict[str, Tool]:
+    """All tools declared in a module (or any object), by name, in the order of declaration."""
+    return {t.name: t for t in vars(namespace).values() if isinstance(t, Tool)}
+
+
+def import_object(spec: str, what: str) -> Any:
+    """The object named by ``module:name``; the current folder is importable, as in ``python -m``."""
+    import sys
+
+    module_name, _, name = spec.partition(":")
+    if not module_name or not name:
+        raise BadInput(f"{what} {spec!r} is not of the form module:name")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return getattr(importlib.import_module(module_name), name)
+    except (ImportError, AttributeError) as error:
+        raise BadInput(f"{what} {spec!r} cannot be loaded: {error}; name an importable module and an object in it") from None
+
+
+def load_tools(spec: str) -> dict[str, Tool]:
+    """Tools of one's own from ``module:name``, where the name is a tool, a list of tools or a module-like object."""
+    found = import_object(spec, "--tools")
+    if isinstance(found, Tool):
+        found = [found]
+    tools = {t.name: t for t in found if isinstance(t, Tool)} if isinstance(found, Iterable) else tools_of(found)
+    if not tools:
+        raise BadInput(f"--tools {spec!r} holds no tool: decorate a function with benchmark_lib.store.tool")
+    return tools
+
+
+def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
+    """A JSON schema without references, titles and null alternatives, which some endpoints cannot read."""
+    if isinstance(schema, list):
+        return [_plain(s, definitions) for s in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        target = definitions[schema["$ref"].rsplit("/", 1)[1]]
+        return {**_plain(target, definitions), **_plain({k: v for k, v in schema.items() if k != "$ref"}, definitions)}
+    if "anyOf" in schema:
+        options = [s for s in schema["anyOf"] if s != {"type": "null"}]
+        if len(options) == 1:
+            rest = {k: v for k, v in schema.items() if k not in ("anyOf", "default")}
+            return _plain({**options[0], **rest}, definitions)
+    out = {}
+    for key, value in schema.items():
+        if key in ("title", "$defs") and not isinstance(value, dict) or key == "$defs":
+            continue
+        if key == "properties":
+            out[key] = {name: _plain(s, definitions) for name, s in value.items()}
+        elif key == "default" and value is None:
+            continue
+        else:
+            out[key] = _plain(value, definitions)
+    return out

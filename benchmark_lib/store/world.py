@@ -1,0 +1,206 @@
+"""The immutable store: loaded once from its folder, shared by every conversation."""
+
+from __future__ import annotations
+
+import importlib
+from datetime import datetime
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from ..errors import BadInput
+from ..records import content_hash
+from .desk import Desk
+from .tools import Tool, tools_of
+
+STORES = Path(__file__).resolve().parents[2] / "data" / "stores"
+KINDS = {"retail": "benchmark_lib.store.retail"}
+"""Which module holds the tools and rule predicates of a kind of store."""
+
+
+class Store:
+    """A simulated shop, read from a folder; never changed after that.
+
+    Attributes
+    ----------
+    name, title, version : str
+        From ``store.yaml``.
+    policy : dict
+        Limits, windows, queues and process rules, from ``policy.yaml``.
+    tables : dict of str to dict
+        ``products``, ``customers`` and ``orders``: rows by id.
+    now : datetime
+        The frozen clock.
+    tools : dict of str to Tool
+        The tools of this kind of store, by name.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.info = read_yaml(path / "store.yaml")
+        self.policy = read_yaml(path / "policy.yaml")
+        try:
+            self.name, self.title, self.version = self.info["name"], self.info["title"], str(self.info["version"])
+            self.now = datetime.fromisoformat(str(self.info["clock"]))
+            module = importlib.import_module(KINDS[self.info["kind"]])
+        except KeyError as missing:
+            raise BadInput(f"{path / 'store.yaml'}: {missing} is missing or unknown; see the README on stores") from None
+        self.rules: dict[str, Any] = module.RULES
+        self.tools: dict[str, Tool] = tools_of(module)
+        self.tables: dict[str, dict[str, dict[str, Any]]] = {
+            "products": _rows([path / "products.jsonl"], "product_id"),
+            "customers": _rows(sorted((path / "customers").glob("*.jsonl")), "customer_id"),
+            "orders": _rows(sorted((path / "orders").glob("*.jsonl")), "order_id"),
+        }
+
+    def desk(self, tools: dict[str, Tool] | None = None) -> Desk:
+        """A fresh desk on this store."""
+        return Desk(self, tools)
+
+    def schemas(self, tools: dict[str, Tool] | None = None) -> list[dict[str, Any]]:
+        """The tools as OpenAI function schemas."""
+        return [t.schema(self.policy) for t in (self.tools if tools is None else tools).values()]
+
+    @cached_property
+    def variants(self) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+        """Variant id to (product, variant)."""
+        return {v["variant_id"]: (p, v) for p in self.tables["products"].values() for v in p["variants"]}
+
+    @cached_property
+    def by_email(self) -> dict[str, dict[str, Any]]:
+        """Customers by email address in lower case."""
+        return {c["email"].lower(): c for c in self.tables["customers"].values()}
+
+    @cached_property
+    def orders_of(self) -> dict[str, list[dict[str, Any]]]:
+        """Orders by customer id, newest first."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for order in sorted(self.tables["orders"].values(), key=lambda o: o["placed_at"], reverse=True):
+            found.setdefault(order["customer_id"], []).append(order)
+        return found
+
+    @cached_property
+    def articles(self) -> list[dict[str, Any]]:
+        """Knowledge-base articles with the policy's numbers filled in: id, title, topics, text."""
+        return [self._article(p) for p in sorted((self.path / "articles").glob("*.md"))]
+
+    def _article(self, path: Path) -> dict[str, Any]:
+        head, text = front_matter(path)
+        return {**head, "text": render(text, str(path), policy=self.policy, store=self.info).strip()}
+
+    @cached_property
+    def search(self) -> Any:
+        """BM25 search over knowledge base and goods."""
+        from .search import Search
+
+        return Search(self)
+
+    @cached_property
+    def phrases(self) -> dict[str, dict[str, Any]]:
+        """What customers ask and say, by language, from ``phrases/*.yaml``."""
+        return {p.stem: read_yaml(p) for p in sorted((self.path / "phrases").glob("*.yaml"))}
+
+    def prompt(self, path: Path | None = None) -> tuple[str, str]:
+        """The agent's system prompt and its version; `path` names another prompt file than the store's own."""
+        path = path or self.path / "prompts" / "agent.md"
+        head, text = front_matter(path)
+        clock = f"{self.now:%A}, {self.now:%B} {self.now.day}, {self.now:%Y}, {self.now:%H:%M}"
+        filled = render(text, str(path), policy=self.policy, store=self.info, clock=clock)
+        return filled.strip(), str(head.get("version", path.stem))
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of everything in the folder but its cases and prompts, which are hashed by themselves."""
+        files = sorted(p for p in self.path.rglob("*") if p.is_file() and p.parent.name not in ("cases", "prompts"))
+        parts = [str(p.relative_to(self.path)).encode() + b"\0" + p.read_bytes() for p in files]
+        return content_hash(b"\0".join(parts))
+
+
+def load_store(name: str | Path = "northline") -> Store:
+    """Open a store by its name or by the path of its folder; the same folder is loaded once a process.
+
+    Raises
+    ------
+    BadInput
+        If there is no such store or one of its files is broken.
+    """
+    path = Path(name)
+    if not (path / "store.yaml").is_file():
+        path = STORES / str(name)
+    if not (path / "store.yaml").is_file():
+        known = ", ".join(sorted(p.parent.name for p in STORES.glob("*/store.yaml")))
+        raise BadInput(f"no store {str(name)!r}: name one of {known}, or the folder of a store that holds a store.yaml")
+    return _load(path.resolve())
+
+
+@lru_cache(maxsize=8)
+def _load(path: Path) -> Store:
+    return Store(path)
+
+
+def read_yaml(path: Path) -> Any:
+    """Read one YAML file safely; a broken file is refused with its place."""
+    try:
+        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except FileNotFoundError:
+        raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+
+
+def front_matter(path: Path) -> tuple[dict[str, Any], str]:
+    """The YAML head between two ``---`` lines, and the text below it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} cannot be read: {error}") from None
+    if not text.startswith("---\n"):
+        return {}, text
+    head, _, body = text[4:].partition("\n---\n")
+    try:
+        return yaml.safe_load(head) or {}, body
+    except yaml.YAMLError as error:
+        raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+
+
+def render(text: str, where: str, /, **names: Any) -> str:
+    """Fill the ``{{ placeholders }}`` of a text; an unknown name is refused with its place."""
+    if "{{" not in text and "{%" not in text:
+        return text
+    from jinja2 import TemplateError
+
+    try:
+        return _environment().from_string(text).render(**names)
+    except (TemplateError, TypeError, ValueError) as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        try:
+            lines = path.read_bytes().splitlines()
+        except FileNotFoundError:
+            raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = orjson.loads(line)
+                if row[key] in rows:
+                    raise BadInput(f"{path}:{number}: {key} {row[key]} stands twice; give it another id")
+                rows[row[key]] = row
+            except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+                raise BadInput(f"{path}:{number}: not a JSON object with {key}: {error}") from None
+    return rows
