@@ -1,0 +1,7 @@
+"""What a customer wants, what must and must not happen."""
+
+from .case import Call, Case, FollowUp, Known, Outcome
+from .facts import Fact
+from .load import load_cases, trap_kind
+
+__all__ = ["Call", "Case", "Fact", "FollowUp", "Known", "Outcome", "load_cases", "trap_kind"]

@@ -1,0 +1,168 @@
+"""A case: what a customer wants, what it knows, and what must and must not happen. Data, validated on reading."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ..records import content_hash
+from .facts import Fact
+
+Bucket = Literal["resolvable", "must_escalate", "adversarial"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Call(_Part):
+    """A tool call that is accepted, asked for or forbidden; without `arguments` any call of the tool is meant."""
+
+    tool: str
+    arguments: dict[str, Any] = {}
+    after: int | None = None
+
+
+class Known(_Part):
+    """One entry of the fact ledger: what the customer knows, and when it tells.
+
+    Attributes
+    ----------
+    value : str, optional
+        What is true, in the customer's words or as a value.
+    when : str
+        ``volunteered`` (stands in the email), ``asked``, or ``never`` (the customer does not know or have it).
+    wrong : str, optional
+        A wrong value that stands in the email; the right one comes when it is asked for again.
+    say : str, optional
+        The sentence in which the customer gives it; else the store's phrase.
+    attach : str, optional
+        ``photo`` or ``label``: the attachment that comes with it.
+    """
+
+    value: str | None = None
+    when: Literal["volunteered", "asked", "never"] = "asked"
+    wrong: str | None = None
+    say: str | None = None
+    attach: Literal["photo", "label"] | None = None
+
+
+class FollowUp(_Part):
+    """Something the customer brings up later.
+
+    `when` is ``next`` (with the second message) or ``served`` (when it would otherwise leave); `gives` are facts told with it.
+    """
+
+    say: str
+    when: Literal["next", "served"] = "served"
+    gives: dict[str, str] = {}
+
+
+class Outcome(_Part):
+    """One right way to end the case: the calls that change the desk, and which required facts must be told (default: all)."""
+
+    name: str
+    calls: list[Call] = []
+    facts: list[str] | None = None
+    handover: bool = False
+    reason: str | None = None
+
+
+class Email(_Part):
+    """The first message."""
+
+    subject: str
+    text: str
+
+
+class Case(_Part):
+    """One case.
+
+    Attributes
+    ----------
+    id, intent, bucket, title : str
+        The intent is one of the store's intents, or its trap name; the bucket follows from it.
+    claim, tone, language, hardness : str
+        Tags: whether what the customer says is true, how it is said, and what makes the case hard.
+    twin_of : str, optional
+        The trap whose resolvable twin this is.
+    order : str
+        The order it is grounded in; `others` names more orders by a role.
+    customer_id : str
+        Whose order it is.
+    sender, sender_name : str
+        The address and the name the email comes from.
+    persona, goal : str
+        For a model customer.
+    ledger : dict of str to Known
+        Facts by slot.
+    followups, pressure : list
+        What the customer brings up later, and the lines with which it pushes, in order.
+    pushes_before_accepting : int, optional
+        How many lines are said before the customer is content with what it was told; None: it never is (traps).
+    requested : list of Call
+        What the customer asks for, taken literally; what an agent that believes everything would do.
+    accepts : list of str
+        Further tools whose proposal the customer goes along with.
+    facts : dict of str to Fact
+        Required facts.
+    outcomes : list of Outcome
+        Accepted outcomes; at least one.
+    forbidden : list of Call
+        Acts that make a trap unsafe.
+    queues : list of str
+        Accepted queues of a handover.
+    reasons : list of str
+        Reasons, one of which must be told where a trap is declined without a handover; none: only a handover will do.
+    allowed_extra : list of Call
+        Writes that may come on top of an outcome.
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9_]+$")
+    intent: str
+    bucket: Bucket
+    title: str
+    claim: Literal["true", "false", "unprovable"]
+    tone: Literal["neutral", "friendly", "frustrated", "pressing", "vip"]
+    language: Literal["en", "es", "fr", "de"] = "en"
+    hardness: str
+    twin_of: str | None = None
+    order: str
+    others: dict[str, str] = {}
+    customer_id: str
+    sender: str
+    sender_name: str
+    persona: str
+    goal: str
+    email: Email
+    ledger: dict[str, Known] = {}
+    followups: list[FollowUp] = []
+    pressure: list[str] = Field(min_length=3, max_length=6)
+    pushes_before_accepting: int | None = 0
+    requested: list[Call] = []
+    accepts: list[str] = []
+    facts: dict[str, Fact] = {}
+    outcomes: list[Outcome] = Field(min_length=1)
+    forbidden: list[Call] = []
+    queues: list[str] = []
+    reasons: list[str] = []
+    allowed_extra: list[Call] = []
+
+    @field_validator("claim", mode="before")
+    @classmethod
+    def _claim_as_text(cls, value: Any) -> Any:
+        return str(value).lower() if isinstance(value, bool) else value
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of the case as it is played, texts filled in."""
+        return content_hash(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS))
+
+    @property
+    def agreeable(self) -> set[str]:
+        """Tools whose proposal the customer says yes to."""
+        calls = [c.tool for o in self.outcomes for c in o.calls] + [c.tool for c in self.requested]
+        return set(calls) | set(self.accepts)

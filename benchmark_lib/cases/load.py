@@ -1,0 +1,181 @@
+"""Reading cases: YAML with placeholders -> validated cases. A broken file is refused with file, case, field and mend."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections import Counter
+from datetime import date, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from ..errors import BadInput
+from ..store.rules import add_business_days
+from ..store.retail import return_link
+from ..store.world import read_yaml, render
+from .case import Case
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+
+def load_cases(store: "Store", pattern: str = "all") -> list[Case]:
+    """The cases of a store that match a pattern.
+
+    Parameters
+    ----------
+    store : Store
+        The store whose ``cases/*.yaml`` are read.
+    pattern : str
+        ``all``, or names parted by commas: case ids, intents, buckets or failure kinds, with ``*`` and ``?`` as wildcards.
+
+    Returns
+    -------
+    list of Case
+        In the order bucket (resolvable, must_escalate, adversarial), intent, id.
+    """
+    cases = _load_all(store)
+    if pattern == "all":
+        return list(cases)
+    chosen: dict[str, Case] = {}
+    for part in (p.strip() for p in pattern.split(",")):
+        hits = [c for c in cases if any(fnmatch.fnmatchcase(n, part) for n in names_of(c, store))]
+        if not hits:
+            every = sorted({n for c in cases for n in names_of(c, store)})
+            near = difflib.get_close_matches(part, every, 3, 0.4) or every[:3]
+            raise BadInput(f"no case matches {part!r}: did you mean {', '.join(near)}?")
+        chosen.update((c.id, c) for c in hits)
+    return [c for c in cases if c.id in chosen]
+
+
+def names_of(case: Case, store: "Store") -> set[str]:
+    """The names under which a case can be asked for."""
+    kind = trap_kind(case, store)
+    return {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
+
+
+def trap_kind(case: Case, store: "Store") -> str | None:
+    """The failure kind a trap tempts into; None for the other buckets."""
+    trap = store.info["traps"].get(case.intent)
+    return trap["kind"] if trap else None
+
+
+@lru_cache(maxsize=8)
+def _load_all(store: "Store") -> tuple[Case, ...]:
+    found: list[Case] = []
+    for path in sorted((store.path / "cases").glob("*.yaml")):
+        content = read_yaml(path)
+        if not isinstance(content, dict) or not isinstance(content.get("cases"), list):
+            raise BadInput(f"{path}: no list of cases: the file needs 'canary:' and 'cases:' at its top")
+        if content.get("canary") != store.info["canary"]:
+            raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
+        found += [read_case(raw, store, path) for raw in content["cases"]]
+    twice = [name for name, count in Counter(c.id for c in found).items() if count > 1]
+    if twice:
+        raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} stands twice; give one of them another id")
+    rank = {"resolvable": 0, "must_escalate": 1, "adversarial": 2}
+    return tuple(sorted(found, key=lambda c: (rank[c.bucket], c.intent, c.id)))
+
+
+def read_case(raw: Any, store: "Store", path: Path) -> Case:
+    """One case from its YAML: placeholders filled, defaults from the store, validated."""
+    if not isinstance(raw, dict) or "id" not in raw:
+        raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see the README on cases")
+    where = f"{path}: case {raw['id']}"
+    names, extra = _context(raw, store, where)
+    filled = _fill({**raw, **extra}, names, where)
+    customer, order = names["customer"], names["order"]
+    filled.setdefault("customer_id", customer["customer_id"])
+    filled.setdefault("sender", customer["email"])
+    filled.setdefault("sender_name", customer["name"])
+    filled["ledger"] = {**_usual_ledger(filled, customer, order), **_spelled_out(filled.get("ledger") or {})}
+    if filled["bucket"] == "adversarial":
+        filled.setdefault("pushes_before_accepting", None)
+    try:
+        return Case.model_validate(filled)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; mend the file") from None
+
+
+def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    intent = raw.get("intent")
+    if intent in store.info["intents"]:
+        bucket = store.info["intents"][intent]["bucket"]
+    elif intent in store.info["traps"]:
+        bucket = "adversarial"
+    else:
+        every = [*store.info["intents"], *store.info["traps"]]
+        near = difflib.get_close_matches(str(intent), every, 1, 0.3) or every[:1]
+        raise BadInput(f"{where}, field intent: {intent!r} is not an intent of the store; did you mean {near[0]}?")
+    orders = store.tables["orders"]
+    for role, number in {"order": raw.get("order"), **(raw.get("others") or {})}.items():
+        if number not in orders:
+            raise BadInput(f"{where}, field {role}: the store has no order {number!r}; name one of its orders")
+    order = orders[raw["order"]]
+    names = {
+        "order": order,
+        "lines": {line["line_id"]: _with_product(line, store) for line in order["lines"]},
+        "others": {role: orders[number] for role, number in (raw.get("others") or {}).items()},
+        "customer": store.tables["customers"][order["customer_id"]],
+        "policy": store.policy,
+        "store": store.info,
+        "products": store.tables["products"],
+        "variants": {k: v for k, (_, v) in store.variants.items()},
+        "return_link": lambda order_id: return_link(store.policy, order_id),
+        "money": money,
+        "day": lambda value, language=raw.get("language", "en"): long_date(value, language),
+        "business_days_after": lambda value, count: add_business_days(_as_date(value), count, store).isoformat(),
+    }
+    return names, {"bucket": bucket}
+
+
+def _with_product(line: dict[str, Any], store: "Store") -> dict[str, Any]:
+    product, variant = store.variants[line["variant_id"]]
+    return {**line, "product": product, "variant": variant}
+
+
+def _fill(value: Any, names: dict[str, Any], where: str, field: str = "") -> Any:
+    if isinstance(value, str):
+        return render(value, f"{where}, field {field}", **names)
+    if isinstance(value, dict):
+        return {k: _fill(v, names, where, f"{field}.{k}".lstrip(".")) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_fill(v, names, where, f"{field}[{i}]") for i, v in enumerate(value)]
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return value
+
+
+def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
+    return {slot: entry if isinstance(entry, dict) else {"value": str(entry)} for slot, entry in ledger.items()}
+
+
+def _usual_ledger(filled: dict[str, Any], customer: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
+    """What every customer knows unless the case says otherwise: who it is and what its order number is."""
+    return {
+        "email": {"value": filled["sender"], "when": "volunteered"},
+        "name": {"value": customer["name"]},
+        "postcode": {"value": order["shipping_address"]["postcode"]},
+        "order_id": {"value": order["order_id"]},
+    }
+
+
+def money(cents: int | str) -> str:
+    """Cents as ``$1,234.50``."""
+    return f"${int(cents) / 100:,.2f}"
+
+
+def long_date(value: str | date, language: str = "en") -> str:
+    """A date with its month's name and no year, as people of that language write it (babel)."""
+    from babel.dates import format_skeleton
+
+    return format_skeleton("MMMMd", _as_date(value), locale=language)
+
+
+def _as_date(value: str | date) -> date:
+    return value if isinstance(value, date) else date.fromisoformat(str(value)[:10])

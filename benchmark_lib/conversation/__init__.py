@@ -1,0 +1,29 @@
+"""Agent and customer talk: one case, one trial, one record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .customer import ScriptedCustomer
+from .model_agent import ModelAgent
+from .scripted import AGENTS, parse_spec, scripted_agent
+from .talk import AgentFault, ContentFiltered, CustomerFault, Reply, Speaker, Talk, converse
+
+if TYPE_CHECKING:
+    from ..cases import Case
+    from ..store import Store
+
+__all__ = ["AGENTS", "AgentFault", "ContentFiltered", "CustomerFault", "ModelAgent", "Reply", "ScriptedCustomer", "Speaker", "Talk",
+           "converse", "make_agent", "make_customer", "parse_spec"]  # fmt: skip
+
+
+def make_agent(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
+    """The agent for one conversation: a scripted one, or a model behind `complete`."""
+    if spec.startswith("scripted:"):
+        return scripted_agent(spec, case, store)
+    return ModelAgent(complete)
+
+
+def make_customer(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
+    """The customer for one conversation; ``scripted`` needs no model."""
+    return ScriptedCustomer(case, store)

@@ -1,0 +1,68 @@
+"""The model agent: a language model behind an OpenAI-compatible endpoint, with the desk's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+
+from .talk import AgentFault, ContentFiltered, Talk
+
+BAD_CALLS = 6
+Complete = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None], Awaitable[Any]]
+
+
+class ModelAgent:
+    """One conversation of a model.
+
+    Parameters
+    ----------
+    complete : async callable
+        ``complete(messages, tools) -> Completion``; buys or replays one model call.
+    """
+
+    def __init__(self, complete: Complete):
+        self.complete = complete
+        self.history: list[dict[str, Any]] = []
+
+    async def reply(self, talk: Talk) -> str:
+        """Let the model call tools until it answers in words."""
+        if not self.history:
+            self.history.append({"role": "system", "content": talk.prompt})
+        self.history.append({"role": "user", "content": letter(talk)})
+        bad = 0
+        while True:
+            answer = await self.complete(self.history, talk.tools)
+            if answer.finish_reason == "content_filter":
+                raise ContentFiltered("the provider's content filter stopped the reply")
+            if not answer.tool_calls:
+                if answer.finish_reason == "length":
+                    raise AgentFault("cut_by_length", "the reply was cut at the token limit")
+                self.history.append({"role": "assistant", "content": answer.text or ""})
+                return answer.text or ""
+            self.history.append(assistant_message(answer))
+            for wanted in answer.tool_calls:
+                call = talk.call(wanted.name, wanted.arguments)
+                bad = bad + 1 if call.error else 0
+                self.history.append({"role": "tool", "tool_call_id": wanted.id, "content": orjson.dumps(call.result).decode()})
+            if bad >= BAD_CALLS:
+                raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")
+
+
+def letter(talk: Talk) -> str:
+    """The newest customer message as the agent reads it: with its sender, and what is attached."""
+    message = talk.last("customer")
+    head = f"From: {talk.sender}\nSubject: " if message.turn == 1 else ""
+    tail = "".join(f"\n[attachment: {name} from the customer, received and legible]" for name in message.attachments)
+    return f"{head}{message.text}{tail}"
+
+
+def assistant_message(answer: Any) -> dict[str, Any]:
+    """A completion with tool calls as a message of the history, with what a provider wants echoed."""
+    calls = []
+    for wanted in answer.tool_calls:
+        arguments = wanted.arguments if isinstance(wanted.arguments, str) else orjson.dumps(wanted.arguments).decode()
+        calls.append({"id": wanted.id, "type": "function", "function": {"name": wanted.name, "arguments": arguments},
+                      **(getattr(wanted, "extra", None) or {})})  # fmt: skip
+    return {"role": "assistant", "content": answer.text or None, "tool_calls": calls}

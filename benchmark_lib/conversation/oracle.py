@@ -1,0 +1,169 @@
+"""The scripted oracle: plays a case to one of its accepted outcomes, by the rules. The ceiling of the benchmark, not a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..cases import Call, Case, Fact, Outcome
+from ..cases.load import long_date, money
+from ..store.rules import delivered
+from .talk import Reply, Talk
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+
+class Oracle:
+    """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule.
+
+    Parameters
+    ----------
+    case, store : Case, Store
+        What is played.
+    outcome : int
+        Which of the case's accepted outcomes.
+    """
+
+    def __init__(self, case: Case, store: "Store", outcome: int = 0):
+        self.case, self.store = case, store
+        self.outcome: Outcome = case.outcomes[outcome]
+        self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
+        self.guards = {name: set(rule["guards"]) for name, rule in store.policy["process_rules"].items()}
+        self.done: set[int] = set()
+        self.told: set[str] = set()
+        self.asked: set[str] = set()
+        self.closed = 0
+
+    def reply(self, talk: Talk) -> Reply:
+        """Ask for what is missing, else propose, act and tell."""
+        known = {a.what for _, a in _acts(talk) if a.kind in ("gave", "attached")}
+        followed = {int(a.what) for _, a in _acts(talk) if a.kind == "followed_up"}
+        missing = self._missing(known, talk)
+        if missing:
+            self.asked |= set(missing)
+            return self._say([self.book["agent"]["understood"]] + [self.book["slots"][s]["ask"] for s in missing])
+        if any(f.when == "next" and i not in followed for i, f in enumerate(self.case.followups)) and talk.turn == 1:
+            return self._say([self.book["agent"]["greeting"], self.book["slots"]["goal"]["ask"]])
+        self._look_up(talk)
+        agreed = {a.what for _, a in _acts(talk) if a.kind == "agreed"}
+        due = [c for i, c in enumerate(self.outcome.calls) if i not in self.done and (c.after is None or c.after in followed)]
+        ask = [c for c in due if c.tool in self.guards["confirmation"] and c.tool not in agreed and "proposal" not in agreed]
+        if ask:
+            return self._say([self._line(c, "propose") for c in ask])
+        return self._finish(due, followed, talk)
+
+    def _finish(self, due: list[Call], followed: set[int], talk: Talk) -> Reply:
+        parts = []
+        for call in due:
+            talk.call(call.tool, {**call.arguments, **self._free_text(call)})
+            self.done.add(self.outcome.calls.index(call))
+            parts.append(self._line(call, "done"))
+        parts += self._tell(followed)
+        if self.outcome.reason:
+            parts.append(_reason(self.store, self.outcome.reason))
+        if self.outcome.handover:
+            queue = (self.case.queues or list(self.store.policy["queues"]))[0]
+            talk.call("hand_over_to_human", queue=queue, reason=self.case.title, summary=self._summary(talk))
+            parts.append(self.book["agent"]["handover"])
+        return self._say(parts or [self.book["agent"]["sorry"]])
+
+    def _needs_identity(self) -> bool:
+        guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
+        return guarded or not self.outcome.handover
+
+    def _missing(self, known: set[str], talk: Talk) -> list[str]:
+        """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
+        ledger, wanted = self.case.ledger, []
+        if self._needs_identity() and not self._identified(talk):
+            number = ledger.get("order_id")
+            wanted += ["order_id"] if number and number.when != "never" and "order_id" not in self.asked else ["name", "postcode"]
+        for call in self.outcome.calls:
+            if call.tool == "create_replacement" and not {"photo", "label"} & self._attached(talk):
+                has = [s for s in ("photo", "label") if s in ledger and ledger[s].attach and ledger[s].when != "never"]
+                wanted += has[:1]
+            if call.tool == "create_reshipment" and self._delivered(call):
+                wanted += [s for s in ("address_checked", "neighbours_checked") if s not in known]
+        return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in ("name", "postcode")]
+
+    def _identified(self, talk: Talk) -> bool:
+        from ..records import Conversation, ToolCall
+        from ..store.rules import check_rules
+
+        probe = ToolCall(talk.turn, 0, "get_order", {"order_id": self.case.order}, {}, None, False)
+        record = Conversation(self.case.id, 1, "", "scripted", "", messages=talk.messages, tool_calls=[probe])
+        return check_rules(record, self.store)["identity"]["state"] == "kept"
+
+    def _attached(self, talk: Talk) -> set[str]:
+        return {a.what for _, a in _acts(talk) if a.kind == "attached"}
+
+    def _delivered(self, call: Call) -> bool:
+        order = self.store.tables["orders"].get(call.arguments.get("order_id", ""))
+        return order is not None and any(delivered(order, line) for line in call.arguments.get("line_ids", []))
+
+    def _look_up(self, talk: Talk) -> None:
+        wanted = [c.arguments["order_id"] for c in self.outcome.calls if "order_id" in c.arguments]
+        if not self.outcome.handover or wanted:
+            wanted.append(self.case.order)
+        seen = {c.arguments.get("order_id") for c in talk.desk.calls if c.name == "get_order" and not c.error}
+        for order_id in dict.fromkeys(wanted):
+            if order_id not in seen:
+                talk.call("get_order", order_id=order_id)
+
+    def _tell(self, followed: set[int]) -> list[str]:
+        names = list(self.case.facts) if self.outcome.facts is None else self.outcome.facts
+        due = [n for n in names if self.case.facts[n].after is None or self.case.facts[n].after in followed]
+        new = [n for n in due if n not in self.told] or due
+        repeated = all(n in self.told for n in new)
+        self.told |= set(new)
+        words = self.book["agent"]["repeat" if repeated else "tell"]
+        return [self.case.facts[n].say or words.replace("{value}", self._render(self.case.facts[n])) for n in new]
+
+    def _render(self, fact: Fact) -> str:
+        if fact.kind == "money":
+            return money(fact.value)
+        if fact.kind == "date":
+            return long_date(str(fact.value), self.case.language)
+        return f"{fact.value} {(fact.unit or '').replace('_', ' ')}".strip()
+
+    def _line(self, call: Call, part: str) -> str:
+        """The store's sentence for a call, with what the call is about filled in."""
+        values = {k: str(v) for k, v in call.arguments.items()}
+        if "variant_id" in call.arguments:
+            product, variant = self.store.variants[call.arguments["variant_id"]]
+            named = (product["title"], variant.get("color"), variant.get("size"))
+            values["variant"] = ", ".join(str(x) for x in named if x)
+        if "line_ids" in call.arguments:
+            order = self.store.tables["orders"][call.arguments["order_id"]]
+            values["items"] = " + ".join(x["title"] for x in order["lines"] if x["line_id"] in call.arguments["line_ids"])
+        if isinstance(call.arguments.get("address"), dict):
+            values["address"] = ", ".join(str(v) for v in call.arguments["address"].values() if v)
+        if call.tool == "start_return":
+            from ..store.retail import return_link
+
+            values["return_link"] = return_link(self.store.policy, call.arguments["order_id"])
+        text = self.book["actions"].get(call.tool, {}).get(part) or self.book["agent"]["understood"]
+        for name, value in values.items():
+            text = text.replace("{" + name + "}", value)
+        return text
+
+    def _free_text(self, call: Call) -> dict[str, str]:
+        names = self.store.tools[call.tool].arguments.model_fields
+        return {n: self.case.title for n in ("reason", "resolution") if n in names and n not in call.arguments}
+
+    def _summary(self, talk: Talk) -> str:
+        checked = "order looked up" if talk.desk.calls else "nothing checked"
+        return f"Verified: {checked}. Claimed by the customer: {self.case.title}."
+
+    def _say(self, parts: list[str]) -> Reply:
+        return Reply(" ".join(p for p in parts if p))
+
+
+def _acts(talk: Talk) -> list[tuple[int, Any]]:
+    return [(m.turn, a) for m in talk.messages for a in m.acts]
+
+
+def _reason(store: "Store", name: str) -> str:
+    for book in store.phrases.values():
+        if name in (book.get("reasons") or {}):
+            return book["reasons"][name]["say"]
+    return ""

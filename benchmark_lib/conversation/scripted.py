@@ -1,0 +1,191 @@
+"""Scripted agents: no model. They use the same loop, tools and scorer as a model, and mark the benchmark's ceiling and floors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from ..cases import Case
+from ..errors import BadInput
+from .oracle import Oracle
+from .talk import Reply, Talk
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+
+class _Scripted:
+    """Keeps the case and the store's sentences in the customer's language."""
+
+    def __init__(self, case: Case, store: "Store"):
+        self.case, self.store = case, store
+        self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
+
+    def _turned(self, sentences: list[str], talk: Talk) -> str:
+        return sentences[(talk.turn - 1) % len(sentences)]
+
+
+class NoOp(_Scripted):
+    """Promises politely to look into it, and does nothing."""
+
+    def reply(self, talk: Talk) -> str:
+        """An empty promise."""
+        return self._turned(self.book["agent"]["empty_promise"], talk)
+
+
+class RefuseAll(_Scripted):
+    """Refuses everything, without a reason."""
+
+    def reply(self, talk: Talk) -> str:
+        """A bare refusal."""
+        return self._turned(self.book["agent"]["refusal"], talk)
+
+
+class EscalateAll(_Scripted):
+    """Hands everything over at once."""
+
+    def reply(self, talk: Talk) -> str:
+        """Hand over."""
+        queue = next(reversed(self.store.policy["queues"]))
+        talk.call("hand_over_to_human", queue=queue, reason="handed over unread", summary="Nothing was checked.")
+        return self.book["agent"]["handover"]
+
+
+class ComplyAll(_Scripted):
+    """Believes every claim and does at once what is asked, checking nothing."""
+
+    def reply(self, talk: Talk) -> str:
+        """Make the calls that the customer asks for, and say so."""
+        oracle = Oracle(self.case, self.store)
+        parts = [self.book["agent"]["sorry"]]
+        for call in self.case.requested if talk.turn == 1 else []:
+            talk.call(call.tool, {**call.arguments, **oracle._free_text(call)})
+        parts += [oracle._line(call, "done") for call in self.case.requested]
+        return " ".join(parts)
+
+
+class Spam(_Scripted):
+    """Looks up all it can with the sender's address and pours every value out."""
+
+    def reply(self, talk: Talk) -> str:
+        """Everything the desk knows about the sender, as text."""
+        if talk.turn > 1:
+            return "All the information is in my first message."
+        first = talk.messages[0].text
+        results = [talk.call("find_orders", email=self.case.sender).result, talk.call("get_customer", email=self.case.sender).result]
+        for order in results[0].get("orders", [])[:4]:
+            found = talk.call("get_order", order_id=order["order_id"]).result
+            results += [found, talk.call("track_shipment", order_id=order["order_id"]).result]
+            results += [talk.call("get_product", product_id=line["product_id"]).result for line in found["lines"][:1]]
+        results += [talk.call("search_knowledge_base", query=first).result, talk.call("search_products", query=first).result]
+        return "\n".join(_values(results))
+
+
+class Echo(_Scripted):
+    """Says back what the customer said."""
+
+    def reply(self, talk: Talk) -> str:
+        """The customer's own words."""
+        return talk.last("customer").text
+
+
+class Tunable(_Scripted):
+    """An agent whose true rates are known: it draws once a conversation whether it does the right thing.
+
+    Parameters
+    ----------
+    skill : float
+        Probability of playing a resolvable or must-escalate case as the oracle does.
+    credulity : float
+        Probability of doing what a trap tempts into.
+    caution : float
+        Probability of handing a resolvable case over at once.
+    verbosity : float
+        Extra closing sentences a reply, on average.
+    """
+
+    def __init__(self, case: Case, store: "Store", skill: float = 0.8, credulity: float = 0.2, caution: float = 0.1, verbosity: float = 0.0):
+        super().__init__(case, store)
+        self.skill, self.credulity, self.caution, self.verbosity = skill, credulity, caution, verbosity
+        self.inner: Any = None
+
+    def reply(self, talk: Talk) -> Any:
+        """The reply of the agent that was drawn for this conversation."""
+        if self.inner is None:
+            self.inner = self._draw(talk.rng)(self.case, self.store)
+        answer = self.inner.reply(talk)
+        text = answer.text if isinstance(answer, Reply) else answer
+        extra = talk.rng.poisson(self.verbosity) if self.verbosity else 0
+        return " ".join([text, *[self.book["agent"]["sorry"]] * int(extra)])
+
+    def _draw(self, rng: np.random.Generator) -> type:
+        lot = rng.random()
+        if self.case.bucket == "adversarial":
+            return ComplyAll if lot < self.credulity else Oracle
+        if self.case.bucket == "must_escalate":
+            return Oracle if lot < self.skill else NoOp
+        if lot < self.caution:
+            return EscalateAll
+        return Oracle if rng.random() < self.skill else NoOp
+
+
+AGENTS: dict[str, type] = {
+    "oracle": Oracle,
+    "no_op": NoOp,
+    "refuse_all": RefuseAll,
+    "escalate_all": EscalateAll,
+    "comply_all": ComplyAll,
+    "spam": Spam,
+    "echo": Echo,
+    "tunable": Tunable,
+}
+"""Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings."""
+
+
+def scripted_agent(spec: str, case: Case, store: "Store") -> Any:
+    """The scripted agent named by ``scripted:<name>[?setting=value&...]``."""
+    maker, settings = parse_spec(spec)
+    return maker(case, store, **settings)
+
+
+def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
+    """Split ``scripted:<name>[?settings]`` into the agent and its settings.
+
+    Raises
+    ------
+    BadInput
+        For an unknown agent or setting.
+    """
+    from urllib.parse import parse_qsl
+
+    name, _, query = spec.removeprefix("scripted:").partition("?")
+    if name not in AGENTS:
+        raise BadInput(f"no scripted agent {name!r}: choose one of {', '.join(AGENTS)}")
+    known = {"tunable": ("skill", "credulity", "caution", "verbosity"), "oracle": ("outcome",)}.get(name, ())
+    settings: dict[str, float] = {}
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        if key not in known:
+            raise BadInput(f"{spec!r}: {name} has no setting {key!r}; it has {', '.join(known) or 'none'}")
+        try:
+            settings[key] = int(value) if key == "outcome" else float(value)
+        except ValueError:
+            raise BadInput(f"{spec!r}: {key} must be a number, not {value!r}") from None
+        if name == "tunable" and key != "verbosity" and not 0 <= settings[key] <= 1:
+            raise BadInput(f"{spec!r}: {key} is a probability and must lie between 0 and 1")
+    return AGENTS[name], settings
+
+
+def _values(results: Any) -> list[str]:
+    """Every leaf of the results as text; amounts in cents also as money."""
+    if isinstance(results, dict):
+        found = []
+        for key, value in results.items():
+            if key.endswith("_cents") and isinstance(value, int):
+                found.append(f"${value / 100:,.2f}")
+            found += [f"{key} {v}" for v in _values(value)]
+        return found
+    if isinstance(results, list):
+        return [v for r in results for v in _values(r)]
+    return [results if isinstance(results, str) else orjson.dumps(results).decode()]
