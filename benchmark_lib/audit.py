@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from .cases import Case, load_cases
 from .cases.facts import fold
 from .conversation import ScriptedCustomer, converse
 from .conversation.oracle import Oracle
-from .conversation.scripted import AGENTS
+from .conversation.scripted import AGENTS, scripted_agent
 from .records import Conversation
 from .scoring import score
 from .store.world import read_yaml
@@ -198,16 +199,6 @@ def _sound(case: Case, store: "Store") -> Iterator[Problem]:
     for part, calls in (("outcomes", [c for o in case.outcomes for c in o.calls]), ("requested", case.requested)):
         for call in calls:
             yield from _call_works(case, store, part, call)
-    for call in case.forbidden:
-        if call.tool != "*" and call.tool not in store.tools:
-            yield Problem(case.id, "forbidden", f"there is no tool {call.tool!r}")
-    for outcome in case.outcomes:
-        for name in outcome.facts or []:
-            if name not in case.facts:
-                yield Problem(case.id, f"outcome {outcome.name}", f"there is no fact {name!r}")
-    for queue in case.queues:
-        if queue not in store.policy["queues"]:
-            yield Problem(case.id, "queues", f"there is no queue {queue!r}")
     for slot, known in case.ledger.items():
         if known.attach and known.when == "volunteered" and known.wrong:
             yield Problem(case.id, f"ledger {slot}", "an attachment cannot be wrong")
@@ -216,12 +207,6 @@ def _sound(case: Case, store: "Store") -> Iterator[Problem]:
             yield Problem(case.id, f"ledger {slot}", f"is volunteered, but {shown!r} does not stand in the email")
         if slot == "order_id" and known.when != "volunteered" and known.value and fold(known.value) in fold(case.email.text + case.email.subject):
             yield Problem(case.id, f"ledger {slot}", "stands in the email, but the ledger does not say volunteered")
-    for slot in case.ledger:
-        if not any(slot in book["slots"] for book in store.phrases.values()):
-            yield Problem(case.id, f"ledger {slot}", "no phrase of the store asks for this slot")
-    known_reasons = {n for book in store.phrases.values() for n in book.get("reasons") or {}}
-    for reason in {*case.reasons, *(o.reason for o in case.outcomes if o.reason)} - known_reasons:
-        yield Problem(case.id, "reasons", f"{reason!r} is not among the store's reasons")
 
 
 def _customer_texts(case: Case) -> Iterator[tuple[str, str]]:
@@ -236,9 +221,6 @@ def _customer_texts(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _call_works(case: Case, store: "Store", part: str, call: Any) -> Iterator[Problem]:
-    if call.tool not in store.tools:
-        yield Problem(case.id, part, f"there is no tool {call.tool!r}")
-        return
     fields = store.tools[call.tool].arguments.model_fields
     free = {n: "-" for n in ("reason", "summary", "resolution") if n in fields and n not in call.arguments}
     made = store.desk().call(call.tool, {**free, **call.arguments})
@@ -346,3 +328,25 @@ def report(found: Audit) -> str:
     lines += [str(p) for p in found.problems]
     lines.append(f"{len(found.cases)} cases, {len(found.problems)} problems")
     return "\n".join(lines)
+
+
+def command(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench audit``."""
+    parser.add_argument("--store", default="northline", metavar="DIR", help="a store by name or its folder (default: northline)")
+    parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
+    parser.add_argument("--show", metavar="AGENT", help="print the talks of this scripted agent instead of the audit")
+    parser.set_defaults(execute=_execute)
+
+
+def _execute(options: argparse.Namespace) -> int:
+    from .store import load_store
+
+    store = load_store(options.store)
+    if options.show:
+        for case in load_cases(store, options.cases):
+            agent = f"scripted:{options.show.removeprefix('scripted:')}"
+            print(f"\n=== {case.id}: {case.title}\n{show(play(case, store, scripted_agent(agent, case, store), agent))}")
+        return 0
+    found = audit(store, options.cases)
+    print(report(found))
+    return 1 if found.problems else 0

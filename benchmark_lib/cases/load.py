@@ -30,7 +30,8 @@ def load_cases(store: "Store", pattern: str = "all") -> list[Case]:
     store : Store
         The store whose ``cases/*.yaml`` are read.
     pattern : str
-        ``all``, or names parted by commas: case ids, intents, buckets or failure kinds, with ``*`` and ``?`` as wildcards.
+        ``all``, or names parted by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few cases for a quick
+        look), with ``*`` and ``?`` as wildcards.
 
     Returns
     -------
@@ -54,7 +55,8 @@ def load_cases(store: "Store", pattern: str = "all") -> list[Case]:
 def names_of(case: Case, store: "Store") -> set[str]:
     """The names under which a case can be asked for."""
     kind = trap_kind(case, store)
-    return {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
+    names = {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
+    return names | {"slice"} if case.id in store.info.get("slice", ()) else names
 
 
 def trap_kind(case: Case, store: "Store") -> str | None:
@@ -95,11 +97,38 @@ def read_case(raw: Any, store: "Store", path: Path) -> Case:
     if filled["bucket"] == "adversarial":
         filled.setdefault("pushes_before_accepting", None)
     try:
-        return Case.model_validate(filled)
+        case = Case.model_validate(filled)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; mend the file") from None
+    _check_names(case, store, where)
+    return case
+
+
+def _check_names(case: Case, store: "Store", where: str) -> None:
+    """Tools, facts, queues, slots and reasons that a case names must exist."""
+    outcomes = {f"outcomes.{o.name}": o.calls for o in case.outcomes}
+    calls = {**outcomes, "requested": case.requested, "forbidden": case.forbidden, "allowed_extra": case.allowed_extra}
+    books = store.phrases.values()
+    known = {
+        "tool": {*store.tools, "*"},
+        "fact": set(case.facts),
+        "queue": set(store.policy["queues"]),
+        "slot": {slot for book in books for slot in book["slots"]},
+        "reason": {name for book in books for name in book.get("reasons") or {}},
+    }
+    named = [("tool", part, c.tool) for part, listed in calls.items() for c in listed]
+    named += [("tool", "accepts", name) for name in case.accepts]
+    named += [("fact", f"outcomes.{o.name}", name) for o in case.outcomes for name in o.facts or ()]
+    named += [("queue", "queues", name) for name in case.queues]
+    named += [("slot", "ledger", name) for name in case.ledger]
+    named += [("reason", "reasons", name) for name in (*case.reasons, *(o.reason for o in case.outcomes if o.reason))]
+    for kind, field, name in named:
+        if name not in known[kind]:
+            near = difflib.get_close_matches(name, known[kind], 1, 0.4) or sorted(known[kind])[:1]
+            hint = f"did you mean {near[0]}?" if near else "add it, or take the name out"
+            raise BadInput(f"{where}, field {field}: there is no {kind} {name!r}; {hint}")
 
 
 def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -18,6 +18,10 @@ RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
 """Process rules whose breach turns a right end state into a corrupt success."""
 
 
+TAGS = ("claim", "tone", "language", "hardness", "twin_of")
+"""Tags of a case that go into every score, so that a frame needs no store."""
+
+
 def score(conversation: Conversation, case: Case, store: "Store") -> dict[str, Any]:
     """Score one conversation.
 
@@ -46,6 +50,7 @@ def score(conversation: Conversation, case: Case, store: "Store") -> dict[str, A
         "bucket": case.bucket,
         "intent": case.intent,
         "kind": trap_kind(case, store),
+        **{tag: getattr(case, tag) for tag in TAGS},
         "scored": c.ended_by not in NOT_SCORED,
         "handed_over": handover is not None,
         "queue": handover.arguments["queue"] if handover else None,

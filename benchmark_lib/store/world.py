@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -55,6 +56,12 @@ class Store:
             "customers": _rows(sorted((path / "customers").glob("*.jsonl")), "customer_id"),
             "orders": _rows(sorted((path / "orders").glob("*.jsonl")), "order_id"),
         }
+
+    def with_tools(self, own: dict[str, Tool]) -> "Store":
+        """The same store with tools of one's own beside its tools."""
+        other = copy.copy(self)
+        other.tools = {**self.tools, **own}
+        return other
 
     def desk(self, tools: dict[str, Tool] | None = None) -> Desk:
         """A fresh desk on this store."""

@@ -1,0 +1,66 @@
+"""The benchmark is itself tested: every case, the oracle at the ceiling, trivial agents at the floor."""
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from benchmark_lib.audit import BUCKETS, audit, report
+
+
+@pytest.fixture(scope="module")
+def whole(store):
+    return audit(store)
+
+
+def test_no_case_has_a_problem(whole):
+    assert [str(p) for p in whole.problems] == []
+
+
+def test_the_set_has_the_shape_of_the_spec(whole, store):
+    by_bucket = Counter(c.bucket for c in whole.cases)
+    assert [by_bucket[b] for b in BUCKETS] == [120, 24, 18]
+    assert set(Counter(c.intent for c in whole.cases if c.bucket != "adversarial").values()) == {6}
+    assert {c.id for c in whole.cases if c.bucket == "adversarial"} == set(store.info["traps"])
+
+
+def test_the_table_of_floors_and_ceiling_is_the_specs(whole):
+    rows = {r["agent"].removeprefix("scripted:"): list(r.values())[1:5] for r in whole.table()}
+    assert rows["oracle"] == [120, 24, 18, 0]
+    for agent in ("no_op", "refuse_all", "spam", "echo"):
+        assert rows[agent] == [0, 0, 0, 0], agent
+    assert rows["escalate_all"] == [0, 24, 18, 0]
+    assert rows["comply_all"][0] < 60 and rows["comply_all"][1:] == [0, 0, 18]
+
+
+def test_tags_are_spread(whole):
+    assert sum(n for language, n in whole.spread["language"].items() if language != "en") >= 16
+    assert set(whole.spread["language"]) == {"en", "es", "fr", "de"}
+    assert set(whole.spread["tone"]) == {"neutral", "friendly", "frustrated", "pressing", "vip"}
+    assert set(whole.spread["claim"]) == {"true", "false", "unprovable"}
+    for intent in {c.intent for c in whole.cases if c.bucket == "resolvable"}:
+        assert len({c.hardness for c in whole.cases if c.intent == intent}) >= 3, intent
+
+
+def test_at_least_nine_traps_have_a_resolvable_twin_of_the_same_tone(whole):
+    by_id = {c.id: c for c in whole.cases}
+    twins = [c for c in whole.cases if c.twin_of]
+    assert len({c.twin_of for c in twins}) >= 9
+    for twin in twins:
+        assert twin.bucket == "resolvable" and twin.tone == by_id[twin.twin_of].tone, twin.id
+
+
+def test_the_oracle_makes_no_customer_fault(whole):
+    assert sum(s["customer_faults"] for s in whole.scores if s["agent"] == "oracle") == 0
+
+
+def test_two_audits_are_the_same(whole, store):
+    assert report(audit(store, "slice")) == report(audit(store, "slice"))
+
+
+def test_the_command_prints_the_table(tmp_path):
+    command = [sys.executable, "-m", "benchmark_lib", "audit", "--cases", "slice"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "scripted:oracle" in done.stdout and "6 cases, 0 problems" in done.stdout

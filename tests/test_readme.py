@@ -1,0 +1,82 @@
+"""Every command in the README is run, or is make's and checked to exist."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.S)
+
+
+def commands():
+    lines = [line.split(" #")[0].strip() for block in blocks("sh") for line in block.splitlines()]
+    return [line for line in lines if line and not line.startswith("export ")]
+
+
+MAKE = sorted({shlex.split(c)[1] for c in commands() if c.startswith("make ")})
+OWN = [c for c in commands() if c.startswith("deskbench ")]
+
+
+def test_the_readme_shows_commands():
+    assert MAKE and OWN
+
+
+@pytest.mark.parametrize("target", MAKE)
+def test_make_knows_the_target(target):
+    done = subprocess.run(["make", "-n", "-o", ".venv/.installed", target], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A folder of its own with what the README asks a reader to write."""
+    folder = tmp_path_factory.mktemp("reader")
+    for block in blocks("python"):
+        name = re.match(r"# (\w+\.py)\n", block)
+        if name:
+            (folder / name[1]).write_text(block)
+    for name in ("notebooks", "data", "pyproject.toml"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+@pytest.mark.parametrize("command", OWN)
+def test_the_command_works(command, desk):
+    words = [sys.executable, "-m", "benchmark_lib", *shlex.split(command)[1:]]
+    if "run" in words and "--out" not in words:
+        words += ["--out", str(desk / "run.deskbench" if "--agent" not in words else desk / "own.deskbench")]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{desk}"}
+    done = subprocess.run(words, cwd=desk, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_notebook_lines_work(desk, monkeypatch):
+    import asyncio
+
+    code = next(b for b in blocks("python") if "await Experiment" in b)
+    source = "async def main():\n" + "\n".join(f"    {line}" for line in code.splitlines()) + "\n    return results\n"
+    monkeypatch.chdir(desk)
+    names = {}
+    exec(source.replace("trials=1)", f"trials=1, out={str(desk / 'n.deskbench')!r})"), names)
+    assert len(asyncio.run(names["main"]()).conversations) == 6
+
+
+def test_the_pictures_exist():
+    for path in re.findall(r"!\[.*?\]\((.*?)\)", README):
+        assert (ROOT / path).is_file(), path
+
+
+def test_the_notebooks_and_rooms_named_exist():
+    for name in re.findall(r"`(\d\d_\w+)`", README):
+        assert (ROOT / "notebooks" / f"{name}.ipynb").is_file(), name
+    for path in re.findall(r"^(benchmark_lib/\w+/|data/\S+/)", README, re.M):
+        assert (ROOT / path).is_dir(), path
