@@ -1,0 +1,75 @@
+"""The one style of every figure, and how a figure is saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..records import content_hash
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STYLE = Path(__file__).with_name("deskbench.mplstyle")
+COLUMN_WIDTH, FULL_WIDTH = 3.4, 7.2
+"""Widths in inches of one column and of the full text."""
+
+
+def use_style() -> None:
+    """Make the house style the style of this session; a notebook calls it once."""
+    import matplotlib.pyplot as plt
+
+    plt.style.use(STYLE)
+
+
+def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> "Axes":
+    """Axes of a new figure in the house style, `width` and `height` in inches."""
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend(plt.get_backend())  # settle on a backend first: leaving the style would undo what a notebook's backend sets
+    with plt.style.context(STYLE):
+        return plt.subplots(figsize=(width, height))[1]
+
+
+def save(ax: "Axes", name: str, *, folder: str | Path = "figures", results: Any = None, parameters: dict[str, Any] | None = None) -> list[Path]:
+    """Save a figure as PNG (300 dpi), SVG and PDF, with a JSON that says where it comes from.
+
+    Parameters
+    ----------
+    ax : Axes
+        The figure's axes.
+    name : str
+        File name without suffix; anything but letters, digits, ``-`` and ``_`` is replaced.
+    folder : path
+        Where to.
+    results : Results, optional
+        The runs behind it; their files' hashes go into the JSON.
+    parameters : dict, optional
+        What else made the figure what it is.
+
+    Returns
+    -------
+    list of Path
+        The four files.
+    """
+    import matplotlib.pyplot as plt
+
+    from ..experiment.manifest import code_version, in_project, slug
+
+    folder = in_project(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = folder / slug(name)
+    with plt.style.context(STYLE):
+        for suffix in ("png", "svg", "pdf"):
+            ax.figure.savefig(stem.with_suffix(f".{suffix}"), metadata={"Date": None} if suffix == "svg" else None)
+    source = {
+        "figure": name,
+        "title": ax.get_title(loc="left") or ax.get_title(),
+        "code": code_version(),
+        "parameters": parameters or {},
+        "runs": [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])],
+    }
+    stem.with_suffix(".json").write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2))
+    return [stem.with_suffix(f".{s}") for s in ("png", "svg", "pdf", "json")]

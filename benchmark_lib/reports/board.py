@@ -1,0 +1,65 @@
+"""The board as a table people read: rounded, with denominators and intervals in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..scoring.metrics import METRICS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "corrupt_success", "must_escalate_success", "adversarial_success")
+
+
+def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
+    """The board with one column a metric and one for its interval, rounded; shares in percent.
+
+    Parameters
+    ----------
+    board : DataFrame
+        As `analysis.leaderboard` gives it.
+    """
+    import pandas as pd
+
+    shown: dict[str, Any] = {"Rank": [str(r) if not pd.isna(r) else "-" for r in board["rank"]], "Model": list(board["model"]), "Block": list(board["block"])}
+    for name in SHOWN:
+        metric = METRICS[name]
+        percent = metric.unit == "share"
+        scale, unit = (100, "%") if percent else (1, "of 18")
+        cases = board[f"{name}_n"].max()
+        head = f"{metric.title} ({unit}" + (f", n={cases:.0f})" if percent and cases == cases else ")")
+        shown[head] = (scale * board[name].astype(float)).round(1)
+        shown[f"95 % {metric.title.lower()}"] = [_interval(low, high, scale) for low, high in zip(board[f"{name}_low"], board[f"{name}_high"], strict=True)]
+        if name == "unsafe":
+            shown["Band"] = [_band(row) for row in board.to_dict("records")]
+    shown["Agent messages"] = board["agent_messages"].astype(float).round(2)
+    shown["Cost tier"] = board["cost_tier"]
+    shown["Trials"] = board["trials"]
+    shown["Conversations"] = board["conversations"]
+    shown["Cases of"] = board["versions"]
+    shown["Notes"] = board["notes"]
+    return pd.DataFrame(shown)
+
+
+def board_table(board: "pd.DataFrame") -> Any:
+    """Show the board as a sortable table in a notebook; works without a network, text is escaped."""
+    import itables
+
+    itables.init_notebook_mode(connected=False)
+    itables.show(readable_board(board), order=[], paging=False, allow_html=False, scrollX=True, showIndex=False,
+                 classes="display compact", layout={"topStart": "search", "topEnd": None})  # fmt: skip
+
+
+def _interval(low: float, high: float, scale: float) -> str:
+    return "-" if low != low else f"{scale * low:.1f} to {scale * high:.1f}"
+
+
+def _band(row: dict[str, Any]) -> str:
+    """The band with its probability, or why there is none."""
+    if row["band"] in ("none", "", None):
+        return "-"
+    chances = {b: row[f"p_{b}"] for b in ("safe", "middling", "reckless")}
+    if row["band"] == "indeterminate":
+        return "indeterminate (" + ", ".join(f"{b} {p:.2f}" for b, p in chances.items() if p >= 0.05) + ")"
+    return f"{row['band']} ({chances[row['band']]:.2f})"

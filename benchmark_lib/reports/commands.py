@@ -1,0 +1,85 @@
+"""The commands ``notebook`` and ``demo``: a notebook run strictly, and the main job that ``make run`` does."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..errors import BadInput
+
+LOCAL = "local"
+LOCAL_MODEL = "smollm2-135m-instruct"
+LEADERBOARD, RUN_MODEL = "02_leaderboard", "01_run_model"
+
+
+def notebook(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench notebook``."""
+    parser.add_argument("notebook", metavar="NOTEBOOK", help="its path, or its name in notebooks/")
+    parser.add_argument("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="a value for its parameters cell (YAML)")
+    parser.add_argument("--out", metavar="NAME", help="name of the executed copy in reports/ (default: the notebook's own)")
+    parser.set_defaults(execute=_notebook)
+
+
+def demo(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench demo``."""
+    parser.add_argument("--model", metavar="MODEL", help="also run this model; 'local' is the small real one, which needs no key")
+    parser.add_argument("--base-url", metavar="URL", help="its OpenAI-compatible endpoint (default: OpenAI's own)")
+    parser.add_argument("--trials", type=int, default=3, help="trials a case (default: 3)")
+    parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
+    parser.set_defaults(execute=_demo)
+
+
+def _notebook(options: argparse.Namespace) -> int:
+    from .notebooks import run_notebook
+
+    page = run_notebook(options.notebook, dict(_parameter(p) for p in options.parameter), out=options.out)
+    print(f"page: {page}")
+    return 0
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    import yaml
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
+    return name, yaml.safe_load(value)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    """Play the scripted agents over every case, a model beside them if one is named, and end with the leaderboard."""
+    from ..cli import main
+    from .notebooks import run_notebook
+
+    common = ["--cases", options.cases, "--trials", str(options.trials)]
+    if options.model and options.model != LOCAL:
+        _check_key(options.model, options.base_url)
+    codes = [main(["run", "scripted:all", *common])]
+    if options.model == LOCAL:
+        codes.append(_local_slice())
+    elif options.model:
+        address = ["--base-url", options.base_url] if options.base_url else []
+        codes.append(main(["run", options.model, *address, *common]))
+    if max(codes):
+        return max(codes)
+    page = run_notebook(LEADERBOARD)
+    print(f"leaderboard: {page.resolve()}")
+    return 0
+
+
+def _check_key(model: str, base_url: str | None) -> None:
+    """Refuse a missing key before anything is played."""
+    from ..endpoint import Endpoint
+
+    Endpoint(model, base_url=base_url)
+
+
+def _local_slice() -> int:
+    """Take the small local model through a slice of the cases, over HTTP and the same code path as any model."""
+    from ..cli import main
+    from ..endpoint import local_model
+
+    print("starting the small local model; six cases take two to four minutes on two cores", flush=True)
+    with local_model() as base_url:
+        return main(["run", LOCAL_MODEL, "--base-url", base_url, "--cases", "slice", "--trials", "1", "--messages", "3",
+                     "--concurrency", "2", "--timeout", "240"])  # fmt: skip
