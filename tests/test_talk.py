@@ -8,7 +8,7 @@ from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint import EndpointError
 from benchmark_lib.errors import BadInput
-from benchmark_lib.records import Conversation
+from benchmark_lib.records import Conversation, Usage
 from benchmark_lib.scoring import score
 
 
@@ -137,6 +137,7 @@ class Wanted:
 class Answer:
     def __init__(self, text=None, calls=(), finish="stop"):
         self.text, self.tool_calls, self.finish_reason = text, list(calls), finish
+        self.usage = Usage(prompt_tokens=10, completion_tokens=2, calls=1)
 
 
 def model(*answers):
@@ -155,6 +156,7 @@ def test_a_model_may_call_several_tools_and_reads_every_result(store, cases):
     assert [c.error for c in record.tool_calls] == [None, "bad_json"]
     assert [m["role"] for m in model.seen] == ["system", "user", "assistant", "tool", "tool"]
     assert "not valid JSON" in model.seen[-1]["content"]
+    assert record.usage["agent"] == Usage(prompt_tokens=20, completion_tokens=4, calls=2)
 
 
 @pytest.mark.parametrize(

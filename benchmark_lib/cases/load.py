@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections import Counter
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,6 +158,7 @@ def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str,
         "return_link": lambda order_id: return_link(store.policy, order_id),
         "money": money,
         "day": lambda value, language=raw.get("language", "en"): long_date(value, language),
+        "days_after": lambda value, count: (_as_date(value) + timedelta(days=count)).isoformat(),
         "business_days_after": lambda value, count: add_business_days(_as_date(value), count, store).isoformat(),
     }
     return names, {"bucket": bucket}
@@ -185,10 +186,11 @@ def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usual_ledger(filled: dict[str, Any], customer: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    """What every customer knows unless the case says otherwise: who it is and what its order number is."""
+    """What every customer knows unless the case says otherwise: who it is, as the email's head shows, and what its order number is."""
+    own = filled["sender_name"] == customer["name"]
     return {
         "email": {"value": filled["sender"], "when": "volunteered"},
-        "name": {"value": customer["name"]},
+        "name": {"value": customer["name"], "when": "volunteered" if own else "asked"},
         "postcode": {"value": order["shipping_address"]["postcode"]},
         "order_id": {"value": order["order_id"]},
     }

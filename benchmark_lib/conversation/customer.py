@@ -47,9 +47,9 @@ class ScriptedCustomer:
         for slot in heard.asked:
             self._answer(slot, parts, acts, attachments)
         answered = bool(parts)
-        gone_along = self._decide(heard, parts, acts, talk.turn)
-        self._bring_up("next", parts, acts)
-        if not answered and not gone_along:
+        changed_mind = self._bring_up("next", parts, acts)
+        gone_along = not changed_mind and self._decide(heard, parts, acts, talk.turn)
+        if not answered and not gone_along and not changed_mind:
             if heard.question and not heard.confirm:
                 talk.faults.append(Fault("customer", "question_not_recognised", words[:200]))
             if self._content(heard, talk) and not heard.question:

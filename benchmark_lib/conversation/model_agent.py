@@ -34,6 +34,7 @@ class ModelAgent:
         bad = 0
         while True:
             answer = await self.complete(self.history, talk.tools)
+            talk.charge("agent", answer.usage)
             if answer.finish_reason == "content_filter":
                 raise ContentFiltered("the provider's content filter stopped the reply")
             if not answer.tool_calls:

@@ -82,7 +82,7 @@ class Oracle:
                 has = [s for s in ("photo", "label") if s in ledger and ledger[s].attach and ledger[s].when != "never"]
                 wanted += has[:1]
             if call.tool == "create_reshipment" and self._delivered(call):
-                wanted += [s for s in ("address_checked", "neighbours_checked") if s not in known]
+                wanted += [s for s in ("address_checked", "neighbours_checked") if s in ledger and s not in known]
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in ("name", "postcode")]
 
     def _identified(self, talk: Talk) -> bool:

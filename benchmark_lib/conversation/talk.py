@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..cases import Case
-from ..records import Act, Conversation, Fault, Message, ToolCall
+from ..records import Act, Conversation, Fault, Message, ToolCall, Usage
 
 if TYPE_CHECKING:
     from ..store import Desk, Store, Tool
@@ -84,7 +84,7 @@ class Talk:
         self.sender = f"{case.sender_name} <{case.sender}>"
         self.messages: list[Message] = []
         self.faults: list[Fault] = []
-        self.usage: dict[str, Any] = {}
+        self.usage: dict[str, Usage] = {}
         self.prompt, self.tools = prompt, tools
         self.desk = desk
         self._seed = [seed, zlib.crc32(case.id.encode()), trial]
@@ -113,6 +113,10 @@ class Talk:
         if sum(c.turn == self.turn for c in reversed(self.desk.calls)) >= CALLS_PER_TURN:
             raise AgentFault("too_many_calls", f"more than {CALLS_PER_TURN} tool calls in one turn")
         return self.desk.call(name, named if arguments is None else arguments)
+
+    def charge(self, side: str, usage: Usage) -> None:
+        """Add the tokens of one model call to a side's account."""
+        self.usage.setdefault(side, Usage()).add(usage)
 
     def last(self, side: str) -> Message | None:
         """The newest message of a side."""

@@ -33,7 +33,7 @@ def end_state(changes: list[dict[str, Any]], store: "Store") -> Counter[str]:
     added: dict[tuple[str, str], dict[str, Any]] = {}
     for change in changes:
         table, key, field = change["table"], change["id"], change["field"]
-        if table == "tickets" or field.rsplit(".", 1)[-1] in FREE_TEXT:
+        if table == "tickets" or field.rsplit(".", 1)[-1] in FREE_TEXT or _plain(change["new"]) == _plain(change["old"]):
             continue
         if key in store.tables.get(table, {}):
             entries[f"{table}/{key}/{field}={_plain(change['new'])}"] += 1

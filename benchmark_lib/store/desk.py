@@ -130,5 +130,5 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         for place, inner in enumerate(value):
             name = next((str(v) for k, v in inner.items() if k.endswith("_id")), str(place))
             yield from flat(inner, f"{path}.{name}" if path else name)
-    else:
+    elif path:
         yield path, value

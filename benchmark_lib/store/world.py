@@ -59,6 +59,8 @@ class Store:
 
     def with_tools(self, own: dict[str, Tool]) -> "Store":
         """The same store with tools of one's own beside its tools."""
+        if not own:
+            return self
         other = copy.copy(self)
         other.tools = {**self.tools, **own}
         return other
@@ -107,8 +109,14 @@ class Store:
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
-        """What customers ask and say, by language, from ``phrases/*.yaml``."""
-        return {p.stem: read_yaml(p) for p in sorted((self.path / "phrases").glob("*.yaml"))}
+        """What customers ask and say, by language, from ``phrases/*.yaml``; files of one language are laid over each other."""
+        books: dict[str, dict[str, Any]] = {}
+        for path in sorted((self.path / "phrases").glob("*.yaml")):
+            found = read_yaml(path)
+            book = books.setdefault(found.get("language", path.stem), {})
+            for part, content in found.items():
+                book[part] = {**book.get(part, {}), **content} if isinstance(content, dict) else content
+        return books
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
         """The agent's system prompt and its version; `path` names another prompt file than the store's own."""
