@@ -1,0 +1,13 @@
+"""One chat-completion call done well: client, retries, prices, doctor, and the server of a small local model."""
+
+from .client import Endpoint
+from .faults import EndpointError
+from .keys import scrub
+from .launch import local_model
+from .reply import Completion, RequestedCall, parse_reply
+from .retries import start_delay_s
+from .settings import RoleSettings, load_settings
+
+__all__ = ["Completion", "Endpoint", "EndpointError", "RequestedCall", "RoleSettings", "load_settings", "local_model",
+           "parse_reply", "scrub",
+           "start_delay_s"]

@@ -1,0 +1,235 @@
+"""One chat-completion call done well: `Endpoint`.
+
+The request goes through the ``openai`` package, by its raw ``post`` with a body encoded here: the same JSON on the wire, the
+same authentication and error classes, at a cost that does not grow with the conversation (its ``create`` walks every message).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Sequence
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from .faults import EndpointError, fault, from_exception
+from .keys import HIDDEN, SHORTEST_SECRET, check_base_url, check_key, find_key, is_loopback, remember
+from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
+from .retries import LONGEST_RETRY_AFTER_S, Limiter, retrying
+from .settings import RoleSettings, role_settings
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from tenacity import RetryCallState
+
+DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
+CONNECT_TIMEOUT_S = 15.0
+KEEP_ALIVE_S = 60.0
+DEAD_AFTER = 10
+"""This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
+
+
+@dataclass(slots=True)
+class Connection:
+    """What belongs to one event loop: the client with its open connections, and the bound on requests in flight."""
+
+    client: AsyncOpenAI
+    limiter: Limiter
+
+
+def without_key(body: bytes, key: SecretStr) -> bytes:
+    """Return an answer's body without the key, should the endpoint repeat it: bodies are kept in the run file."""
+    secret = key.get_secret_value().encode()
+    return body.replace(secret, HIDDEN.encode()) if len(secret) >= SHORTEST_SECRET and secret in body else body
+
+
+def note_wait(state: RetryCallState) -> None:
+    """Write the wait that begins into the record of the attempt that failed, the last one in the call's list."""
+    failed = state.args[-1]
+    failed[-1]["wait_s"] = round(state.next_action.sleep, 3)
+
+
+class Endpoint:
+    """A model behind an OpenAI-compatible endpoint.
+
+    Parameters
+    ----------
+    model : str
+        The name the endpoint knows the model by.
+    base_url : str, optional
+        Where it is; else from the settings, else ``OPENAI_BASE_URL``, else OpenAI.
+    api_key : str, optional
+        The key; else from the environment variable the settings name (``OPENAI_API_KEY``). A server on this machine needs none.
+    settings : RoleSettings or dict, optional
+        Model settings of the role, see `benchmark_lib.endpoint.settings`.
+    timeout : float, optional
+        Seconds one attempt may take from sending to the last byte, default 120.
+    attempts : int, optional
+        The most attempts of one call, default 6.
+    concurrency : int, optional
+        The most requests in flight, default 50; halves while the endpoint answers 429.
+    wait_scale : float
+        Factor on the waits between attempts, for tests.
+
+    Raises
+    ------
+    BadInput
+        For a base URL, key or setting that cannot work; nothing has been sent then.
+
+    Notes
+    -----
+    Belongs to no event loop: each loop that calls it gets its own client, closed by `aclose` in that loop or by
+    ``async with``.
+    """
+
+    def __init__(self, model: str, base_url: str | None = None, api_key: str | None = None,
+                 settings: RoleSettings | dict[str, Any] | None = None, timeout: float | None = None,
+                 attempts: int | None = None, concurrency: int | None = None, wait_scale: float = 1.0) -> None:
+        self.model = model
+        self.settings = role_settings(settings)
+        self.base_url = check_base_url(base_url or self.settings.base_url)
+        key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, self.base_url)
+        remember(key)
+        self._key = SecretStr(key)
+        self._headers = self.settings.all_headers()
+        self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
+        self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
+        self.concurrency = concurrency or self.settings.concurrency or DEFAULT_CONCURRENCY
+        self.where = f"{model} at {urlsplit(self.base_url).netloc.rpartition('@')[2]}"
+        self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = weakref.WeakKeyDictionary()
+        self._policy = retrying(self.attempts, wait_scale, note_wait)
+        self._answered = False
+        self._failed_in_row = 0
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.where})"
+
+    async def __aenter__(self) -> Endpoint:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        connection = self._connections.pop(asyncio.get_running_loop(), None)
+        if connection is not None:
+            await connection.client.close()
+
+    @property
+    def in_flight_limit(self) -> int:
+        """How many requests may be in flight now, in the running event loop."""
+        return int(self._connection().limiter.limit)
+
+    async def complete(self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None,
+                       **body: Any) -> Completion:
+        """Ask for one completion.
+
+        Parameters
+        ----------
+        messages : sequence of dict
+            The conversation in the chat-completions form.
+        tools : list of dict, optional
+            Tool declarations; left out when empty.
+        **body
+            More fields of the request, over those of the settings; one that is None is left out.
+
+        Returns
+        -------
+        Completion
+            With the failed attempts before it. A refusal by the provider's filter is a completion whose `finish_reason` is
+            ``content_filter``, whichever way the provider says it.
+
+        Raises
+        ------
+        EndpointError
+            When there is no completion after all attempts, or at once where another attempt cannot help.
+        """
+        content = self.request_body(messages, tools, body)
+        failed: list[dict[str, Any]] = []
+        try:
+            completion = await self._policy(self._attempt, content, messages, failed)
+        except EndpointError as error:
+            if error.kind == "content_filter":
+                completion = filtered(error)
+            else:
+                error.attempts = failed
+                raise self._final(error) from None
+        self._answered, self._failed_in_row = True, 0
+        completion.attempts = failed
+        return completion
+
+    def request_body(self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None,
+                     extra: dict[str, Any] | None = None) -> bytes:
+        """Return the JSON body of a request: the model, the conversation, the tools, the settings and `extra`."""
+        fields = {"model": self.model, "messages": cleaned(messages), **self.settings.body, **(extra or {})}
+        if tools:
+            fields["tools"] = tools
+        return encode_body({name: value for name, value in fields.items() if value is not None})
+
+    async def _attempt(self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]) -> Completion:
+        """Make one attempt in a place of the limiter; a failure is noted in `failed` and raised."""
+        connection = self._connection()
+        async with connection.limiter as sent_at:
+            started = time.perf_counter()
+            try:
+                completion = parse_reply(decode_body(await self._post(connection.client, content), self.where), messages, self.where)
+            except EndpointError as error:
+                if error.kind == "rate_limit":
+                    connection.limiter.refused(sent_at)
+                if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
+                    error.retry, error.fatal = False, True
+                failed.append({"kind": error.kind, "status": error.status, "detail": error.detail, "wait_s": 0.0})
+                raise
+            connection.limiter.succeeded()
+            completion.latency_s = time.perf_counter() - started
+        return completion
+
+    async def _post(self, client: AsyncOpenAI, content: bytes) -> bytes:
+        """Send a body and return that of the answer; whatever the client raises becomes an `EndpointError`."""
+        import httpx2
+
+        try:
+            async with asyncio.timeout(self.timeout):
+                response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content,
+                                             options={"headers": {"Content-Type": "application/json"}})
+        except Exception as error:
+            known = from_exception(error, self.where)
+            if known is None:
+                raise
+        else:
+            return without_key(response.content, self._key)
+        raise known  # out here it has no context: the client's errors hold the request, and that holds the key
+
+    def _final(self, error: EndpointError) -> EndpointError:
+        """Decide whether the error that ends a call should end the run."""
+        if error.kind == "bad_request" and not self._answered:
+            error.fatal = True
+        if error.retry:
+            self._failed_in_row += 1
+            error.fatal = error.fatal or self._failed_in_row >= DEAD_AFTER
+        return error
+
+    def _connection(self) -> Connection:
+        """Return the connection of the running event loop, opened on first use."""
+        loop = asyncio.get_running_loop()
+        connection = self._connections.get(loop)
+        if connection is None:
+            connection = self._connections[loop] = Connection(self._open(), Limiter(self.concurrency))
+        return connection
+
+    def _open(self) -> AsyncOpenAI:
+        """Build the client: no retries of its own, no bound on connections but the limiter's."""
+        import httpx2
+        from openai import AsyncOpenAI, DefaultAioHttpClient
+
+        timeout = httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S))
+        limits = httpx2.Limits(max_connections=0, keepalive_expiry=KEEP_ALIVE_S)  # aiohttp reads 0 as no limit
+        plain = is_loopback(self.base_url) and self.base_url.startswith("http:")
+        local = {"trust_env": False, "verify": False, "follow_redirects": False} if plain else {}  # no proxy, no TLS to set up
+        http_client = DefaultAioHttpClient(timeout=timeout, limits=limits, **local)
+        return AsyncOpenAI(api_key=self._key.get_secret_value(), base_url=self.base_url, timeout=timeout, max_retries=0,
+                           default_headers=self._headers, http_client=http_client)

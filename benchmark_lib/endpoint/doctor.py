@@ -1,0 +1,232 @@
+"""What can this endpoint do? About five calls find out before a run is paid for, one when time is short."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Sequence
+
+from .client import Endpoint
+from .faults import EndpointError
+from .reply import Completion, RequestedCall
+
+FILLER = "The shop has had this note on file for a while: parcels leave the warehouse on business days and are scanned on the way. "
+FILLER_SENTENCES = 60
+CHARACTERS_A_TOKEN = 12
+"""No tokeniser packs more characters of plain English into one token, so fewer tokens than this mean a cut prompt."""
+WINDOWS = frozenset(1024 * 2**n for n in range(8))
+"""Context windows servers are given; a prompt and answer that fill one to the token were cut to it."""
+DRAW = "Invent a name for a new shop. Answer with the name and one sentence about it."
+SEEDS = (11, 11, 12)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found out about an endpoint.
+
+    Attributes
+    ----------
+    name : str
+        What was looked at.
+    status : str
+        ``ok``, ``warn`` (a run works, with what the sentence says) or ``fail`` (a run would not mean anything).
+    meaning : str
+        What it means, in one sentence.
+    """
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    meaning: str
+
+
+async def preflight(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]] | None = None) -> list[Finding]:
+    """Make one call with the real prompt and tools before a run begins.
+
+    Returns
+    -------
+    list of Finding
+        What a run should know; empty when there is nothing to say.
+
+    Raises
+    ------
+    EndpointError
+        When the endpoint gives no completion at all: a wrong key, model name or address costs this one call.
+    """
+    completion = await endpoint.complete([system(system_prompt), user("Reply with the word: ready.")], tools)
+    found = [check_usage(completion), check_window(completion, system_prompt)]
+    return [finding for finding in found if finding.status != "ok"]
+
+
+async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
+    """Find out in about five calls what an endpoint can do, and what it means for a run.
+
+    Parameters
+    ----------
+    endpoint
+        Where the model is.
+    system_prompt, tools
+        Those of the run: the context window is looked at with them.
+
+    Returns
+    -------
+    list of Finding
+        In the order of the calls; after a first call that fails there is one finding only.
+    """
+    probe = simplest(tools)
+    history = [system(system_prompt), user(two_lookups(probe))]
+    try:
+        first = await endpoint.complete(history, tools)
+    except EndpointError as error:
+        return [Finding("answers", "fail", str(error))]
+    found = [Finding("answers", "ok", f"{endpoint.where} answered in {first.latency_s:.1f} s.")]
+    found += [check_tools(first), check_parallel(first), check_arguments(first, tools), check_usage(first)]
+    found += await check_history(endpoint, history, first, probe, tools, system_prompt)
+    found += await check_sampling(endpoint)
+    return found
+
+
+def system(text: str) -> dict[str, Any]:
+    """Return a system message."""
+    return {"role": "system", "content": text}
+
+
+def user(text: str) -> dict[str, Any]:
+    """Return a user message."""
+    return {"role": "user", "content": text}
+
+
+def simplest(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the declaration with the fewest required arguments, but at least one: the easiest to call rightly."""
+
+    def effort(tool: dict[str, Any]) -> tuple[bool, int]:
+        required = len(parameters(tool).get("required", ()))
+        return required == 0, required
+
+    return min(tools, key=effort)["function"]
+
+
+def parameters(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a tool's arguments."""
+    return tool["function"].get("parameters") or {}
+
+
+def two_lookups(function: dict[str, Any]) -> str:
+    """Return a request that two calls of one tool answer."""
+    names = (function.get("parameters") or {}).get("required") or ["a value"]
+    return (f"Call the tool {function['name']} twice in this one answer, before you write anything else: "
+            f"once with {names[0]} 'TEST-1' and once with {names[0]} 'TEST-2'.")
+
+
+def check_tools(completion: Completion) -> Finding:
+    """Tell whether the model calls tools at all."""
+    if completion.tool_calls:
+        return Finding("tools", "ok", "The model calls tools when it is asked to.")
+    return Finding("tools", "fail", "Asked plainly for a tool call, the model only wrote text: either it cannot call tools or the "
+                   "server has them switched off, and an agent without tools fails every case.")
+
+
+def check_parallel(completion: Completion) -> Finding:
+    """Tell whether one answer can hold several calls."""
+    if len(completion.tool_calls) > 1:
+        return Finding("parallel calls", "ok", "One answer can hold several tool calls.")
+    return Finding("parallel calls", "warn", "Asked for two calls in one answer it made fewer: a run works, with more and "
+                   "therefore dearer model calls.")
+
+
+def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Finding:
+    """Tell whether the calls fit the declared arguments."""
+    problems = [problem for call in completion.tool_calls if (problem := argument_problem(call, tools))]
+    if not completion.tool_calls:
+        return Finding("arguments", "warn", "No call was made, so its arguments could not be looked at.")
+    if problems:
+        return Finding("arguments", "warn", f"Arguments do not fit the tool's declaration ({problems[0]}): the run hands such calls "
+                       "back as errors, and the model has to mend them.")
+    return Finding("arguments", "ok", "The arguments are valid JSON and fit the tool's declaration.")
+
+
+def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | None:
+    """Return what is wrong with a call, None where it fits a declared tool."""
+    import jsonschema
+
+    schema = next((parameters(tool) for tool in tools if tool["function"]["name"] == call.name), None)
+    if schema is None:
+        return f"there is no tool {call.name!r}"
+    if isinstance(call.arguments, str):
+        return f"{call.name}: no JSON object"
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(call.arguments))
+    return None if error is None else f"{call.name}: {error.message[:120]}"
+
+
+def check_usage(completion: Completion) -> Finding:
+    """Tell whether tokens are reported."""
+    if completion.usage.missing:
+        return Finding("usage", "warn", "The endpoint does not report tokens: cost and context window cannot be told, and a run "
+                       "with a budget counts on estimates.")
+    hidden = ", hidden reasoning among them" if completion.usage.reasoning_tokens else ""
+    return Finding("usage", "ok", f"Tokens are reported ({completion.usage.prompt_tokens} in, "
+                   f"{completion.usage.completion_tokens} out{hidden}).")
+
+
+def check_window(completion: Completion, system_prompt: str) -> Finding:
+    """Compare the counted prompt with what was sent: too few tokens, or a sum that is a typical window, mean that it was cut."""
+    tokens, total = completion.usage.prompt_tokens, completion.usage.prompt_tokens + completion.usage.completion_tokens
+    if completion.usage.missing:
+        return Finding("context window", "warn", "Without reported tokens a cut prompt cannot be seen: make sure that the server's "
+                       "context holds a whole conversation (16,000 tokens are on the safe side).")
+    if tokens * CHARACTERS_A_TOKEN < len(system_prompt) or total in WINDOWS:
+        return Finding("context window", "fail", f"The endpoint counts {tokens} tokens of prompt and {total} in all: it cuts the "
+                       "prompt, system text and tools first; give the server a longer context.")
+    return Finding("context window", "ok", f"A prompt of {tokens} tokens arrives whole.")
+
+
+async def check_history(endpoint: Endpoint, history: list[dict[str, Any]], first: Completion, probe: dict[str, Any],
+                        tools: list[dict[str, Any]], system_prompt: str) -> list[Finding]:
+    """Send the first answer back with long tool results: are they taken, and does the counted prompt grow by them?"""
+    calls = first.tool_calls or [RequestedCall("call00001", probe["name"], "{broken")]
+    sent = first.message() if first.tool_calls else Completion("", calls, None, first.usage).message()
+    filler = FILLER * (FILLER_SENTENCES // len(calls))
+    results = [{"role": "tool", "tool_call_id": call.id, "content": filler} for call in calls]
+    try:
+        second = await endpoint.complete([*history, sent, *results], tools)
+    except EndpointError as error:
+        name = "context window" if error.kind == "context_overflow" else "tool results"
+        return [Finding(name, "fail", str(error))]
+    taken = Finding("tool results", "ok", "Tool calls and their results are taken back in the conversation.")
+    return [taken, growth(first, second, len(filler) * len(calls), system_prompt)]
+
+
+def growth(first: Completion, second: Completion, added: int, system_prompt: str) -> Finding:
+    """Tell from two counted prompts whether what was added in between arrived."""
+    grown = second.usage.prompt_tokens - first.usage.prompt_tokens
+    if not (first.usage.missing or second.usage.missing) and grown * CHARACTERS_A_TOKEN < added:
+        total = second.usage.prompt_tokens + second.usage.completion_tokens
+        return Finding("context window", "fail", f"{added} more characters made the prompt only {grown} tokens longer: the server "
+                       f"cuts it near {total} tokens, system prompt and tools first; give it a longer context.")
+    return check_window(second, system_prompt)
+
+
+async def check_sampling(endpoint: Endpoint) -> list[Finding]:
+    """Ask three times at a high temperature, twice with the same seed: are seed and temperature honoured or dropped?"""
+    texts = []
+    for seed in SEEDS:
+        try:
+            completion = await endpoint.complete([user(DRAW)], seed=seed, temperature=1.0)
+        except EndpointError as error:
+            refused = [name for name in ("seed", "temperature") if name in error.detail.lower()]
+            return [Finding(" and ".join(refused or ["sampling"]), "warn", f"{error}.")]
+        texts.append(completion.text or completion.reasoning)
+    return read_sampling(*texts)
+
+
+def read_sampling(first: str, same_seed: str, other_seed: str) -> list[Finding]:
+    """Read seed and temperature off three texts at a high temperature."""
+    if first == same_seed == other_seed:
+        return [
+            Finding("seed", "warn", "Two different seeds gave the same text, so the seed has no effect."),
+            Finding("temperature", "warn", "A high temperature gave the same text three times: it is dropped or the server caches "
+                    "answers, and trials of a case may all be alike."),
+        ]
+    varied = Finding("temperature", "ok", "A high temperature gives varying texts.")
+    if first == same_seed:
+        return [Finding("seed", "ok", "The same seed gives the same text."), varied]
+    return [Finding("seed", "warn", "The same seed gave different texts, so it is dropped or only an aim: a run cannot be repeated "
+                    "word for word, only replayed from its file."), varied]

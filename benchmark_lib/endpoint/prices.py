@@ -1,0 +1,170 @@
+"""What tokens cost: a dated file a user may edit, and an unknown price that stays unknown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import BadInput
+from ..records import Usage, content_hash
+from .settings import read_mapping
+
+PRICES = Path(__file__).resolve().parents[2] / "data" / "prices.yaml"
+SECTIONS = frozenset({"dated", "currency", "per_tokens", "tiers", "free", "models"})
+ENTRY = frozenset({"model", "at", "input", "cached_input", "output", "as_of", "source"})
+
+
+@dataclass(frozen=True)
+class Price:
+    """The price of one model in US dollars for a million tokens.
+
+    Attributes
+    ----------
+    model : str
+        The name or pattern it stands for in the file.
+    input, cached_input, output : float
+        Prompt tokens, prompt tokens read from the provider's cache, and completion tokens with hidden reasoning among them.
+    as_of, source : str
+        When it was read, and where.
+    at : str
+        Pattern of the host it holds for; ``*`` for any.
+    """
+
+    model: str
+    input: float
+    cached_input: float
+    output: float
+    as_of: str = ""
+    source: str = ""
+    at: str = "*"
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """Return what `usage` cost in US dollars; None where calls did not report their tokens."""
+        return cost_usd(usage, self)
+
+
+@dataclass(frozen=True)
+class PriceFile:
+    """A price file that was read and checked.
+
+    Attributes
+    ----------
+    dated : str
+        The date of the file.
+    prices : tuple of Price
+        In the order of the file, free ones first.
+    tiers : tuple of (str, float)
+        Name and upper bound in US dollars per 1,000 conversations, rising; the last bound is infinite.
+    hash : str
+        Content hash of the file, for the manifest.
+    """
+
+    dated: str
+    prices: tuple[Price, ...]
+    tiers: tuple[tuple[str, float], ...]
+    hash: str
+
+    def price(self, model: str, base_url: str | None = None) -> Price | None:
+        """Return the first price that fits a model (at an endpoint), None where none does.
+
+        A name with a vendor in front (``openai/gpt-5.5``) is also looked up without it.
+        """
+        host = (urlsplit(base_url).hostname or "") if base_url else ""
+        for name in dict.fromkeys((model.lower(), model.lower().rpartition("/")[2])):
+            for entry in self.prices:
+                if fnmatchcase(name, entry.model.lower()) and (entry.at == "*" or fnmatchcase(host, entry.at)):
+                    return entry
+        return None
+
+    def tier(self, cost_per_1000_usd: float | None) -> str | None:
+        """Return the tier of a cost per 1,000 conversations in US dollars; None for an unknown cost."""
+        if cost_per_1000_usd is None or math.isnan(cost_per_1000_usd):
+            return None
+        return next(name for name, bound in self.tiers if cost_per_1000_usd <= bound)
+
+
+def cost_usd(usage: Usage, price: Price | None) -> float | None:
+    """Return what `usage` cost in US dollars.
+
+    Cached tokens are part of `prompt_tokens` and reasoning tokens part of `completion_tokens`, as OpenAI counts them and as
+    `read_usage` makes every endpoint's counts, so neither is added again.
+
+    Returns
+    -------
+    float or None
+        None where the price is unknown, or a call of a model that costs something did not report its tokens.
+    """
+    if price is None:
+        return None
+    if usage.missing and (price.input or price.output):
+        return None
+    fresh = usage.prompt_tokens - usage.cached_tokens
+    dollars = fresh * price.input + usage.cached_tokens * price.cached_input + usage.completion_tokens * price.output
+    return dollars / 1e6
+
+
+def find_price(model: str, base_url: str | None = None, path: str | Path | None = None) -> Price | None:
+    """Return the price of a model from the price file, None where it is unknown."""
+    return load_prices(path).price(model, base_url)
+
+
+def load_prices(path: str | Path | None = None) -> PriceFile:
+    """Read a price file, the project's own by default.
+
+    Raises
+    ------
+    BadInput
+        When the file cannot be read, or holds an entry that is no price.
+    """
+    path = Path(path or PRICES)
+    stamp = path.stat().st_mtime_ns if path.exists() else 0
+    return _load(path, stamp)
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, _: int) -> PriceFile:
+    content = read_mapping(path)
+    unknown = [str(key) for key in content if key not in SECTIONS]
+    if unknown:
+        raise BadInput(f"{path}: {unknown[0]!r} is not part of a price file; it holds {', '.join(sorted(SECTIONS))}")
+    if content.get("currency", "USD") != "USD" or content.get("per_tokens", 1_000_000) != 1_000_000:
+        raise BadInput(f"{path}: prices are in USD for 1000000 tokens; convert them")
+    if not isinstance(content.get("dated"), date):
+        raise BadInput(f"{path}: 'dated' is missing or no date; write it like dated: 2026-11-21")
+    free = [Price(str(name), 0.0, 0.0, 0.0, str(content["dated"]), "free by statement") for name in content.get("free") or ()]
+    listed = [read_price(entry, f"{path}: models, entry {n}") for n, entry in enumerate(content.get("models") or (), 1)]
+    return PriceFile(str(content["dated"]), tuple(free + listed), read_tiers(content.get("tiers"), path), content_hash(path.read_bytes()))
+
+
+def read_price(entry: Any, where: str) -> Price:
+    """Return one entry of a price file as a `Price`."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
+        raise BadInput(f"{where}: an entry names its 'model' and prices; add the name")
+    unknown = sorted(str(key) for key in entry if key not in ENTRY)
+    if unknown:
+        raise BadInput(f"{where} ({entry['model']}): {unknown[0]!r} is not part of a price; it holds {', '.join(sorted(ENTRY))}")
+    values = {"cached_input": entry.get("input"), **entry}
+    for name in ("input", "cached_input", "output"):
+        value = values.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+            raise BadInput(f"{where} ({entry['model']}): {name!r} must be a number of dollars, 0 or more; correct it")
+    return Price(entry["model"], float(values["input"]), float(values["cached_input"]), float(values["output"]),
+                 str(entry.get("as_of", "")), str(entry.get("source", "")), str(entry.get("at", "*")))
+
+
+def read_tiers(entries: Any, path: Path) -> tuple[tuple[str, float], ...]:
+    """Return the cost tiers of a price file with rising upper bounds, the last one infinite."""
+    try:
+        tiers = tuple((str(entry["name"]), math.inf if entry["up_to_usd"] is None else float(entry["up_to_usd"])) for entry in entries)
+    except (TypeError, KeyError, ValueError):
+        tiers = ()
+    bounds = [bound for _, bound in tiers]
+    if not tiers or bounds != sorted(set(bounds)) or bounds[-1] != math.inf:
+        raise BadInput(f"{path}: 'tiers' must be a list of name and up_to_usd, rising, the last one null; correct it")
+    return tiers
