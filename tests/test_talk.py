@@ -139,6 +139,9 @@ class Answer:
         self.text, self.tool_calls, self.finish_reason = text, list(calls), finish
         self.usage = Usage(prompt_tokens=10, completion_tokens=2, calls=1)
 
+    def message(self):
+        return {"role": "assistant", "content": self.text}
+
 
 def model(*answers):
     left = list(answers)

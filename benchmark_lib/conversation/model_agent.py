@@ -40,9 +40,9 @@ class ModelAgent:
             if not answer.tool_calls:
                 if answer.finish_reason == "length":
                     raise AgentFault("cut_by_length", "the reply was cut at the token limit")
-                self.history.append({"role": "assistant", "content": answer.text or ""})
+                self.history.append(answer.message())
                 return answer.text or ""
-            self.history.append(assistant_message(answer))
+            self.history.append(answer.message())
             for wanted in answer.tool_calls:
                 call = talk.call(wanted.name, wanted.arguments)
                 bad = bad + 1 if call.error else 0
@@ -57,13 +57,3 @@ def letter(talk: Talk) -> str:
     head = f"From: {talk.sender}\nSubject: " if message.turn == 1 else ""
     tail = "".join(f"\n[attachment: {name} from the customer, received and legible]" for name in message.attachments)
     return f"{head}{message.text}{tail}"
-
-
-def assistant_message(answer: Any) -> dict[str, Any]:
-    """A completion with tool calls as a message of the history, with what a provider wants echoed."""
-    calls = []
-    for wanted in answer.tool_calls:
-        arguments = wanted.arguments if isinstance(wanted.arguments, str) else orjson.dumps(wanted.arguments).decode()
-        calls.append({"id": wanted.id, "type": "function", "function": {"name": wanted.name, "arguments": arguments},
-                      **(getattr(wanted, "extra", None) or {})})  # fmt: skip
-    return {"role": "assistant", "content": answer.text or None, "tool_calls": calls}

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Call, Case, Fact, Outcome
 from ..cases.load import long_date, money
-from ..store.rules import delivered
+from ..records import ToolCall
+from ..store.rules import Before, delivered
 from .talk import Reply, Talk
 
 if TYPE_CHECKING:
@@ -86,12 +87,9 @@ class Oracle:
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in ("name", "postcode")]
 
     def _identified(self, talk: Talk) -> bool:
-        from ..records import Conversation, ToolCall
-        from ..store.rules import check_rules
-
+        parameters = self.store.policy["process_rules"]["identity"]
         probe = ToolCall(talk.turn, 0, "get_order", {"order_id": self.case.order}, {}, None, False)
-        record = Conversation(self.case.id, 1, "", "scripted", "", messages=talk.messages, tool_calls=[probe])
-        return check_rules(record, self.store)["identity"]["state"] == "kept"
+        return bool(self.store.rules["identity"](probe, Before([a for _, a in _acts(talk)], []), self.store, parameters))
 
     def _attached(self, talk: Talk) -> set[str]:
         return {a.what for _, a in _acts(talk) if a.kind == "attached"}

@@ -78,8 +78,10 @@ def _local_slice() -> int:
     """Take the small local model through a slice of the cases, over HTTP and the same code path as any model."""
     from ..cli import main
     from ..endpoint import local_model
+    from ..experiment.manifest import project_folder
 
     print("starting the small local model; six cases take two to four minutes on two cores", flush=True)
+    out = project_folder() / "data" / "runs" / "local-slice.deskbench"
     with local_model() as base_url:
-        return main(["run", LOCAL_MODEL, "--base-url", base_url, "--cases", "slice", "--trials", "1", "--messages", "3",
+        return main(["run", LOCAL_MODEL, "--base-url", base_url, "--cases", "slice", "--trials", "1", "--messages", "3", "--out", str(out),
                      "--concurrency", "2", "--timeout", "240"])  # fmt: skip

@@ -43,7 +43,7 @@ def score(conversation: Conversation, case: Case, store: "Store") -> dict[str, A
     handover = next((t for t in done if t.name == HANDOVER), None)
     forbidden = forbidden_calls(c.tool_calls, case)
     rules = check_rules(c, store)
-    reasons = ear(store).reasons_in(texts)
+    reasons = ear(store).reasons_in(texts) if case.reasons else []
     facts = {name: fact.told(texts) for name, fact in case.facts.items()}
     outcomes = matching_outcomes(c.changes, case, store)
     found = {

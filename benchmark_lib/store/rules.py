@@ -42,21 +42,25 @@ def check_rules(conversation: Conversation, store: "Store") -> dict[str, dict[st
     dict of str to dict
         By rule: ``state`` (``kept``, ``broken`` or ``not_applicable``) and ``calls``, the places of the calls that broke it.
     """
-    found: dict[str, dict[str, Any]] = {}
+    rules = store.policy["process_rules"]
+    judged: dict[str, list[tuple[int, bool]]] = {name: [] for name in rules}
     acts = conversation.acts()
-    for name, parameters in store.policy["process_rules"].items():
-        judged: list[tuple[int, bool]] = []
-        for place, call in enumerate(conversation.tool_calls):
-            if call.error or call.side != "agent" or call.name not in parameters["guards"]:
-                continue
-            before = Before([a for turn, a in acts if turn <= call.turn],
-                            [c for c in conversation.tool_calls[:place] if not c.error])  # fmt: skip
-            kept = store.rules[name](call, before, store, parameters)
-            if kept is not None:
-                judged.append((call.index, kept))
-        broken = [index for index, kept in judged if not kept]
-        state = "broken" if broken else "kept" if judged else "not_applicable"
-        found[name] = {"state": state, "calls": broken}
+    done: list[ToolCall] = []
+    for call in conversation.tool_calls:
+        if call.error:
+            continue
+        guarding = [name for name, parameters in rules.items() if call.name in parameters["guards"]]
+        if guarding and call.side == "agent":
+            before = Before([a for turn, a in acts if turn <= call.turn], list(done))
+            for name in guarding:
+                kept = store.rules[name](call, before, store, rules[name])
+                if kept is not None:
+                    judged[name].append((call.index, kept))
+        done.append(call)
+    found = {}
+    for name, verdicts in judged.items():
+        broken = [index for index, kept in verdicts if not kept]
+        found[name] = {"state": "broken" if broken else "kept" if verdicts else "not_applicable", "calls": broken}
     return found
 
 
@@ -65,17 +69,23 @@ def identity(call: ToolCall, before: Before, store: "Store", parameters: dict[st
     order = _order(call, store)
     if order is None:
         return None
-    customer = store.tables["customers"][order["customer_id"]]
-    mine = store.orders_of[order["customer_id"]]
+    known = _known_of(order["customer_id"], store)
+    given = {fact: {_squash(v) for v in before.gave(fact)} for fact in known}
+    return any(all(given[fact] & known[fact] for fact in way) for way in parameters["needs_any"])
+
+
+@lru_cache(maxsize=4096)
+def _known_of(customer_id: str, store: "Store") -> dict[str, set[str]]:
+    """What proves that somebody is this customer, by fact."""
+    customer, mine = store.tables["customers"][customer_id], store.orders_of[customer_id]
     places = customer["addresses"] + [o["shipping_address"] for o in mine]
     known = {
-        "order_id": {o["order_id"].casefold() for o in mine},
-        "email": {customer["email"].casefold()},
-        "name": {_squash(customer["name"])} | {_squash(a["name"]) for a in places},
-        "postcode": {_squash(a["postcode"]) for a in places},
+        "order_id": [o["order_id"] for o in mine],
+        "email": [customer["email"]],
+        "name": [customer["name"], *(a["name"] for a in places)],
+        "postcode": [a["postcode"] for a in places],
     }
-    given = {fact: {_squash(v) if fact in ("name", "postcode") else v.casefold() for v in before.gave(fact)} for fact in known}
-    return any(all(given[fact] & known[fact] for fact in way) for way in parameters["needs_any"])
+    return {fact: {_squash(v) for v in values} for fact, values in known.items()}
 
 
 def confirmation(call: ToolCall, before: Before, store: "Store", parameters: dict[str, Any]) -> bool:
