@@ -1,0 +1,90 @@
+"""Money: what a call may cost at most, and a limit that is not passed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..records import Usage
+
+BYTES_A_TOKEN = 3.0
+"""Bytes of a request that make one prompt token, before the endpoint has reported any: on the careful side."""
+FIRST_COMPLETION = 1024
+"""Completion tokens that are reckoned with before any reply was seen and where the settings state no limit."""
+MARGIN = 1.5
+"""How much larger than the largest reply seen the next may be, where the settings state no limit."""
+LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why a run ends before its end: the exit code, and a sentence that says what happened and how to go on."""
+
+    code: int
+    sentence: str
+
+
+class Estimate:
+    """What the next call of one side may cost, from the settings and from the calls before it.
+
+    Parameters
+    ----------
+    price : callable
+        Usage to US dollars; None where no price is known.
+    settings : dict
+        The model settings; a limit of tokens there bounds the reply.
+    """
+
+    def __init__(self, price: Callable[[Usage], float | None], settings: dict[str, Any]):
+        self.price = price
+        self._limit = next((int(settings[name]) for name in LIMIT_NAMES if settings.get(name)), None)
+        self._largest, self._tokens_a_byte = 0, 0.0
+
+    def cost(self, request_bytes: int) -> float:
+        """An upper estimate in US dollars for a request of this size."""
+        prompt = request_bytes * (1.05 * self._tokens_a_byte or 1 / BYTES_A_TOKEN)
+        reply = self._limit or (MARGIN * self._largest if self._largest else FIRST_COMPLETION)
+        return self.price(Usage(prompt_tokens=int(prompt) + 1, completion_tokens=int(reply), calls=1)) or 0.0
+
+    def learn(self, request_bytes: int, usage: Usage) -> None:
+        """Take in what a finished call used."""
+        self._largest = max(self._largest, usage.completion_tokens)
+        self._tokens_a_byte = max(self._tokens_a_byte, usage.prompt_tokens / max(request_bytes, 1))
+
+
+class Budget:
+    """A limit in US dollars over everything on one run file; calls in flight hold a reservation.
+
+    With a token limit in the settings the sum never passes the limit; without one a reply much larger than any before it
+    may pass it by the difference.
+    """
+
+    def __init__(self, limit_usd: float | None, spent_usd: float):
+        self.limit, self.spent, self.reserved = limit_usd, spent_usd, 0.0
+        self._changed = asyncio.Event()
+
+    async def reserve(self, usd: float) -> bool:
+        """Wait until `usd` fits beside what is spent and in flight; False when it never will."""
+        if self.limit is not None:
+            while self.spent + self.reserved + usd > self.limit:
+                if self.reserved <= 0:
+                    return False
+                self._changed.clear()
+                await self._changed.wait()
+        self.reserved += usd
+        return True
+
+    def passed(self, usd: float) -> Stop:
+        """The end of a run whose next call, at up to `usd`, does not fit."""
+        if not self.spent:
+            return Stop(2, f"one call may cost {usd:.4f} USD, more than the budget of {self.limit:g} USD: give a larger --budget-usd")
+        return Stop(3, f"stopped before the budget of {self.limit:g} USD is passed, {self.spent:.4f} USD are spent: "
+                       "give the same command with a larger --budget-usd to go on")  # fmt: skip
+
+    def settle(self, reserved: float, cost_usd: float) -> None:
+        """Replace a reservation by what the call cost."""
+        self.reserved = max(0.0, self.reserved - reserved) if self.reserved - reserved > 1e-12 else 0.0
+        self.spent += cost_usd
+        self._changed.set()

@@ -1,0 +1,181 @@
+"""The engine: many cases and trials, a bounded number at once, each conversation scored and written as it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from ..cases import Case
+from ..conversation import converse
+from ..endpoint import EndpointError
+from ..records import NOT_SCORED, Conversation, content_hash
+from ..runfile import RunFile
+from .budget import Budget, Stop
+from .manifest import now
+from .plan import Plan
+from .progress import Progress
+from .recorder import KeptCalls, Line, Recorder
+from .writer import CannotSave, Writer
+
+GRACE_S = 60.0
+"""How long calls in flight may take to end after a stop, in seconds: they are paid for, so they are waited for."""
+LARGEST_BACKLOG = 400
+"""Rows that may wait for the disk before conversations wait for it too: what keeps memory flat."""
+
+
+class Engine:
+    """Plays what is missing on a run file.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is to be run.
+    run : RunFile
+        The file it is written to.
+    """
+
+    def __init__(self, plan: Plan, run: RunFile):
+        self.plan, self.run, self.stopped = plan, run, None
+        endings = run.endings()
+        self._finished = {key for key, ending in endings.items() if ending not in NOT_SCORED}
+        wanted = [(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases]
+        self.total, self.done = len(wanted), sum(key in self._finished for key in wanted)
+        self.incomplete = self._on_the_way = 0
+        self._again = self._missing()
+        self._error: BaseException | None = None
+        self._workers: list[asyncio.Task[None]] = []
+        self._lines: dict[str, Line] = {}
+
+    def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
+        """End the run: no new call begins, those in flight get `grace_s` seconds; a second stop ends them at once."""
+        if self.stopped is not None and grace_s:
+            return
+        self.stopped = self.stopped or stop
+        for line in self._lines.values():
+            line.stopped = True
+        loop = asyncio.get_running_loop()
+        loop.call_later(grace_s, self._cancel)
+
+    async def play(self) -> Stop | None:
+        """Play what is missing; returns why it ended early, or None.
+
+        Raises
+        ------
+        CannotSave
+            When the file cannot be written any more.
+        Exception
+            What an agent of the user's own raised, or a defect.
+        """
+        spent, _ = self.run.cost()
+        self._kept = KeptCalls(self.run.path)
+        self._writer = Writer(self.run.path)
+        self._progress = Progress(self.plan.model, self.total, self.done, self.plan.progress)
+        self._progress.cost_usd = spent
+        self._lines = self._open_lines(Budget(self.plan.budget_usd, spent))
+        wave = min(self.plan.concurrency, self.total - self.done)
+        try:
+            self._workers = [asyncio.ensure_future(self._work()) for _ in range(wave)]
+            await asyncio.gather(*self._workers, return_exceptions=True)
+        finally:
+            await self._close()
+        if self._error is not None:
+            raise self._error
+        if self._writer.failure is not None:
+            raise self._writer.failure
+        if self.stopped is None and self.incomplete:
+            return Stop(3, f"{self.incomplete} of {self.total} conversations were ended by faults of the network or the endpoint: "
+                           "give the same command again to try them once more")  # fmt: skip
+        return self.stopped
+
+    def _open_lines(self, budget: Budget) -> dict[str, Line]:
+        began = self.run.counts()["calls"] > 0
+        return {
+            side: Line(side, model.endpoint, model.price, model.settings, budget=budget, writer=self._writer, stop=self.stop,
+                       called=self._progress.call, wave=self.plan.concurrency, began=began)
+            for side, model in self.plan.models.items()
+        }  # fmt: skip
+
+    async def _close(self) -> None:
+        """Let go of everything; what was finished is on disk afterwards, also when the run itself was cancelled."""
+        self._cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*self._workers, return_exceptions=True)
+        self._kept.close()
+        self._writer.close()
+        with contextlib.suppress(asyncio.CancelledError):
+            while self._on_the_way:  # the writer has ended, so the last acknowledgements arrive within a few steps of the loop
+                await asyncio.sleep(0)
+        self._progress.close()
+        for model in self.plan.models.values():
+            with contextlib.suppress(Exception, asyncio.CancelledError):
+                await model.endpoint.aclose()
+
+    def _cancel(self) -> None:
+        for worker in self._workers:
+            worker.cancel()
+
+    def _missing(self) -> Iterator[tuple[Case, int]]:
+        for trial in range(1, self.plan.trials + 1):
+            for case in self.plan.cases:
+                if (case.id, trial) not in self._finished:
+                    yield case, trial
+
+    async def _work(self) -> None:
+        for case, trial in self._again:
+            try:
+                await self._one(case, trial)
+            except (asyncio.CancelledError, CannotSave):
+                return
+            except EndpointError as error:  # fatal: the line has stopped the run
+                self.stop(Stop(2, str(error)))
+            except Exception as error:
+                self._error = self._error or self.plan.blame(error, case.id, trial)
+                self.stop(Stop(2, str(error)))
+            if self.stopped is not None:
+                return
+
+    async def _one(self, case: Case, trial: int) -> None:
+        """One conversation: played, scored, handed to the writer."""
+        if self._writer.failure is not None:
+            raise self._writer.failure
+        kept = self._kept.of(case.id, trial)
+        complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in self._lines.items()}
+        conversation = await play_one(self.plan, case, trial, complete)
+        finished = conversation.ended_by not in NOT_SCORED
+        if self.stopped is not None and not finished:
+            return
+        record = conversation.to_json()
+        digest = content_hash(record)
+        on_disk = self._writer.put("conversations", (case.id, trial, conversation.ended_by, digest, record, now()))
+        self._writer.put("scores", (digest, self.plan.scoring_version, orjson.dumps(self.plan.score(conversation, case))))
+        self._on_the_way += 1
+        on_disk.add_done_callback(lambda future: self._acknowledged(future, finished))
+        if self._writer.backlog > LARGEST_BACKLOG:
+            await on_disk
+        else:
+            await asyncio.sleep(0)
+
+    def _acknowledged(self, on_disk: asyncio.Future[None], finished: bool) -> None:
+        self._on_the_way -= 1
+        if on_disk.cancelled() or on_disk.exception() is not None:
+            return
+        if finished:
+            self.done += 1
+            self._progress.conversation()
+        else:
+            self.incomplete += 1
+            self._progress.fault()
+
+
+async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any]) -> Conversation:
+    """Play one conversation of a plan; `complete` gives the model call of each side that is a model."""
+    agent = plan.agent(case, trial, complete.get("agent"))
+    customer = plan.customer(case, trial, complete.get("customer"))
+    return await converse(
+        case, plan.store, agent, customer, trial=trial, seed=plan.seed, max_messages=plan.messages, model=plan.model,
+        source=plan.source, customer_name=plan.customer_name, prompt=plan.prompt, schemas=plan.schemas,
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""The manifest: what a run is made of, each part with its content hash, and what may change between two sessions."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import datetime, timezone
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import orjson
+
+from ..errors import BadInput
+from ..records import content_hash
+from ..runfile import SUFFIX
+
+PACKAGE = Path(__file__).resolve().parents[1]
+SHOWN_DIFFERENCES = 6
+
+
+def hashed(value: Any) -> str:
+    """Content hash of plain data."""
+    return content_hash(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
+
+
+def part(shown: Any, content: Any = None) -> dict[str, Any]:
+    """One input of the manifest: how it is named, and the hash of its content (of the name where it has no other)."""
+    return {"value": shown, "hash": hashed(shown if content is None else content)}
+
+
+def slug(name: str) -> str:
+    """A model's name as part of a file name: letters, digits, dots and dashes only, never a path."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:48] or "model"
+
+
+def default_name(model: str, options: Any) -> str:
+    """The file name of a run: the model's slug and a hash of the options that make it another run, as they were given."""
+    return f"{slug(model)}-{hashed([model, options])[:8]}{SUFFIX}"
+
+
+def project_folder(start: Path | None = None) -> Path:
+    """The folder of the project around `start` (default: the current folder): the nearest with pyproject.toml or data/stores."""
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "pyproject.toml").is_file() or (folder / "data" / "stores").is_dir():
+            return folder
+    return start
+
+
+def in_project(path: str | Path) -> Path:
+    """A relative path that is not there from the current folder, seen from the project's folder; any other path as it is."""
+    path = Path(path)
+    return path if path.is_absolute() or path.exists() else project_folder() / path
+
+
+def public_url(url: str | None) -> str | None:
+    """An address as it may be kept: no user, password or query."""
+    if not url:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+@lru_cache(maxsize=1)
+def code_version() -> dict[str, str]:
+    """Version of the package and content hash of its source."""
+    source = b"".join(p.relative_to(PACKAGE).as_posix().encode() + p.read_bytes() for p in sorted(PACKAGE.rglob("*.py")))
+    try:
+        number = version("deskbench")
+    except PackageNotFoundError:
+        number = "source"
+    return {"version": number, "hash": content_hash(source)}
+
+
+def session(**recorded: Any) -> dict[str, Any]:
+    """What is recorded, and may change, each time a run is begun or gone on with."""
+    return {"started": now(), "code": code_version(), **recorded}
+
+
+def now() -> str:
+    """The time as it is recorded."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+
+
+def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[str, str], trials: int) -> dict[str, Any]:
+    """The manifest of a run that begins.
+
+    Parameters
+    ----------
+    model, source : str
+        As in the records.
+    inputs : dict
+        Parts (see `part`) that must stay the same: model, agent, customer, store, prompt, tools, settings, seed, messages.
+    cases : dict of str to str
+        Content hash of each case.
+    trials : int
+        Trials a case; ``planned`` holds them case by case, because cases may be added with other numbers of trials.
+    """
+    run_id = f"{slug(model)}-{secrets.token_hex(4)}"
+    begun = {"run_id": run_id, "model": model, "source": source, "created": now()}
+    return {**begun, "inputs": inputs, "cases": cases, "trials": trials, "planned": dict.fromkeys(cases, trials), "sessions": []}
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """What keeps a run from being gone on with: each difference in a few words."""
+    found = []
+    for name in sorted(old["inputs"].keys() | new["inputs"].keys()):
+        there, here = old["inputs"].get(name, part(None)), new["inputs"].get(name, part(None))
+        if there["hash"] == here["hash"]:
+            continue
+        if there["value"] == here["value"]:
+            found.append(f"{name} {_shown(here['value'])} has another content ({there['hash'][:8]} there, {here['hash'][:8]} here)")
+        else:
+            found.append(f"{name} is {_shown(there['value'])} there and {_shown(here['value'])} here")
+    changed = [c for c, digest in new["cases"].items() if old["cases"].get(c, digest) != digest]
+    found += [f"the text of case {c} has changed" for c in changed]
+    return found
+
+
+def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The manifest with which a run goes on: more cases and more trials than before are taken in.
+
+    Raises
+    ------
+    BadInput
+        If an input differs; the sentence names each difference and the mend.
+    """
+    found = differences(old, new)
+    if found:
+        more = len(found) - SHOWN_DIFFERENCES
+        listed = "; ".join(found[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        raise BadInput(f"{path} was begun with other inputs: {listed}: give another --out to begin a new run")
+    planned = {case_id: max(old["planned"].get(case_id, 0), trials) for case_id, trials in new["planned"].items()}
+    return {**old, "cases": {**old["cases"], **new["cases"]}, "trials": max(old["trials"], new["trials"]),
+            "planned": {**old["planned"], **planned}}  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,274 @@
+"""From the options of an experiment to a plan: everything is read and checked here, before anything is written or spent."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..cases import Case, load_cases
+from ..conversation import make_agent, make_customer, parse_spec
+from ..endpoint import Endpoint, RoleSettings, load_settings
+from ..endpoint.settings import ROLES, role_settings
+from ..errors import BadInput
+from ..records import Conversation, Usage, content_hash
+from ..store import Store, load_store, load_tools
+from ..store.tools import import_object
+from .manifest import default_name, new_manifest, part, project_folder, public_url, session
+
+if TYPE_CHECKING:
+    from .experiment import Experiment
+
+SCRIPTED = "scripted:"
+
+
+@dataclass
+class Model:
+    """One side that is a language model: its endpoint, what it costs, its settings, and its price as the price file lists it."""
+
+    endpoint: Endpoint
+    price: Callable[[Usage], float | None]
+    settings: dict[str, Any]
+    listed: dict[str, Any] | None
+
+
+@dataclass
+class Plan:
+    """An experiment whose input was found good.
+
+    Attributes
+    ----------
+    model, source, customer_name : str
+        As in the records.
+    store, cases, schemas, prompt : Store, list of Case, list, str
+        What is played with.
+    trials, messages, seed, concurrency : int
+        As given.
+    budget_usd : float or None
+        As given.
+    models : dict of str to Model
+        The sides that are language models behind an endpoint; empty in a replay.
+    own_agent : object or None
+        An agent of the user's own, or what makes one.
+    path : Path
+        The run file.
+    manifest : dict
+        As a new file would hold it.
+    session : dict
+        What is recorded of this session.
+    """
+
+    model: str
+    source: str
+    customer_name: str
+    store: Store
+    cases: list[Case]
+    schemas: list[dict[str, Any]]
+    prompt: str
+    trials: int
+    messages: int
+    seed: int
+    concurrency: int
+    budget_usd: float | None
+    models: dict[str, Model]
+    own_agent: Any
+    path: Path
+    manifest: dict[str, Any]
+    session: dict[str, Any]
+    progress: bool
+
+    def agent(self, case: Case, trial: int, complete: Any) -> Any:
+        """The agent of one conversation."""
+        if self.own_agent is None:
+            return make_agent(self.model, case=case, store=self.store, complete=complete)
+        return self.own_agent if _speaks(self.own_agent) else self.own_agent()
+
+    def customer(self, case: Case, trial: int, complete: Any) -> Any:
+        """The customer of one conversation."""
+        return make_customer(self.customer_name, case=case, store=self.store, complete=complete)
+
+    def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
+        """The scores of a record."""
+        from ..scoring import score
+
+        return score(conversation, case, self.store)
+
+    @property
+    def scoring_version(self) -> str:
+        """The version of the scoring rules."""
+        from ..scoring import VERSION
+
+        return str(VERSION)
+
+    def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
+        """The error to show for one that came out of a conversation: the user's own agent is named, a defect stays as it is."""
+        if self.own_agent is None or isinstance(error, BadInput):
+            return error
+        frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+        place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
+        what = f"the agent failed in case {case_id}, trial {trial}: {type(error).__name__}: {error} ({place})"
+        told = BadInput(f"{what}: mend it, then give the same command again")
+        told.__cause__ = error
+        return told
+
+
+def prepare(options: "Experiment") -> Plan:
+    """Read and check everything an experiment names.
+
+    Raises
+    ------
+    BadInput
+        For the first thing that is wrong, in one sentence.
+    """
+    _check_numbers(options)
+    model = _model_name(options)
+    own_agent, agent_part = _own_agent(options.agent)
+    settings = read_settings(options.settings)
+    own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
+    store = load_store(options.store).with_tools(own_tools or {})
+    cases = load_cases(store, options.cases)
+    prompt, prompt_version = store.prompt(Path(options.prompt) if options.prompt else None)
+    schemas = store.schemas()
+    inputs = {
+        "model": part(model),
+        "agent": agent_part,
+        "customer": part(options.customer),
+        "store": part(f"{store.name} {store.version}", store.hash),
+        "prompt": part(f"{Path(options.prompt).name if options.prompt else store.name} {prompt_version}", prompt),
+        "tools": part(options.tools if isinstance(options.tools, str) else sorted(own_tools or []), [schemas, _source(own_tools)]),
+        "settings": part({role: settings[role].body for role in ("agent", "customer") if settings[role].body}),
+        "seed": part(options.seed),
+        "messages": part(options.messages),
+    }
+    models = {} if options.replay else _models(options, model, own_agent, settings)
+    source = "scripted" if model.startswith(SCRIPTED) else "model"
+    return Plan(
+        model=model, source=source, customer_name=options.customer, store=store, cases=cases, schemas=schemas,
+        prompt=prompt, trials=options.trials, messages=options.messages, seed=options.seed, concurrency=options.concurrency,
+        budget_usd=options.budget_usd, models=models, own_agent=own_agent, path=run_path(options, model),
+        manifest=new_manifest(model, source, inputs, {c.id: c.hash for c in cases}, options.trials),
+        session=_session(options, models), progress=options.progress,
+    )  # fmt: skip
+
+
+def run_path(options: "Experiment", model: str) -> Path:
+    """Where the run file is: as given, or ``data/runs`` of the project under a name made of the options."""
+    if options.out is not None:
+        path = Path(options.out)
+        if path.is_dir():
+            raise BadInput(f"{path} is a folder: give --out the name of a file in it")
+        return path
+    given = [options.base_url, _named(options.agent), options.customer, options.customer_base_url, str(options.store),
+             options.prompt and str(options.prompt), _named(options.tools),
+             options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings),
+             options.seed, options.messages]  # fmt: skip
+    return project_folder() / "data" / "runs" / default_name(model, given)
+
+
+def read_settings(settings: Any) -> dict[str, RoleSettings]:
+    """Model settings by role, from a file or from a dict of the same form."""
+    if settings is None or isinstance(settings, (str, Path)):
+        return load_settings(settings)
+    unknown = [str(role) for role in settings if role not in ROLES]
+    if unknown:
+        raise BadInput(f"settings: {unknown[0]!r} is no role: write {{'agent': {{'body': {{...}}}}}} (roles: {', '.join(ROLES)})")
+    return {role: role_settings(settings.get(role), f"settings: {role}") for role in ROLES}
+
+
+def _check_numbers(options: "Experiment") -> None:
+    for name in ("trials", "messages", "concurrency"):
+        value = getattr(options, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise BadInput(f"{name} must be a whole number from 1 up, not {value!r}: change --{name}")
+    if not isinstance(options.seed, int) or isinstance(options.seed, bool) or options.seed < 0:
+        raise BadInput(f"seed must be a whole number from 0 up, not {options.seed!r}: change --seed")
+    for name, option in (("timeout", "--timeout"), ("budget_usd", "--budget-usd")):
+        value = getattr(options, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf):
+            raise BadInput(f"{name} must be a number above 0, not {value!r}: change {option}")
+
+
+def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
+    """The user's own agent (an object with ``reply``, or a class or function that makes one) and its part of the manifest."""
+    if agent is None:
+        return None, part(None)
+    found = import_object(agent, "--agent") if isinstance(agent, str) else agent
+    trial_run = found if _speaks(found) else None
+    if trial_run is None:
+        try:
+            trial_run = found()
+        except Exception as error:
+            raise BadInput(f"the agent {_named(agent)} cannot be made: {type(error).__name__}: {error}; name an object with "
+                           "a reply method, or a class or function that takes no argument and makes one") from None  # fmt: skip
+    if not _speaks(trial_run):
+        raise BadInput(f"the agent {_named(agent)} has no reply method: write `def reply(self, talk): return text`")
+    return found, part(_named(agent), [_named(agent), _source(found)])
+
+
+def _speaks(thing: Any) -> bool:
+    return not isinstance(thing, type) and callable(getattr(thing, "reply", None))
+
+
+def _named(thing: Any) -> Any:
+    """A value as it is given on the command line; an object by its module and name."""
+    if thing is None or isinstance(thing, str):
+        return thing
+    if isinstance(thing, dict):
+        return sorted(thing)
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def _source(thing: Any) -> list[str]:
+    """Content hashes of the source of what the user wrote, as far as it can be found."""
+    found = []
+    for one in thing.values() if isinstance(thing, dict) else [thing]:
+        target = getattr(one, "function", one)
+        try:
+            found.append(content_hash(inspect.getsource(target if hasattr(target, "__qualname__") else type(target)).encode()))
+        except (OSError, TypeError):
+            found.append("")
+    return found
+
+
+def _model_name(options: "Experiment") -> str:
+    model = options.model if options.model or options.agent is None else _named(options.agent)
+    if not isinstance(model, str) or not model.strip() or not model.isprintable():
+        raise BadInput(f"the model {model!r} is no name: give the endpoint's name of a model, or scripted:oracle")
+    if model.startswith(SCRIPTED):
+        if options.agent is not None:
+            raise BadInput(f"{model} and --agent both name an agent: leave one of them out")
+        parse_spec(model)
+    return model
+
+
+def _models(options: "Experiment", model: str, own_agent: Any, settings: dict[str, RoleSettings]) -> dict[str, Model]:
+    models = {}
+    if own_agent is None and not model.startswith(SCRIPTED):
+        models["agent"] = _model(options, model, options.base_url, settings["agent"])
+    if options.customer != "scripted":
+        models["customer"] = _model(options, options.customer, options.customer_base_url, settings["customer"])
+    return models
+
+
+def _model(options: "Experiment", name: str, base_url: str | None, settings: RoleSettings) -> Model:
+    from ..endpoint.prices import find_price
+
+    endpoint = Endpoint(name, base_url, settings=settings, timeout=options.timeout, concurrency=options.concurrency)
+    price = find_price(name, endpoint.base_url)
+    if price is None and options.budget_usd is not None:
+        raise BadInput(f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price")
+    listed = None if price is None else asdict(price)
+    return Model(endpoint, price.cost_usd if price else lambda usage: None, settings.body, listed)
+
+
+def _session(options: "Experiment", models: dict[str, Model]) -> dict[str, Any]:
+    return session(
+        cases=options.cases, trials=options.trials, concurrency=options.concurrency, budget_usd=options.budget_usd,
+        endpoints={side: {"model": m.endpoint.model, "base_url": public_url(m.endpoint.base_url), "timeout_s": m.endpoint.timeout,
+                          "price": m.listed}
+                   for side, m in models.items()},
+    )  # fmt: skip

@@ -1,0 +1,204 @@
+"""Model calls on their way to the run file: replayed where they are on it, made, paid and written where they are not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ..endpoint import Completion, EndpointError, RequestedCall, start_delay_s
+from ..records import Usage, content_hash
+from ..runfile import connect_to_read
+from .budget import Budget, Estimate, Stop
+from .manifest import now
+from .writer import Writer
+
+LONGEST_SPREAD_S = 5.0
+"""The first calls of a run are spread over the time that the leading one took, and at most over this, in seconds."""
+MISTAKES = frozenset({"auth", "quota", "not_found", "bad_request"})
+"""Errors that a person has to mend before the same command can go on."""
+ANSWERS = frozenset({"context_overflow"})
+"""Errors that are the endpoint's answer to this request: kept and replayed like a reply."""
+
+
+class NotOnFile(RuntimeError):
+    """A replay came to a call that the run file does not hold."""
+
+
+@dataclass(frozen=True)
+class KeptCall:
+    """A finished call as the run file holds it."""
+
+    request_hash: str
+    response: bytes
+    latency_s: float
+    attempts: str
+
+    def completion(self) -> Any:
+        """The completion once more, or the endpoint's error raised once more."""
+        raw = orjson.loads(self.response)
+        attempts = orjson.loads(self.attempts)
+        if "error" in raw:
+            error = EndpointError(**raw["error"])
+            error.attempts = attempts
+            raise error
+        calls = [RequestedCall(**c) for c in raw.pop("tool_calls")]
+        usage = Usage(**raw.pop("usage"))
+        return Completion(**raw, tool_calls=calls, usage=usage, latency_s=self.latency_s, attempts=attempts)
+
+
+class KeptCalls:
+    """The finished calls of a run file, by conversation."""
+
+    def __init__(self, path: Path):
+        self._db = connect_to_read(path)
+        rows = self._db.execute("SELECT DISTINCT case_id, trial FROM calls")
+        self._known = {(case_id, trial) for case_id, trial in rows}
+
+    def of(self, case_id: str, trial: int) -> dict[tuple[str, int], KeptCall]:
+        """The calls of one conversation by (side, number)."""
+        if (case_id, trial) not in self._known:
+            return {}
+        sql = "SELECT side, n, request_hash, response, latency_s, attempts FROM calls WHERE case_id=? AND trial=?"
+        return {(side, n): KeptCall(*rest) for side, n, *rest in self._db.execute(sql, (case_id, trial))}
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+class Line:
+    """The line to one model, shared by all conversations: one call leads, the first ones are spread, all are paid.
+
+    Parameters
+    ----------
+    side : str
+        ``agent`` or ``customer``.
+    endpoint : Endpoint
+        Where the calls go.
+    price : callable
+        Usage to US dollars, None where no price is known.
+    settings : dict
+        The model settings.
+    budget, writer : Budget, Writer
+        Of the run.
+    stop, called : callable
+        Told a `Stop` that ends the run, and the cost of every finished call.
+    wave : int
+        How many conversations begin at once.
+    began : bool
+        Whether calls are on file already, so that an endpoint out of reach is no mistake in the command.
+    """
+
+    def __init__(self, side: str, endpoint: Any, price: Callable[[Usage], float | None], settings: dict[str, Any], *,
+                 budget: Budget, writer: Writer, stop: Callable[[Stop], None], called: Callable[[float | None], None],
+                 wave: int, began: bool):  # fmt: skip
+        self.side, self.endpoint, self.price, self.stopped = side, endpoint, price, False
+        self._estimate, self._budget, self._writer = Estimate(price, settings), budget, writer
+        self._stop, self._called, self._began = stop, called, began
+        self._proven, self._gate = False, asyncio.Lock()
+        self._wave, self._begun, self._spread_s = wave, 0, 0.0
+
+    async def call(self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]) -> Any:
+        """Make one call and return its completion when it is on disk.
+
+        Raises
+        ------
+        EndpointError
+            As the endpoint raised it.
+        asyncio.CancelledError
+            When the run is being stopped: the conversation is left where it is.
+        """
+        if not self._proven:
+            async with self._gate:
+                if not self._proven:
+                    return await self._make(key, request, messages, tools, body)
+        if self._begun < self._wave:
+            self._begun += 1
+            await asyncio.sleep(start_delay_s(self._begun, self._wave, self._spread_s))
+        return await self._make(key, request, messages, tools, body)
+
+    async def _make(self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]) -> Any:
+        self._go_on()
+        reserved = self._estimate.cost(len(request))
+        if not await self._budget.reserve(reserved):
+            self._stop(self._budget.passed(reserved))
+        cost: float | None = 0.0
+        try:
+            self._go_on()
+            completion = await self.endpoint.complete(messages, tools, **body)
+            cost = self.price(completion.usage)
+        except EndpointError as error:
+            self._failed(key, request, error)
+            raise
+        finally:
+            self._budget.settle(reserved, reserved if cost is None else cost)
+        if not self._proven:
+            self._proven, self._spread_s = True, min(completion.latency_s, LONGEST_SPREAD_S)
+        self._estimate.learn(len(request), completion.usage)
+        self._called(cost)
+        await self._writer.put("calls", self._row(key, request, completion, cost), urgent=True)
+        return completion
+
+    def _go_on(self) -> None:
+        if self.stopped:
+            raise asyncio.CancelledError("the run is being stopped")
+
+    def _failed(self, key: tuple[str, int, int], request: bytes, error: Any) -> None:
+        case_id, trial, n = key
+        attempts = orjson.dumps(error.attempts).decode()
+        if error.kind in ANSWERS:
+            self._proven = True
+            kept = {"kind": error.kind, "message": str(error), "fatal": error.fatal, "status": error.status, "detail": error.detail}
+            row = (case_id, trial, self.side, n, content_hash(request), self.endpoint.model, orjson.dumps({"error": kept}),
+                   None, None, None, None, None, attempts, 0.0, now())  # fmt: skip
+            self._writer.put("calls", row)
+            return
+        self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
+        if error.fatal or not self._proven:
+            mistaken = error.kind in MISTAKES or (error.kind in ("connection", "bad_body") and not self._began)
+            self._stop(Stop(2 if mistaken else 3, str(error)))
+
+    def _row(self, key: tuple[str, int, int], request: bytes, completion: Any, cost: float | None) -> tuple[Any, ...]:
+        case_id, trial, n = key
+        used = completion.usage
+        tokens = (used.prompt_tokens, used.completion_tokens, used.reasoning_tokens, used.cached_tokens)
+        response = {name: getattr(completion, name) for name in
+                    ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")}  # fmt: skip
+        return (
+            case_id, trial, self.side, n, content_hash(request), self.endpoint.model, orjson.dumps(response),
+            *((None,) * 4 if used.missing else tokens),
+            completion.latency_s, orjson.dumps(completion.attempts).decode(), cost, now(),
+        )  # fmt: skip
+
+
+class Recorder:
+    """The model calls of one side of one conversation: what a model agent or model customer is given as ``complete``.
+
+    Parameters
+    ----------
+    line : Line or None
+        None in a replay: nothing but the file is asked.
+    kept : dict
+        The calls on file, see `KeptCalls.of`.
+    """
+
+    def __init__(self, side: str, case_id: str, trial: int, line: Line | None, kept: dict[tuple[str, int], KeptCall]):
+        self.side, self.case_id, self.trial, self.n = side, case_id, trial, 0
+        self._line, self._kept = line, kept
+
+    async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Any:
+        """The completion of the n-th request of this side, from the file or from the endpoint."""
+        self.n += 1
+        request = orjson.dumps([messages, tools, body], option=orjson.OPT_SORT_KEYS)
+        kept = self._kept.get((self.side, self.n))
+        if kept is not None and kept.request_hash == content_hash(request):
+            return kept.completion()
+        if self._line is None:
+            what = "is not on file" if kept is None else "asks something else than the call on file"
+            raise NotOnFile(f"{self.case_id} trial {self.trial}: call {self.n} of the {self.side} {what}")
+        return await self._line.call((self.case_id, self.trial, self.n), request, messages, tools, body)

@@ -1,0 +1,60 @@
+"""Playing a run file again from its own call rows: no endpoint, and every record must come out byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..errors import BadInput
+from ..records import NOT_SCORED, content_hash
+from ..runfile import RunFile
+from .engine import play_one
+from .manifest import code_version, merged
+from .plan import Plan
+from .progress import Progress
+from .recorder import KeptCalls, NotOnFile, Recorder
+
+SIDES = ("agent", "customer")
+SHOWN = 3
+
+
+async def replay(plan: Plan) -> tuple[RunFile, int]:
+    """Play every finished conversation on file again and compare the records; returns the file and how many were played.
+
+    Raises
+    ------
+    BadInput
+        If a record differs, or the file was made with other inputs; nothing is ever written.
+    """
+    run = RunFile(plan.path)
+    run.check()
+    merged(run.manifest, plan.manifest, plan.path)
+    if plan.own_agent is not None:
+        raise BadInput("--replay needs the model calls on file, and an agent of your own makes them itself: leave one of them out")
+    wanted = {c.id: c for c in plan.cases}
+    finished = {(case_id, trial) for (case_id, trial), ending in run.endings().items()
+                if ending not in NOT_SCORED and case_id in wanted and trial <= plan.trials}  # fmt: skip
+    progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.progress)
+    kept, differing = KeptCalls(run.path), []
+    try:
+        for case_id, trial, digest, _ in run.conversations():
+            if (case_id, trial) not in finished:
+                continue
+            rows = kept.of(case_id, trial)
+            complete = {side: Recorder(side, case_id, trial, None, rows) for side in SIDES}
+            try:
+                conversation = await play_one(plan, wanted[case_id], trial, complete)
+            except NotOnFile as missing:
+                differing.append(str(missing))
+            else:
+                if content_hash(conversation.to_json()) != digest:
+                    differing.append(f"{case_id} trial {trial}: another record")
+            progress.conversation()
+            await asyncio.sleep(0)
+    finally:
+        kept.close()
+        progress.close()
+    if differing:
+        made_by = run.manifest["sessions"][-1]["code"]["hash"]
+        raise BadInput(f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay ({'; '.join(differing[:SHOWN])}); "
+                       f"the file was written by code {made_by}, this is {code_version()['hash']}: replay with that version")  # fmt: skip
+    return run, len(finished)

@@ -1,0 +1,39 @@
+"""Three lines that say how a run did, each rate with its denominator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ..runfile import RunFile
+
+BUCKETS = ("resolvable", "must_escalate", "adversarial")
+
+
+def summary(run: RunFile) -> list[str]:
+    """How far a run is, how often each bucket succeeded, and what it cost; a sentence a line."""
+    manifest, counts = run.manifest, run.counts()
+    planned = manifest["planned"].values()
+    trials = f"{max(planned)} trials" if len(set(planned)) == 1 else f"{min(planned)} to {max(planned)} trials"
+    waiting = f", {counts['again']} to be tried again" if counts["again"] else ""
+    cost, unpriced = run.cost()
+    no_price = f" ({unpriced} calls without a known price)" if unpriced else ""
+    return [
+        f"{manifest['model']}: {counts['finished']} of {sum(planned)} conversations finished ({len(planned)} cases x {trials}){waiting}",
+        _rates(run),
+        f"{counts['calls']} model calls, {cost:.4f} USD{no_price}",
+    ]
+
+
+def _rates(run: RunFile) -> str:
+    """Success of each bucket, handovers of resolvable cases and unsafe acts of traps, as k/n."""
+    latest = run.scores()
+    scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
+    parts = [f"{bucket} {_share(scores, bucket, 'success')}" for bucket in BUCKETS]
+    over, unsafe = _share(scores, "resolvable", "handed_over"), _share(scores, "adversarial", "unsafe")
+    return f"success: {', '.join(parts)}; over-escalation {over}, unsafe {unsafe}"
+
+
+def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:
+    values = Counter(bool(s[name]) for s in scores if s.get("bucket") == bucket and s.get(name) is not None)
+    return f"{values[True]}/{values.total()}"

@@ -1,0 +1,169 @@
+"""The one writer of a run file: a thread that commits in groups, and a lock against a second process.
+
+What was acknowledged (its future is done) is on disk and survives kill -9. A finished model call is committed at once,
+together with whatever else is waiting, because its conversation goes on only then: so a crash costs at most the calls in
+flight. Conversations and scores wait for each other up to `GROUP_S`, because nobody waits for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..runfile import connect_to_write, upsert
+
+GROUP_S = 0.05
+"""How long a row that nobody waits for may lie in memory, in seconds."""
+URGENT_S = 0.001
+"""How long a commit that is waited for lets others join it, in seconds."""
+ROWS_A_STATEMENT = 40
+"""Rows written by one SQL statement: the interpreter lock is given up once a statement, not once a row."""
+
+
+class CannotSave(RuntimeError):
+    """The run file cannot be written any more (disk full, say); everything acknowledged before is safe."""
+
+
+class Writer:
+    """Writes rows of a run file from a thread of its own; use inside a running event loop.
+
+    Parameters
+    ----------
+    path : Path
+        An existing run file.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.failure: CannotSave | None = None
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[tuple[str, tuple[Any, ...], asyncio.Future[None]]] = deque()
+        self._something, self._urgent, self._closing = threading.Event(), threading.Event(), False
+        self._db = connect_to_write(path)
+        self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def backlog(self) -> int:
+        """Rows that are not on disk yet."""
+        return len(self._waiting)
+
+    def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
+        """Hand over a row; the future is done when it is on disk, and fails with `CannotSave` if it never will be."""
+        future = self._loop.create_future()
+        if self.failure:
+            future.set_exception(self.failure)
+        else:
+            self._waiting.append((table, row, future))
+            if urgent:
+                self._urgent.set()
+            if not self._something.is_set():
+                self._something.set()
+        future.add_done_callback(_was_seen)
+        return future
+
+    def close(self) -> None:
+        """Commit what is waiting and leave one plain file behind; blocks for the time of one commit."""
+        self._closing = True
+        self._urgent.set()
+        self._something.set()
+        self._thread.join()
+        with contextlib.suppress(sqlite3.Error):  # a reader looks at the file: the log stays beside it until the next run
+            self._db.execute("PRAGMA journal_mode=DELETE")
+        self._db.close()
+
+    def _work(self) -> None:
+        while not (self._closing and not self._waiting):
+            self._something.wait()
+            if self._urgent.wait(GROUP_S) and not self._closing:
+                time.sleep(URGENT_S)
+            self._urgent.clear()
+            self._something.clear()
+            batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            if batch:
+                self._commit(batch)
+
+    def _commit(self, batch: list[tuple[str, tuple[Any, ...], asyncio.Future[None]]]) -> None:
+        try:
+            if self.failure is None:
+                self._write(batch)
+        except Exception as error:  # whatever it is, those who wait must hear of it
+            self.failure = CannotSave(f"{self.path} cannot be written any more ({error})")
+            if self._db.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for an answer
+            self._loop.call_soon_threadsafe(_answer, [future for *_, future in batch], self.failure)
+
+    def _write(self, batch: list[tuple[str, tuple[Any, ...], asyncio.Future[None]]]) -> None:
+        statements = []
+        for table, group in groupby(sorted(batch, key=lambda item: item[0]), key=lambda item: item[0]):
+            rows = [row for _, row, _ in group]
+            for start in range(0, len(rows), ROWS_A_STATEMENT):
+                some = rows[start : start + ROWS_A_STATEMENT]
+                statements.append((upsert(table, len(some)), [value for row in some for value in row]))
+        if len(statements) == 1:  # a transaction by itself: one wait for the interpreter lock in place of three
+            self._db.execute(*statements[0])
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        for statement in statements:
+            self._db.execute(*statement)
+        self._db.execute("COMMIT")
+
+
+def _answer(futures: list[asyncio.Future[None]], failure: CannotSave | None) -> None:
+    for future in futures:
+        if future.done():
+            continue
+        if failure:
+            future.set_exception(failure)
+        else:
+            future.set_result(None)
+
+
+def _was_seen(future: asyncio.Future[None]) -> None:
+    """A failure is told to the run by `Writer.failure`; a future that nobody awaits is no second complaint."""
+    if not future.cancelled():
+        future.exception()
+
+
+class RunLock:
+    """Holds a run file against a second process; the system lets go of it when this process ends, however it ends.
+
+    Raises
+    ------
+    BadInput
+        On entering, when another run holds it.
+    """
+
+    def __init__(self, path: Path):
+        from filelock import FileLock
+
+        self.path = path
+        self._file = path.with_name(f".{path.name}.lock")
+        self._lock = FileLock(self._file, timeout=0)
+
+    def __enter__(self) -> "RunLock":
+        from filelock import Timeout
+
+        try:
+            self._lock.acquire()
+        except (Timeout, RuntimeError):
+            raise BadInput(f"{self.path} is being written by another run: wait for it, or give another --out") from None
+        except OSError as error:
+            raise BadInput(f"{self.path.parent} cannot be written ({error.strerror}): give another --out") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):  # removed while held, so that a waiting run finds out and makes its own
+            os.unlink(self._file)
+        self._lock.release()

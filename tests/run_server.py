@@ -1,0 +1,98 @@
+"""A local endpoint with one fixed policy, for tests and measurements of whole runs.
+
+It answers a customer's message with one call of the knowledge base and the call's result with a text, so a conversation takes
+two calls a turn. Every answer carries a serial number that later requests of the same conversation carry on: what was bought
+twice, or shared by two conversations, can be counted. As a program it prints ``READY URL`` and serves until input closes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import orjson
+from servers import Answer, ScriptedServer, completion
+
+from benchmark_lib import load_cases, load_store
+
+USAGE = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+NO_MODEL = {"error": {"message": "no such model", "code": "model_not_found"}}
+
+
+class RunServer(ScriptedServer):
+    """The endpoint; keeps no requests, so that it can serve for long.
+
+    Attributes
+    ----------
+    arrivals : list of float
+        When each request came, in seconds of the monotonic clock.
+    model : str or None
+        The one model it knows; None for any.
+    broken : Answer or None
+        Given to every request from the time it is set.
+    """
+
+    def __init__(self, latency_s: float = 0.0, model: str | None = None):
+        super().__init__(latency_s=latency_s)
+        self.arrivals: list[float] = []
+        self.model, self.broken = model, None
+
+    @property
+    def count(self) -> int:
+        """The number of requests so far."""
+        return len(self.arrivals)
+
+    def unsettled(self, margin_s: float = 0.25) -> int:
+        """Calls that a client killed now may lose: not answered yet, or so lately that they are on their way to its disk."""
+        since = time.monotonic() - self.latency_s - margin_s
+        return sum(at > since for at in reversed(self.arrivals))
+
+    def answer(self, head: bytes, body: bytes) -> Answer:
+        """Answer by the fixed policy."""
+        self.arrivals.append(time.monotonic())
+        if self.broken is not None:
+            return self.broken
+        request = orjson.loads(body)
+        if self.model not in (None, request["model"]):
+            return Answer(NO_MODEL, 404)
+        return Answer(self.reply_to(request, len(self.arrivals)))
+
+    def reply_to(self, request: dict, number: int) -> dict:
+        """One call of the knowledge base, then a text."""
+        if request["messages"][-1]["role"] == "tool" or not request.get("tools"):
+            answer = completion(f"We are looking into it, reference {number}.")
+        else:
+            answer = completion(None, [("search_knowledge_base", {"query": f"returns {number}"})], request)
+        return answer | {"usage": USAGE}
+
+
+def copy_store(folder: Path, files: int = 3) -> Path:
+    """A copy of the store for one test module with some of its case files, so that it loads fast and a test may change it."""
+    source = load_store("northline").path
+    copy = Path(shutil.copytree(source, folder / source.name))
+    every = sorted((copy / "cases").glob("*.yaml"))
+    for path in {*every} - {every[i * len(every) // files] for i in range(files)}:
+        path.unlink()
+    return copy
+
+
+def some_cases(store: Path, count: int) -> list[str]:
+    """Ids of `count` cases, spread over the case set."""
+    ids = [c.id for c in load_cases(load_store(store))]
+    return [ids[i * len(ids) // count] for i in range(count)]
+
+
+def main() -> None:
+    """Serve until standard input closes."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--latency", type=float, default=0.5, help="seconds before each answer")
+    with RunServer(parser.parse_args().latency) as server:
+        print(f"READY {server.base_url}", flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""The command line: instant help, one sentence for bad input, exit codes that a script can act on."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from run_server import RunServer, copy_store, some_cases
+from servers import Answer, error_body
+
+from benchmark_lib import runfile
+from benchmark_lib.cli import COMMANDS, main
+from benchmark_lib.runfile import RunFile
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return copy_store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty project folder that is the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def line(store, folder):
+    """A small run, but for the model: ``main([*line(model), ...])``."""
+    cases = ",".join(some_cases(store, 3))
+    return lambda model: ["run", model, "--store", str(store), "--cases", cases, "--trials", "2", "--messages", "2"]
+
+
+def test_a_run_says_where_its_file_is_and_how_it_went_with_denominators(line, folder, capsys):
+    assert main([*line("scripted:oracle"), "--out", "sub/folder/o.deskbench"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "scripted:oracle: 6 of 6 conversations finished (3 cases x 2 trials)"
+    assert said[1].startswith("success: resolvable ") and "/" in said[1]
+    assert said[-1] == "run file: sub/folder/o.deskbench" and RunFile("sub/folder/o.deskbench").counts()["finished"] == 6
+    assert main([*line("scripted:oracle"), "--out", "sub/folder/o.deskbench", "--replay"]) == 0
+    assert "byte for byte" in capsys.readouterr().out
+    assert main(["score", "sub/folder/o.deskbench", "--store", line("x")[3]]) == 0
+    assert "scored 0 of 6 conversations" in capsys.readouterr().out
+
+
+def test_every_scripted_agent_in_one_go_makes_a_file_each(line, folder, capsys):
+    assert main([*line("scripted:all"), "--out", "runs"]) == 0
+    assert sorted(os.listdir("runs")) == sorted(f"scripted-{name}.deskbench" for name in
+                                                ["comply-all", "echo", "escalate-all", "no-op", "oracle", "refuse-all", "spam", "tunable"])  # fmt: skip
+    assert main([*line("scripted:all")]) == 0
+    assert len(os.listdir("data/runs")) == 8
+
+
+BAD = [
+    (["run"], "no model is named"),
+    (["rnu"], "there is no command 'rnu': did you mean run?"),
+    (["run", "scripted:no_op", "--trails", "3"], "did you mean --trials?"),
+    (["run", "scripted:no_op", "--trials", "-3"], "trials must be a whole number from 1 up, not -3"),
+    (["run", "scripted:no_op", "--trials", "three"], "invalid int value: 'three'"),
+    (["run", "scripted:no_op", "--timeout", "nan"], "timeout must be a number above 0"),
+    (["run", "scripted:no_op", "--cases", "wismo_travle"], "did you mean wismo_travel"),
+    (["run", "scripted:orakle"], "no scripted agent 'orakle'"),
+    (["run", "scripted:no_op", "--store", "southline"], "no store 'southline'"),
+    (["run", "scripted:no_op", "--prompt", "none.md"], "none.md cannot be read"),
+    (["run", "scripted:no_op", "--settings", "none.yaml"], "none.yaml cannot be read"),
+    (["run", "scripted:no_op", "--tools", "nothing"], "is not of the form module:name"),
+    (["run", "scripted:no_op", "--out", "notes.txt"], "notes.txt is not a run file"),
+    (["run", "scripted:no_op", "--out", "."], "is a folder"),
+    (["run", "scripted:no_op", "--out", "notes.txt/a.deskbench"], "notes.txt cannot be made"),
+    (["run", "scripted:no_op", "--out", "/proc/a.deskbench"], "/proc"),
+    (["run", "scripted:no_op", "--out", "none.deskbench", "--replay"], "no run file at none.deskbench"),
+    (["run", "scripted:no_op", "--agent", "json:dumps"], "both name an agent"),
+    (["run", "x", "--agent", "json:loads"], "cannot be made"),
+    (["run", "gpt-5.5"], "OPENAI_API_KEY"),
+    (["run", "gpt-5.5", "--base-url", "nonsense"], "is not an address"),
+    (["run", "unheard-of", "--base-url", "http://127.0.0.1:9/v1", "--budget-usd", "1"], "no price is known for unheard-of"),
+    (["run", "unheard-of", "--base-url", "http://127.0.0.1:9/v1", "--budget-usd", "0"], "budget_usd must be a number above 0"),
+    (["score", "notes.txt"], "notes.txt is not a run file"),
+    (["score", "none.deskbench"], "no run file at none.deskbench"),
+    (["recover", "notes.txt", "--out", "new.deskbench"], "notes.txt is not a run file"),
+]
+
+
+@pytest.mark.parametrize("arguments, words", BAD, ids=lambda value: " ".join(value[1:]) if isinstance(value, list) else "")
+def test_bad_input_is_one_sentence_exit_2_and_nothing_written(folder, capsys, arguments, words):
+    (folder / "notes.txt").write_text("hello")
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and len(said.err.splitlines()) == 1
+    assert words in said.err and said.err.startswith("deskbench: ")
+    assert os.listdir(folder) == ["notes.txt"] and (folder / "notes.txt").read_text() == "hello"
+
+
+def test_a_broken_case_file_is_refused_with_file_case_and_field(folder, capsys):
+    store = copy_store(folder / "..")
+    broken = next((store / "cases").glob("*.yaml"))
+    broken.write_text(broken.read_text().replace("tone:", "tune:", 1))
+    assert main(["run", "scripted:no_op", "--store", str(store)]) == 2
+    said = capsys.readouterr().err
+    assert broken.name in said and "case " in said and "field " in said and len(said.splitlines()) == 1
+
+
+def test_a_wrong_model_name_costs_one_call_and_exit_2(line, folder, capsys):
+    with RunServer(model="right") as server:
+        assert main([*line("wrong"), "--base-url", server.base_url]) == 2
+        assert server.count == 1
+    assert "does not know the model" in capsys.readouterr().err.splitlines()[-1]
+    assert not any((folder / "data" / "runs").iterdir())
+
+
+def test_a_full_disk_is_exit_3_and_the_same_command_goes_on(line, folder, capsys, monkeypatch):
+    with RunServer() as server:
+        command = [*line("some-model"), "--base-url", server.base_url, "--out", "run.deskbench", "--concurrency", "2"]
+        assert main([*command, "--trials", "1"]) == 0
+        pages, before = os.path.getsize("run.deskbench") // 4096, server.count
+        with monkeypatch.context() as patch:
+            patch.setitem(runfile.PRAGMAS, "max_page_count", pages + 4)
+            assert main(command) == 3
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert "full" in said and "same command again" in said
+        cut = RunFile("run.deskbench")
+        cut.check()
+        kept, bought = cut.counts()["calls"], server.count
+        assert before < kept <= bought <= kept + 2
+        assert main(command) == 0
+        assert cut.counts()["finished"] == 6 and server.count - bought == 6 * 4 - kept
+
+
+def test_a_file_already_full_when_it_is_opened_is_exit_3_too(line, folder, capsys, monkeypatch):
+    assert main([*line("scripted:spam"), "--out", "run.deskbench"]) == 0
+    capsys.readouterr()
+    monkeypatch.setitem(runfile.PRAGMAS, "max_page_count", 1)
+    more = [word if word != "2" else "3" for word in line("scripted:spam")]
+    assert main([*more[:-1], "2", "--out", "run.deskbench"]) == 3
+    assert len(capsys.readouterr().err.strip().splitlines()[-1:]) == 1
+    assert RunFile("run.deskbench").counts()["finished"] == 6
+
+
+def test_faults_of_the_endpoint_are_exit_3(line, folder, capsys):
+    settings = folder / "settings.yaml"
+    settings.write_text("agent: {attempts: 1}")
+    with RunServer() as server:
+        command = [*line("some-model"), "--base-url", server.base_url, "--settings", str(settings), "--out", "run.deskbench"]
+        assert main([*command, "--trials", "1"]) == 0
+        server.broken = Answer(error_body("it broke"), 500)
+        assert main(command) == 3
+        assert "give the same command again" in capsys.readouterr().err.splitlines()[-1]
+        server.broken = None
+        assert main(command) == 0
+
+
+def test_a_damaged_file_is_refused_and_recovered(line, folder, capsys):
+    assert main([*line("scripted:spam"), "--out", "run.deskbench"]) == 0
+    os.truncate("run.deskbench", os.path.getsize("run.deskbench") * 2 // 3)
+    capsys.readouterr()
+    assert main([*line("scripted:spam"), "--out", "run.deskbench"]) == 2
+    said = capsys.readouterr().err
+    assert "is damaged" in said and "deskbench recover" in said and len(said.splitlines()) == 1
+    assert main(["recover", "run.deskbench", "--out", "saved.deskbench"]) == 0
+    assert main([*line("scripted:spam"), "--out", "saved.deskbench"]) == 0
+    assert RunFile("saved.deskbench").counts()["finished"] == 6
+
+
+def test_help_loads_nothing_heavy_and_lists_every_command():
+    code = "import sys; from benchmark_lib.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert all(name in said for name in COMMANDS)
+    loaded = set(said.splitlines()[-1].split())
+    assert not loaded & {"numpy", "pandas", "openai", "pydantic", "scipy", "matplotlib", "yaml", "asyncio", "sqlite3", "tqdm"}
+
+
+def test_the_package_imports_nothing_before_it_is_asked_for():
+    code = "import sys, benchmark_lib; print(*[m for m in sys.modules if m.startswith('benchmark_lib')])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["benchmark_lib"]
+
+
+def test_every_command_explains_its_arguments(capsys):
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as ended:
+            main([name, "--help"])
+        assert ended.value.code == 0 and "exit codes" in capsys.readouterr().out

@@ -1,0 +1,225 @@
+"""The run file: what is acknowledged is on disk, what is damaged is refused with what can be recovered."""
+
+import asyncio
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from benchmark_lib import runfile
+from benchmark_lib.errors import BadInput
+from benchmark_lib.experiment.writer import CannotSave, RunLock, Writer
+from benchmark_lib.records import Conversation, Message, content_hash
+from benchmark_lib.runfile import RunFile, create, recover
+
+MANIFEST = {"run_id": "m-1", "model": "m", "inputs": {}, "cases": {"a": "x"}, "trials": 3, "sessions": []}
+
+
+def row(number, text="hello"):
+    """One conversation row."""
+    record = Conversation("a", number, "m", "model", "scripted", [Message(1, "customer", text)], ended_by="turn_limit").to_json()
+    return ("a", number, "turn_limit", content_hash(record), record, "2026-01-01T00:00:00")
+
+
+def fill(path, count, text="hello"):
+    """A run file with `count` conversations, written as a run writes them."""
+
+    async def write():
+        create(path, MANIFEST)
+        writer = Writer(path)
+        await asyncio.gather(*(writer.put("conversations", row(n, text)) for n in range(1, count + 1)))
+        writer.close()
+
+    asyncio.run(write())
+    return path
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "one.deskbench"
+
+
+def test_a_run_file_gives_back_what_was_written(path):
+    run = RunFile(fill(path, 3))
+    assert run.manifest == MANIFEST and run.run_id == "m-1"
+    assert [(c, t) for c, t, *_ in run.conversations()] == [("a", 1), ("a", 2), ("a", 3)]
+    assert run.record("a", 2).messages[0].text == "hello"
+    assert run.counts() == {"finished": 3, "again": 0, "calls": 0}
+    with pytest.raises(BadInput, match="holds no conversation of case 'b', trial 1"):
+        run.record("b", 1)
+
+
+def test_a_finished_run_leaves_one_plain_file_that_a_read_only_folder_can_hold(path):
+    fill(path, 2)
+    assert os.listdir(path.parent) == [path.name]
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        assert RunFile(path).counts()["finished"] == 2
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_a_row_with_the_same_key_takes_the_place_of_the_first(path):
+    async def write():
+        create(path, MANIFEST)
+        writer = Writer(path)
+        writer.put("conversations", row(1, "first"))
+        await writer.put("conversations", row(1, "second"))
+        writer.close()
+
+    asyncio.run(write())
+    assert [r.messages[0].text for r in RunFile(path).records()] == ["second"]
+
+
+def test_a_file_can_be_read_while_it_is_written(path):
+    async def write():
+        create(path, MANIFEST)
+        writer = Writer(path)
+        await writer.put("conversations", row(1))
+        seen = RunFile(path).counts()["finished"]
+        writer.close()
+        return seen
+
+    assert asyncio.run(write()) == 1
+
+
+def test_closing_commits_what_nobody_waited_for(path):
+    async def write():
+        create(path, MANIFEST)
+        writer = Writer(path)
+        for number in range(1, 501):
+            writer.put("conversations", row(number))
+        writer.close()
+
+    asyncio.run(write())
+    assert RunFile(path).counts()["finished"] == 500
+
+
+WRITE_UNTIL_KILLED = """
+    import asyncio, sys
+    from pathlib import Path
+    from benchmark_lib.experiment.writer import Writer
+    from tests.test_runfile import row
+
+    async def write(path):
+        writer = Writer(path)
+        for number in range(1, 100_000):
+            done = writer.put("conversations", row(number), urgent=number % 7 == 0)
+            done.add_done_callback(lambda _, number=number: print(number, flush=True))
+            await asyncio.sleep(0.0005)
+
+    asyncio.run(write(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kill_9_loses_nothing_that_was_acknowledged(path, seed):
+    create(path, MANIFEST)
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(WRITE_UNTIL_KILLED), str(path)], stdout=subprocess.PIPE, text=True)
+    wanted = random.Random(seed).randrange(1, 400)
+    acknowledged = [int(process.stdout.readline()) for _ in range(wanted)]
+    process.send_signal(signal.SIGKILL)
+    acknowledged += [int(line) for line in process.stdout.read().split("\n")[:-1]]
+    process.wait()
+    on_file = {trial for _, trial, *_ in RunFile(path).conversations()}
+    assert set(acknowledged) <= on_file
+    RunFile(path).check()
+
+
+def test_a_full_disk_is_told_and_what_was_acknowledged_stays(path, monkeypatch):
+    monkeypatch.setitem(runfile.PRAGMAS, "max_page_count", 60)
+
+    async def write():
+        create(path, MANIFEST)
+        writer, saved = Writer(path), 0
+        try:
+            for number in range(1, 1000):
+                await writer.put("conversations", row(number, "x" * 3000), urgent=True)
+                saved = number
+        except CannotSave as error:
+            assert "full" in str(error)
+            with pytest.raises(CannotSave):
+                await writer.put("conversations", row(1))
+        writer.close()
+        return saved
+
+    saved = asyncio.run(write())
+    assert 10 < saved < 200
+    run = RunFile(path)
+    run.check()
+    assert run.counts()["finished"] == saved
+
+
+def test_what_is_no_run_file_is_refused_and_left_alone(tmp_path):
+    text = tmp_path / "notes.txt"
+    text.write_text("hello")
+    other = tmp_path / "other.sqlite"
+    sqlite3.connect(other).execute("CREATE TABLE t (a)").connection.close()
+    for path, words in [(text, "is not a run file"), (other, "is not a run file"), (tmp_path, "name the file itself"),
+                        (tmp_path / "none", "no run file at")]:  # fmt: skip
+        with pytest.raises(BadInput, match=words):
+            RunFile(path)
+    assert text.read_text() == "hello"
+
+
+def test_a_file_of_a_newer_format_is_refused(path):
+    create(path, MANIFEST)
+    sqlite3.connect(path).execute("PRAGMA user_version=9").connection.close()
+    with pytest.raises(BadInput, match="newer Deskbench"):
+        RunFile(path)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.7, 0.95])
+def test_a_cut_file_is_refused_with_what_can_be_recovered(path, share, tmp_path):
+    fill(path, 300, "x" * 2000)
+    os.truncate(path, int(path.stat().st_size * share))
+    with pytest.raises(BadInput, match=r"is damaged .* (\d+) of its conversations can still be read; .*recover") as refused:
+        RunFile(path).check()
+    readable = int(str(refused.value).split("): ")[1].split(" of")[0])
+    assert readable >= 300 * share * 0.8 - 25
+    if readable:
+        out = tmp_path / "saved.deskbench"
+        assert recover(path, out) == readable
+        assert sum(1 for _ in RunFile(out).records()) == readable
+        with pytest.raises(BadInput, match="exists"):
+            recover(path, out)
+
+
+def test_bytes_changed_by_others_are_found_and_the_other_conversations_recovered(path, tmp_path):
+    fill(path, 300, "x" * 2000)
+    with open(path, "r+b") as file:
+        for place in random.Random(1).sample(range(8192, path.stat().st_size), 5):
+            file.seek(place)
+            file.write(b"\xff\x00\xff\x00" * 8)
+    with pytest.raises(BadInput, match="is damaged"):
+        run = RunFile(path)
+        run.check()
+        list(run.conversations())
+    assert 250 <= recover(path, tmp_path / "saved.deskbench") < 300
+
+
+def test_one_process_writes_and_the_lock_goes_with_it(path):
+    code = f"""
+        import sys, time
+        from pathlib import Path
+        from benchmark_lib.experiment.writer import RunLock
+        with RunLock(Path({str(path)!r})):
+            print("held", flush=True)
+            time.sleep(60)
+    """
+    holder = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(BadInput, match="is being written by another run"):
+        RunLock(path).__enter__()
+    holder.kill()
+    holder.wait()
+    with RunLock(path):
+        with pytest.raises(BadInput, match="is being written by another run"):
+            RunLock(path).__enter__()
+    assert os.listdir(path.parent) == []
