@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections import Counter
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -169,16 +170,39 @@ def _with_product(line: dict[str, Any], store: "Store") -> dict[str, Any]:
     return {**line, "product": product, "variant": variant}
 
 
-def _fill(value: Any, names: dict[str, Any], where: str, field: str = "") -> Any:
+def _fill(value: Any, names: dict[str, Any], where: str) -> Any:
+    """The case with its placeholders filled: all texts in one template, since a template costs far more than a placeholder."""
+    texts = [t for _, t in _texts(value) if "{{" in t]
+    mark = "\x1e"
+    try:
+        filled = iter(render(mark.join(texts), where, **names).split(mark) if texts else [])
+    except BadInput:
+        for field, text in _texts(value):
+            render(text, f"{where}, field {field}", **names)
+        raise
+    return _with_texts(value, filled)
+
+
+def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a case with its dotted field, in order."""
     if isinstance(value, str):
-        return render(value, f"{where}, field {field}", **names)
+        yield field, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _texts(inner, f"{field}.{key}".lstrip("."))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _texts(inner, f"{field}[{place}]")
+
+
+def _with_texts(value: Any, filled: Iterator[str]) -> Any:
+    if isinstance(value, str):
+        return next(filled) if "{{" in value else value
     if isinstance(value, dict):
-        return {k: _fill(v, names, where, f"{field}.{k}".lstrip(".")) for k, v in value.items()}
+        return {k: _with_texts(v, filled) for k, v in value.items()}
     if isinstance(value, list):
-        return [_fill(v, names, where, f"{field}[{i}]") for i, v in enumerate(value)]
-    if isinstance(value, (date, datetime)):
-        return value.isoformat()
-    return value
+        return [_with_texts(v, filled) for v in value]
+    return value.isoformat() if isinstance(value, (date, datetime)) else value
 
 
 def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What a customer hears in an agent's message: slots asked for, actions proposed, actions claimed. By kept patterns, no model.
 
-The patterns stand in the store's ``phrases/<language>.yaml``; a message is read with those of every language at once, since an agent may
-answer in another one.
+The patterns stand in the store's ``phrases/<language>.yaml``. A message is read with those of every language whose common words it holds,
+since an agent may answer in another language than the customer's.
 """
 
 from __future__ import annotations
@@ -9,13 +9,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..cases.facts import fold
 from ..errors import BadInput
 
 if TYPE_CHECKING:
     from ..store import Store
+
+REMEMBERED = 3
+"""How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
+
+SHORTEST = 12
+"""Characters that must follow "please send" and the like; with fewer, what is asked for stands before it."""
 
 
 @dataclass
@@ -44,57 +50,37 @@ class Heard:
 
 
 class Ear:
-    """The compiled patterns of a store."""
+    """The compiled patterns of a store, one book a language."""
 
     def __init__(self, store: "Store"):
-        books = list(store.phrases.values())
-        if not books:
+        if not store.phrases:
             raise BadInput(f"{store.path / 'phrases'}: no phrases; a store needs at least one language file there")
-        self.request = _union([b["question"]["request"] for b in books])
-        self.confirm = _union([b["question"]["confirm"] for b in books])
-        self.closing = _union([b["question"]["closing"] for b in books])
-        self.done = _union([b["done"] for b in books])
-        self.slots = _by_name(books, "slots")
-        self.actions = _by_name(books, "actions")
+        try:
+            self.books = [_Book(b) for b in store.phrases.values()]
+        except (KeyError, TypeError, re.error) as error:
+            raise BadInput(f"{store.path / 'phrases'}: a key is missing or a pattern is broken ({error}); compare with en.yaml") from None
         self.reasons = {
-            name: _union(entry["patterns"]) for b in books for name, entry in (b.get("reasons") or {}).items()
+            name: re.compile(_union(entry["patterns"])) for b in store.phrases.values() for name, entry in (b.get("reasons") or {}).items()
         }
 
     def hear(self, text: str) -> Heard:
         """Read one message."""
         heard = Heard()
-        earlier = ""
-        for sentence in sentences(fold(text)):
-            asks = sentence.rstrip().endswith("?")
-            confirm = bool(self.confirm.search(sentence))
-            request = asks or confirm or bool(self.request.search(sentence))
-            if request and self.closing.search(sentence):
-                continue
-            if request:
-                self._read_question(sentence, earlier, confirm, heard)
-            elif self.done.search(sentence):
-                heard.claimed += [t for t in self._actions_in(sentence) if t not in heard.claimed]
-            earlier = sentence
+        said = sentences(text)
+        for book in self._spoken(said):
+            book.read(said, heard)
         return heard
-
-    def _read_question(self, sentence: str, earlier: str, confirm: bool, heard: Heard) -> None:
-        heard.question = True
-        asked = [s for s, p in self.slots.items() if p.search(sentence)]
-        if confirm:
-            heard.confirm = True
-            proposed = self._actions_in(sentence) or self._actions_in(earlier)
-            heard.proposed += [t for t in proposed if t not in heard.proposed]
-            if proposed:
-                asked = [s for s in asked if s not in ("goal", "address", "which_one", "reason", "date", "item", "color", "size")]
-        heard.asked += [s for s in asked if s not in heard.asked]
-
-    def _actions_in(self, sentence: str) -> list[str]:
-        return [t for t, p in self.actions.items() if p.search(sentence)]
 
     def reasons_in(self, texts: list[str]) -> list[str]:
         """The listed reasons that stand in the messages."""
         folded = [fold(t) for t in texts]
         return [name for name, pattern in self.reasons.items() if any(pattern.search(t) for t in folded)]
+
+    def _spoken(self, said: list[tuple[str, bool]]) -> list["_Book"]:
+        """The books of the languages a message is in; all of them where it holds no common word of any."""
+        words = set("".join([sentence for sentence, _ in said]).split())
+        counts = [len(words & b.words) for b in self.books]
+        return [b for b, n in zip(self.books, counts) if n >= 0.4 * max(counts)]
 
 
 @lru_cache(maxsize=8)
@@ -103,18 +89,127 @@ def ear(store: "Store") -> Ear:
     return Ear(store)
 
 
-_END = re.compile(r"(?<=[?!])\s+|(?<=[a-zäöüßéèáíóúñ)\d\"']\.)\s+(?=[^\d])|\n+")
+class _Book:
+    """The patterns of one language, and how a message is read with them."""
+
+    def __init__(self, book: dict[str, Any]):
+        ask = book["question"]
+        self.words = frozenset(book["words"])
+        self.request, self.hint, self.confirm = (_compile(ask[k]) for k in ("request", "hint", "confirm"))
+        self.cue = _compile([*ask["request"], *ask["hint"], *ask["confirm"]])
+        self.open = re.compile(_union(ask["open"]).replace("'", " "))
+        self.closing = re.compile(_compile(ask["closing"]).pattern + r"[^,;:.?!]*")
+        self.done, self.deny = _compile(book["done"]), _compile(book["deny"])
+        self.doubt = _compile(book["deny"] + book["doubt"])
+        self.joint = re.compile(rf"[,;:]| - | (?:{'|'.join(book['joins'])})\b")
+        self.slots = {n: _compile(e["patterns"]) for n, e in book["slots"].items()}
+        self.actions = {n: _compile(e["patterns"]) for n, e in book["actions"].items()}
+        self.claims = {n: _compile(e["claims"]) for n, e in book["actions"].items()}
+
+    def read(self, said: list[tuple[str, bool]], heard: Heard) -> None:
+        """Add to `heard` what the sentences ask, propose and claim."""
+        parts: list[str] = []
+        listing = False
+        for place, (sentence, item) in enumerate(said):
+            asked = self._ask(sentence, item and listing)
+            yes = asked is not None and self._wants_yes(asked[0])
+            if asked is not None:
+                rest, part, sure = asked
+                named = self._offered(rest) if yes else []
+                parts.append(self._beside(rest) if named else part)
+                heard.question |= sure or yes
+            if yes:
+                heard.confirm = True
+                earlier = [s for s, _ in said[max(place - REMEMBERED, 0) : place]]
+                _add(heard.proposed, named or next(filter(None, map(self._offered, reversed(earlier))), []))
+            elif not sentence.endswith("?"):
+                _add(heard.claimed, self._claimed(sentence))
+            listing = listing if item else asked is not None
+        if parts:
+            text = "\n".join(parts)
+            _add(heard.asked, [s for s, p in self.slots.items() if p.search(text)])
+            heard.question |= bool(heard.asked)
+
+    def _ask(self, sentence: str, listed: bool) -> tuple[str, str, bool] | None:
+        """What of a sentence can ask, the part of it that does, and whether it surely does; None for a statement."""
+        mark, rest = sentence.endswith("?"), sentence
+        if not (mark or listed or self.cue.search(rest)):
+            return None
+        if self.closing.search(rest):
+            rest = self.closing.sub("", rest)
+            if not (listed or rest.endswith("?") or self.cue.search(rest)):
+                return None
+        request = self.request.search(rest)
+        cue = None if mark or listed else request or self.hint.search(rest)
+        part = rest[cue.start() :] if cue and len(rest) - cue.end() >= SHORTEST else rest
+        return rest, part, bool(request) or (mark and rest is sentence)
+
+    def _beside(self, text: str) -> str:
+        """What is requested beside a yes: to agree to an action that a sentence names is no answer to what the action is about."""
+        request = self.request.search(text)
+        return text[request.start() :] if request else ""
+
+    def _wants_yes(self, text: str) -> bool:
+        """Whether a yes is asked for, in a clause that asks for nothing more."""
+        found = self.confirm.finditer(text) if self.confirm.search(text) else ()
+        return any(not self.open.match(text, self._clause(text, m.start())) for m in found)
+
+    def _offered(self, text: str) -> list[str]:
+        return [t for t, p in self.actions.items() if p.search(text) and self._stands(p, text, self.deny)]
+
+    def _claimed(self, text: str) -> list[str]:
+        if not self.done.search(text):
+            return []
+        return [t for t, p in self.claims.items() if p.search(text) and self._stands(p, text, self.doubt)]
+
+    def _stands(self, pattern: re.Pattern[str], text: str, against: re.Pattern[str]) -> bool:
+        """Whether a pattern stands in a text with nothing against it earlier in its clause."""
+        return any(not against.search(text, max(self._clause(text, m.start()) - 1, 0), m.end()) for m in pattern.finditer(text))
+
+    def _clause(self, text: str, place: int) -> int:
+        """Where the clause begins that holds a place."""
+        start = 0
+        for joint in self.joint.finditer(text, 0, place + 1):
+            start = joint.end()
+        return start + (text[start : start + 1] == " ")
 
 
-def sentences(text: str) -> list[str]:
-    """Split text at sentence ends and line breaks."""
-    return [s.strip() for s in _END.split(text) if s.strip()]
+_LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")} | {ord("œ"): "oe", ord("(") : ", "}
+_LETTERS |= {ord(c): " " for c in "'\"«»“”„‹›¿¡)[]/_`"}
+_BULLET = re.compile(r"\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+")
+_SHORT = (r"\d", r"\d\d", "[a-z]", "nr", "no", "num", "ref", "art", "ca", "bzw", "ggf", "inkl", "sr", "sra", "mr", "mrs", "ms", "dr", "st")
+_END = re.compile(r" (?<=[.?!…] )" + "".join(rf"(?<!\b{a}\. )" for a in _SHORT))
+_CLAUSE = r"(?:(?<=^ )|(?<=[,;:-] ))"
 
 
-def _union(patterns: list[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{p})" for p in patterns))
+def sentences(text: str) -> list[tuple[str, bool]]:
+    """The sentences of a message, and whether each is an item of a list.
+
+    In lower case, without accents, with blanks for apostrophes and quotes and a blank before each sentence.
+    """
+    found: list[tuple[str, bool]] = []
+    colon = False
+    for line in text.splitlines():
+        bullet = _BULLET.match(line)
+        line = (line[bullet.end() :] if bullet else line).replace("—", " - ")
+        plain = " ".join(fold(line).translate(_LETTERS).split())
+        if not plain:
+            continue
+        item = bool(bullet) or (colon and len(plain) < 60 and plain[-1] not in ".?!:")
+        found += [(f" {s}", item) for s in _END.split(plain) if s]
+        colon = item if colon and item else plain.endswith(":")
+    return found
 
 
-def _by_name(books: list[dict], part: str) -> dict[str, re.Pattern[str]]:
-    names = dict.fromkeys(n for b in books for n in b[part])
-    return {n: _union([b[part][n]["patterns"] for b in books if n in b[part]]) for n in names}
+def _compile(patterns: list[str]) -> re.Pattern[str]:
+    """One pattern from many; each begins at the start of a word, or of a clause where it begins with ``^``. An apostrophe is a blank."""
+    marked = [_CLAUSE + p[1:] if p.startswith("^") else p for p in patterns]
+    return re.compile(f" (?:{_union(marked)})".replace("'", " "), re.MULTILINE)
+
+
+def _union(patterns: list[str]) -> str:
+    return "|".join(f"(?:{p})" for p in patterns)
+
+
+def _add(known: list[str], new: list[str]) -> None:
+    known += [n for n in new if n not in known]
