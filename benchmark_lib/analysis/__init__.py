@@ -1,0 +1,38 @@
+"""Run files to frames, frames to estimates with intervals.
+
+The estimators take arrays and return small frozen results with `.estimate .low .high .se .p` where they have them, the
+estimand and the method in words, and a `.reason` where a value is not defined. Nothing is loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_ROOMS = {
+    "estimate": ("DEFAULT_SEED", "Estimate", "exact_bound"),
+    "unsafe": ("UnsafePosterior", "unsafe_posterior"),
+    "passk": ("PassCurve", "case_pass_hat_k", "pass_hat_k", "pass_hat_k_curve", "pass_hat_k_interval"),
+    "trials": ("FlipRate", "MissingBounds", "TrialMedian", "flip_rate", "median_over_trials", "missing_bounds"),
+    "intervals": ("bootstrap_interval", "clustered_mean", "clustered_rate", "proportion_interval"),
+    "comparisons": ("PairedDifference", "adjust_pvalues", "mcnemar_exact", "paired_difference", "within_trap_permutation"),
+    "ranks": ("RankIntervals", "rank_intervals"),
+    "correlations": ("Correlation", "WithinCorrelation", "correlation", "within_model_correlation"),
+    "judge_agreement": ("Agreement", "JudgeCorrection", "agreement", "agreement_table", "judge_correction", "krippendorff_alpha"),
+    "planning": ("minimum_detectable", "power"),
+    "frames": ("Results", "load_results"),
+    "tables": ("case_matrix", "leaderboard", "metric_estimate", "unsafe_table"),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = sorted(_ROOM_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'benchmark_lib.analysis' has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOM_OF})
