@@ -65,7 +65,8 @@ def _find(notebook: str | Path) -> Path:
             return path
     known = sorted(p.stem for p in shelf.glob("*.ipynb"))
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    raise BadInput(f"no notebook {str(notebook)!r}: " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"))
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "call it in the project's folder"
+    raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 
 def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
