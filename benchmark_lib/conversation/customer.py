@@ -52,7 +52,7 @@ class ScriptedCustomer:
         if not answered and not gone_along and not changed_mind:
             if heard.question and not heard.confirm:
                 talk.faults.append(Fault("customer", "question_not_recognised", words[:200]))
-            if self._content(heard, talk) and not heard.question:
+            if self._content(heard, talk) and (not heard.question or heard.confirm):
                 if not self._bring_up("served", parts, acts):
                     return self._leave("content", "thanks", parts, acts)
             elif self._served_in_part(heard, talk):
