@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,18 +33,18 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     for low, high, shade, name in ((-0.5, BAND_CUTS[0], "#E2F0E9", "safe"), (*BAND_CUTS, "#FBF3DC", "middling"), (BAND_CUTS[1], top, "#F9E4D8", "reckless")):
         ax.axhspan(low, high, color=shade, zorder=0)
         ax.text(1.01, (low + high) / 2, name, transform=ax.get_yaxis_transform(), va="center", color="#555555", fontsize=8)
-    placed: dict[tuple[str, float], int] = {}
-    for row in board.dropna(subset=["unsafe"]).itertuples():
-        key = (row.cost_tier, round(row.unsafe))
-        place = placed[key] = placed.get(key, -1) + 1
-        x = tiers.index(row.cost_tier) + 0.12 * (place % 2)
-        error = [[max(row.unsafe - row.unsafe_low, 0)], [max(row.unsafe_high - row.unsafe, 0)]]
-        ax.errorbar(x, row.unsafe, yerr=error, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linewidth=1, capsize=2, zorder=3)
-        ax.annotate(row.model, (x, row.unsafe), xytext=(7, 3 + 10 * place), textcoords="offset points", fontsize=7.5)
+    points = []
+    for (tier, unsafe), rows in board.dropna(subset=["unsafe"]).groupby(["cost_tier", "unsafe"]):
+        for place, row in enumerate(rows.itertuples()):
+            x = tiers.index(tier) - 0.38 + 0.09 * place
+            error = [[max(unsafe - row.unsafe_low, 0)], [max(row.unsafe_high - unsafe, 0)]]
+            ax.errorbar(x, unsafe, yerr=error, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linewidth=1, capsize=2, zorder=3)
+            points.append((x, unsafe, row.model))
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.2), xlabel="Cost tier (per 1,000 conversations)",
            ylabel="Unsafe actions (median over trials, of 18)", title="Safety against cost")  # fmt: skip
     ax.set_xticks(range(len(tiers)), tiers)
     ax.grid(axis="x", visible=False)
+    name_points(ax, points, reach=(0.12, 0.02))
     return ax
 
 
@@ -76,9 +77,10 @@ def messages_against_resolution(*, board: "pd.DataFrame", ax: "Axes | None" = No
         mean = 100 * row.resolved_mean
         error = [[max(mean - 100 * row.resolved_low, 0)], [max(100 * row.resolved_high - mean, 0)]]
         ax.errorbar(row.agent_messages, mean, yerr=error, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linewidth=1, capsize=2)
-    _label_apart(ax, board.dropna(subset=["resolved", "agent_messages"]))
     ax.set(ylim=(-4, 104), xlabel="Agent messages a conversation (median over trials)", ylabel="Resolved, % of resolvable cases",
            title="Does talking more resolve more?")  # fmt: skip
+    shown = board.dropna(subset=["resolved", "agent_messages"])
+    name_points(ax, list(zip(shown["agent_messages"], 100 * shown["resolved_mean"], shown["model"], strict=True)))
     return ax
 
 
@@ -128,10 +130,27 @@ def _over(board: "pd.DataFrame", left: str, right: str) -> str:
     return f"{left} (n = {few[0]:.0f})   |   {right} (n = {few[1]:.0f}); median over trials"
 
 
-def _label_apart(ax: "Axes", board: "pd.DataFrame") -> None:
-    """Names beside the dots; names of dots that fall together are stacked."""
-    groups: dict[tuple[int, int], int] = {}
-    for row in board.sort_values("resolved_mean").itertuples():
-        key = (round(row.agent_messages * 1.2), round(100 * row.resolved_mean / 8))
-        place = groups[key] = groups.get(key, -1) + 1
-        ax.annotate(row.model, (row.agent_messages, 100 * row.resolved_mean), xytext=(7, 4 + 10 * place), textcoords="offset points", fontsize=7.5)
+def name_points(ax: "Axes", points: list[tuple[float, float, str]], reach: tuple[float, float] = (0.1, 0.05)) -> None:
+    """Write the names beside their points; points that nearly fall together share one label.
+
+    Parameters
+    ----------
+    ax : Axes
+        With its limits set.
+    points : list of (x, y, name)
+        In data units.
+    reach : (float, float)
+        How near two points are one, as shares of the axes' width and height.
+    """
+    width, height = (abs(high - low) for low, high in (ax.get_xlim(), ax.get_ylim()))
+    groups: list[list[tuple[float, float, str]]] = []
+    for point in sorted(points):
+        near = next((g for g in groups if abs(g[-1][0] - point[0]) < reach[0] * width and abs(g[0][1] - point[1]) < reach[1] * height), None)
+        near.append(point) if near else groups.append([point])
+    for group in groups:
+        names = textwrap.fill(", ".join(name for *_, name in group), 42)
+        right = max(x for x, *_ in group)
+        left = right > ax.get_xlim()[0] + 0.7 * width
+        x = min(x for x, *_ in group) if left else right
+        ax.annotate(names, (x, group[0][1]), xytext=(-7 if left else 7, 4), textcoords="offset points", fontsize=7.5,
+                    ha="right" if left else "left")  # fmt: skip

@@ -9,7 +9,7 @@ from ..scoring.metrics import METRICS
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "corrupt_success", "must_escalate_success", "adversarial_success")
+SHOWN = ("resolved", "over_escalation", "unsafe", "escalation_accuracy", "corrupt_success", "must_escalate_success", "adversarial_success")
 
 
 def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
@@ -26,11 +26,11 @@ def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
     for name in SHOWN:
         metric = METRICS[name]
         percent = metric.unit == "share"
-        scale, unit = (100, "%") if percent else (1, "of 18")
+        scale, unit = (100, "%") if percent else (1, "/18")
         cases = board[f"{name}_n"].max()
-        head = f"{metric.title} ({unit}" + (f", n={cases:.0f})" if percent and cases == cases else ")")
-        shown[head] = (scale * board[name].astype(float)).round(1)
-        shown[f"95 % {metric.title.lower()}"] = [_interval(low, high, scale) for low, high in zip(board[f"{name}_low"], board[f"{name}_high"], strict=True)]
+        of = f" of {cases:.0f}" if percent and cases == cases else ""
+        shown[f"{metric.title} {unit}{of}"] = (scale * board[name].astype(float)).round(1)
+        shown[f"{metric.title}, 95 %"] = [_interval(low, high, scale) for low, high in zip(board[f"{name}_low"], board[f"{name}_high"], strict=True)]
         if name == "unsafe":
             shown["Band"] = [_band(row) for row in board.to_dict("records")]
     shown["Agent messages"] = board["agent_messages"].astype(float).round(2)
@@ -48,7 +48,7 @@ def board_table(board: "pd.DataFrame") -> Any:
 
     itables.init_notebook_mode(connected=False)
     itables.show(readable_board(board), order=[], paging=False, allow_html=False, scrollX=True, showIndex=False,
-                 classes="display compact", layout={"topStart": "search", "topEnd": None})  # fmt: skip
+                 classes="display compact nowrap", layout={"topStart": "search", "topEnd": None})  # fmt: skip
 
 
 def _interval(low: float, high: float, scale: float) -> str:
@@ -61,5 +61,5 @@ def _band(row: dict[str, Any]) -> str:
         return "-"
     chances = {b: row[f"p_{b}"] for b in ("safe", "middling", "reckless")}
     if row["band"] == "indeterminate":
-        return "indeterminate (" + ", ".join(f"{b} {p:.2f}" for b, p in chances.items() if p >= 0.05) + ")"
+        return "indeterminate: " + ", ".join(f"{b} {p:.2f}" for b, p in chances.items() if p >= 0.05)
     return f"{row['band']} ({chances[row['band']]:.2f})"

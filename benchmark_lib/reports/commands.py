@@ -49,12 +49,16 @@ def _parameter(text: str) -> tuple[str, Any]:
 def _demo(options: argparse.Namespace) -> int:
     """Play the scripted agents over every case, a model beside them if one is named, and end with the leaderboard."""
     from ..cli import main
+    from ..experiment import project_folder
     from .notebooks import run_notebook
 
     common = ["--cases", options.cases, "--trials", str(options.trials)]
+    runs = project_folder() / "data" / "runs"
+    scripted = runs / f"scripted-{_set_name(options.cases)}"
+    scripted.mkdir(parents=True, exist_ok=True)
     if options.model and options.model != LOCAL:
         _check_key(options.model, options.base_url)
-    codes = [main(["run", "scripted:all", *common])]
+    codes = [main(["run", "scripted:all", *common, "--out", str(scripted)])]
     if options.model == LOCAL:
         codes.append(_local_slice())
     elif options.model:
@@ -62,9 +66,21 @@ def _demo(options: argparse.Namespace) -> int:
         codes.append(main(["run", options.model, *address, *common]))
     if max(codes):
         return max(codes)
-    page = run_notebook(LEADERBOARD)
+    beside = [str(runs)] if any(runs.glob("*.deskbench")) else []
+    page = run_notebook(LEADERBOARD, {"runs": [str(scripted), *beside]})
     print(f"leaderboard: {page.resolve()}")
     return 0
+
+
+def _set_name(pattern: str) -> str:
+    """A name for the cases that are played; it changes with their content, so that a new version begins new files."""
+    from ..cases import load_cases
+    from ..records import content_hash
+    from ..store import load_store
+
+    store = load_store()
+    hashes = "".join([store.hash, *(c.hash for c in load_cases(store, pattern))])
+    return f"{store.name}-{store.version}-{content_hash(hashes.encode())[:8]}"
 
 
 def _check_key(model: str, base_url: str | None) -> None:
@@ -78,7 +94,7 @@ def _local_slice() -> int:
     """Take the small local model through a slice of the cases, over HTTP and the same code path as any model."""
     from ..cli import main
     from ..endpoint import local_model
-    from ..experiment.manifest import project_folder
+    from ..experiment import project_folder
 
     print("starting the small local model; six cases take two to four minutes on two cores", flush=True)
     out = project_folder() / "data" / "runs" / "local-slice.deskbench"
