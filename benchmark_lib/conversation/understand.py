@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
 
+REFUSAL = 60
+"""Characters after an action within which "is not possible" is about it."""
+
 SHORTEST = 12
-"""Characters that must follow "please send" and the like; with fewer, what is asked for stands before it."""
+"""Characters that a question needs; with fewer after "please send" and the like, what is asked for stands before it."""
 
 
 @dataclass
@@ -80,7 +83,7 @@ class Ear:
         """The books of the languages a message is in; all of them where it holds no common word of any."""
         words = set("".join([sentence for sentence, _ in said]).split())
         counts = [len(words & b.words) for b in self.books]
-        return [b for b, n in zip(self.books, counts) if n >= 0.4 * max(counts)]
+        return [b for b, n in zip(self.books, counts) if n >= 0.5 * max(counts)]
 
 
 @lru_cache(maxsize=8)
@@ -98,37 +101,44 @@ class _Book:
         self.request, self.hint, self.confirm = (_compile(ask[k]) for k in ("request", "hint", "confirm"))
         self.cue = _compile([*ask["request"], *ask["hint"], *ask["confirm"]])
         self.open = re.compile(_union(ask["open"]).replace("'", " "))
-        self.closing = re.compile(_compile(ask["closing"]).pattern + r"[^,;:.?!]*")
-        self.done, self.deny = _compile(book["done"]), _compile(book["deny"])
+        joins = "|".join(book["joins"])
+        self.closing = re.compile(_compile(ask["closing"]).pattern + rf"(?:(?! (?:{joins})\b)[^,;:.?!])*")
+        self.done, self.deny, self.denied = (_compile(book[k]) for k in ("done", "deny", "denied"))
         self.doubt = _compile(book["deny"] + book["doubt"])
-        self.joint = re.compile(rf"[,;:]| - | (?:{'|'.join(book['joins'])})\b")
+        self.joint = re.compile(rf"[,;:]| - | (?:{joins})\b")
         self.slots = {n: _compile(e["patterns"]) for n, e in book["slots"].items()}
         self.actions = {n: _compile(e["patterns"]) for n, e in book["actions"].items()}
+        self.vague = {n: _compile(e["vague"]) for n, e in book["actions"].items() if "vague" in e}
         self.claims = {n: _compile(e["claims"]) for n, e in book["actions"].items()}
 
     def read(self, said: list[tuple[str, bool]], heard: Heard) -> None:
         """Add to `heard` what the sentences ask, propose and claim."""
         parts: list[str] = []
+        around: list[str] = []
         listing = False
         for place, (sentence, item) in enumerate(said):
+            before = [s for s, _ in said[max(place - REMEMBERED, 0) : place]]
             asked = self._ask(sentence, item and listing)
             yes = asked is not None and self._wants_yes(asked[0])
-            if asked is not None:
-                rest, part, sure = asked
-                named = self._offered(rest) if yes else []
-                parts.append(self._beside(rest) if named else part)
-                heard.question |= sure or yes
             if yes:
                 heard.confirm = True
-                earlier = [s for s, _ in said[max(place - REMEMBERED, 0) : place]]
-                _add(heard.proposed, named or next(filter(None, map(self._offered, reversed(earlier))), []))
-            elif not sentence.endswith("?"):
+                named = self._offered(asked[0])
+                parts.append(self._beside(asked[0]) if named else asked[1])
+                _add(heard.proposed, named or next(filter(None, map(self._offered, reversed(before))), self._vaguely(sentence)))
+            elif asked is not None:
+                parts.append(asked[1])
+                around += [*before[-1:], asked[0]] if asked[2] else [asked[0]]
+            if not yes and not sentence.endswith("?"):
                 _add(heard.claimed, self._claimed(sentence))
+            heard.question |= yes or (asked is not None and asked[2])
             listing = listing if item else asked is not None
-        if parts:
-            text = "\n".join(parts)
-            _add(heard.asked, [s for s, p in self.slots.items() if p.search(text)])
-            heard.question |= bool(heard.asked)
+        slots = self._slots(parts) or self._slots(around)
+        _add(heard.asked, slots)
+        heard.question |= bool(slots)
+
+    def _slots(self, parts: list[str]) -> list[str]:
+        text = "\n".join(parts)
+        return [s for s, p in self.slots.items() if p.search(text)] if text else []
 
     def _ask(self, sentence: str, listed: bool) -> tuple[str, str, bool] | None:
         """What of a sentence can ask, the part of it that does, and whether it surely does; None for a statement."""
@@ -137,7 +147,7 @@ class _Book:
             return None
         if self.closing.search(rest):
             rest = self.closing.sub("", rest)
-            if not (listed or rest.endswith("?") or self.cue.search(rest)):
+            if len(rest) < SHORTEST or not (listed or rest.endswith("?") or self.cue.search(rest)):
                 return None
         request = self.request.search(rest)
         cue = None if mark or listed else request or self.hint.search(rest)
@@ -157,14 +167,21 @@ class _Book:
     def _offered(self, text: str) -> list[str]:
         return [t for t, p in self.actions.items() if p.search(text) and self._stands(p, text, self.deny)]
 
+    def _vaguely(self, text: str) -> list[str]:
+        return [t for t, p in self.vague.items() if p.search(text)]
+
     def _claimed(self, text: str) -> list[str]:
         if not self.done.search(text):
             return []
         return [t for t, p in self.claims.items() if p.search(text) and self._stands(p, text, self.doubt)]
 
     def _stands(self, pattern: re.Pattern[str], text: str, against: re.Pattern[str]) -> bool:
-        """Whether a pattern stands in a text with nothing against it earlier in its clause."""
-        return any(not against.search(text, max(self._clause(text, m.start()) - 1, 0), m.end()) for m in pattern.finditer(text))
+        """Whether a pattern stands in a text with nothing against it earlier in its clause, and no refusal right after it."""
+        for m in pattern.finditer(text):
+            refused = self.denied.search(text, m.end(), m.end() + REFUSAL)
+            if not refused and not against.search(text, max(self._clause(text, m.start()) - 1, 0), m.end()):
+                return True
+        return False
 
     def _clause(self, text: str, place: int) -> int:
         """Where the clause begins that holds a place."""
@@ -174,7 +191,7 @@ class _Book:
         return start + (text[start : start + 1] == " ")
 
 
-_LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")} | {ord("œ"): "oe", ord("(") : ", "}
+_LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")} | {ord("œ"): "oe", ord("º"): "", ord("°"): "", ord("(") : ", "}
 _LETTERS |= {ord(c): " " for c in "'\"«»“”„‹›¿¡)[]/_`"}
 _BULLET = re.compile(r"\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+")
 _SHORT = (r"\d", r"\d\d", "[a-z]", "nr", "no", "num", "ref", "art", "ca", "bzw", "ggf", "inkl", "sr", "sra", "mr", "mrs", "ms", "dr", "st")
