@@ -3,9 +3,14 @@
 import os
 
 import pytest
+from hypothesis import settings
 
 from benchmark_lib.cases import load_cases
 from benchmark_lib.store import load_store
+
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")

@@ -123,7 +123,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
 def _effective_scale(values, index, means, sizes, trials: int) -> float:
     """How many single successes one value is worth: 1 for 0/1 values, at most `trials`."""
     within = float(((values - means[index]) ** 2).sum()) / max(values.size - means.size, 1)
-    if within == 0:
+    if within < 1e-15:  # equal values within every cluster, but for rounding
         return float(trials)
     mean = float(values.mean())
     between = max(float(np.var(means, ddof=1)) - within * float((1 / sizes).mean()), 0) if means.size > 1 else 0.0
