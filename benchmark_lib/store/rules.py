@@ -245,5 +245,6 @@ def _order(call: ToolCall, store: "Store") -> dict[str, Any] | None:
     return store.tables["orders"].get(str(call.arguments["order_id"]).upper())
 
 
+@lru_cache(maxsize=8192)
 def _squash(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
