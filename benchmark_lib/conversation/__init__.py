@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .customer import ScriptedCustomer
 from .model_agent import ModelAgent
+from .model_customer import ModelCustomer, customer_content
 from .scripted import AGENTS, parse_spec, scripted_agent
 from .talk import AgentFault, ContentFiltered, CustomerFault, Reply, Speaker, Talk, converse
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from ..cases import Case
     from ..store import Store
 
-__all__ = ["AGENTS", "AgentFault", "ContentFiltered", "CustomerFault", "ModelAgent", "Reply", "ScriptedCustomer", "Speaker", "Talk",
-           "converse", "make_agent", "make_customer", "parse_spec"]  # fmt: skip
+__all__ = ["AGENTS", "AgentFault", "ContentFiltered", "CustomerFault", "ModelAgent", "ModelCustomer", "Reply", "ScriptedCustomer", "Speaker", "Talk",
+           "converse", "customer_content", "make_agent", "make_customer", "parse_spec"]  # fmt: skip
 
 
 def make_agent(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
@@ -25,5 +26,5 @@ def make_agent(spec: str, *, case: "Case", store: "Store", complete: Any = None)
 
 
 def make_customer(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
-    """The customer for one conversation; ``scripted`` needs no model."""
-    return ScriptedCustomer(case, store)
+    """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
+    return ScriptedCustomer(case, store) if spec == "scripted" else ModelCustomer(complete, case, store)

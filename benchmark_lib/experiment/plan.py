@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, load_cases
-from ..conversation import make_agent, make_customer, parse_spec
+from ..conversation import customer_content, make_agent, make_customer, parse_spec
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.settings import ROLES, role_settings
 from ..errors import BadInput
@@ -135,7 +135,7 @@ def prepare(options: "Experiment") -> Plan:
     inputs = {
         "model": part(model),
         "agent": agent_part,
-        "customer": part(options.customer),
+        "customer": part(options.customer, customer_content(options.customer, store)),
         "store": part(f"{store.name} {store.version}", store.hash),
         "prompt": part(f"{Path(options.prompt).name if options.prompt else store.name} {prompt_version}", prompt),
         "tools": part(options.tools if isinstance(options.tools, str) else sorted(own_tools or []), [schemas, _source(own_tools)]),

@@ -1,0 +1,328 @@
+"""The model customer: a language model plays one case from persona, goal and fact ledger, and records its acts with its words.
+
+What it records is not believed: a given fact carries the ledger's value, an attachment is sent only where the ledger holds
+it, and an end comes only when what it said yes to has been done. What has to be read from its words is marked as inferred.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..cases import Case
+from ..cases.facts import fold
+from ..endpoint.faults import EndpointError
+from ..endpoint.structured import Unreadable, ask_for, read_object
+from ..records import Act, Fault
+from ..store.world import front_matter, render
+from .customer import ScriptedCustomer
+from .talk import CustomerFault, Reply, Talk
+from .understand import Heard, ear
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..cases.case import Known
+    from ..store import Store
+
+PROPOSAL = "proposal"
+TURNS_TO_WAIT = 2
+"""After a yes the customer stays until it hears that the thing is done, or the desk has had this many turns for it."""
+LONGEST_LETTER = 12_000
+"""Characters of an agent's message that the customer reads: a flood of words must not fill its context."""
+
+FORM = """\
+## The form of your answer
+Answer with one JSON object and nothing else:
+{"message": "what you write to the desk", "acts": [{"kind": "gave", "what": "order_id"}], "end": false}
+
+In acts you record what your message does, one entry for each; an empty list is fine. The kinds, and what stands in what:
+- gave: you tell a fact you know; its name from the list above
+- lacked: you are asked for something you do not know or have; its name
+- attached: you send a picture that you can send; photo or label
+- agreed, refused: your yes or no to something the desk offers to do; its name, or proposal where it has none
+- pushed: you press on; the number of the note
+- followed_up: you bring up what you had to bring up; its number
+- left: only together with "end": true; content if you have what you wanted, unserved if you give up
+
+Set end to true only in your last message, never in one that still says yes to something or waits for an answer."""
+"""How a model customer has to answer; part of its prompt in every store."""
+
+YES = {
+    "en": "yes|yeah|yep|yup|sure|ok|okay|absolutely|of course|please do|go ahead|please go ahead|that's fine|sounds good|all right|fine",
+    "es": "s[ií]|claro|por supuesto|de acuerdo|vale|adelante|por favor,? h[aá]galo|perfecto",
+    "fr": "oui|bien s[uû]r|d'accord|allez-y|volontiers|tout [aà] fait|parfait",
+    "de": "ja|gern[e]?|einverstanden|in ordnung|bitte machen sie|nat[uü]rlich|okay|passt",
+}
+"""How a yes begins, by language; read only where the customer recorded neither a yes nor a no to a proposal."""
+RESERVED = re.compile(r"\b(?:but|unless|only if|pero|salvo|mais|sauf|aber|nur wenn)\b")
+CODE = re.compile(r"[A-Z0-9+][A-Z0-9+ ()-]{3,}")
+
+
+class ActSaid(BaseModel):
+    """One entry of ``acts`` as the model writes it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: Literal["gave", "lacked", "attached", "agreed", "refused", "pushed", "followed_up", "left"]
+    what: str = Field(max_length=200)
+
+
+class Said(BaseModel):
+    """One answer of the model as it has to be."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    message: str = Field(min_length=1)
+    acts: list[ActSaid]
+    end: bool
+
+
+def reply_format() -> dict[str, Any]:
+    """The ``response_format`` that holds an endpoint to the form of the answer; for the customer's settings, where it is understood."""
+    schema = Said.model_json_schema()
+    parts = {"kind": schema["$defs"]["ActSaid"]["properties"]["kind"], "what": {"type": "string"}}
+    act = {"type": "object", "properties": parts, "required": ["kind", "what"], "additionalProperties": False}
+    fields = {"message": {"type": "string"}, "acts": {"type": "array", "items": act}, "end": {"type": "boolean"}}
+    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": "customer_message", "strict": True, "schema": schema}}
+
+
+class ModelCustomer:
+    """Plays one case once. Its first message is the case's email as it stands; every later one is a model call.
+
+    Parameters
+    ----------
+    complete : async callable
+        ``complete(messages) -> Completion``; buys or replays one model call.
+    case, store : Case, Store
+        What it wants and knows, and where.
+    """
+
+    def __init__(self, complete: Any, case: Case, store: "Store"):
+        self.complete, self.case, self.store, self.ear = complete, case, store, ear(store)
+        self.history: list[dict[str, Any]] = []
+        self.agreed: dict[str, int] = {}
+        self.given = {slot for slot, known in case.ledger.items() if known.when == "volunteered" and not known.wrong}
+        self.followed_up: set[int] = set()
+        self.pushes, self.reminded = 0, False
+
+    async def reply(self, talk: Talk) -> Reply:
+        """The next message, with its acts.
+
+        Raises
+        ------
+        CustomerFault
+            When the model does not answer in the form asked for, or its context is full.
+        """
+        if not talk.messages:
+            return await ScriptedCustomer(self.case, self.store).reply(talk)
+        if not self.history:
+            self.history.append({"role": "system", "content": customer_prompt(self.case, self.store)})
+        words = talk.last("agent").text.strip() or "(an empty message)"
+        cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
+        self.history.append({"role": "user", "content": f"The desk writes:\n\n{cut}"})
+        try:
+            said = await ask_for(self.complete, self.history, lambda text, last: self._read(text, last, talk),
+                                 lambda answer: talk.charge("customer", answer.usage))  # fmt: skip
+        except Unreadable as error:
+            raise CustomerFault(f"no usable answer of the customer's model: {error}") from None
+        except EndpointError as error:
+            if error.kind != "context_overflow":
+                raise
+            raise CustomerFault(str(error)) from None
+        self.history.append({"role": "assistant", "content": orjson.dumps(said.model_dump()).decode()})
+        return _Acts(self, said, talk).reply()
+
+    def _read(self, text: str, last: bool, talk: Talk) -> Said:
+        """One answer, strictly; an end that comes too early is refused once and then put off."""
+        try:
+            said = Said.model_validate(read_object(text))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise Unreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
+        early = self._too_early(said, talk) if said.end else None
+        if early is None:
+            return said
+        if not last:
+            raise Unreadable(f"you cannot end the exchange yet: {early}")
+        talk.faults.append(Fault("customer", "left_too_early", f"message {talk.turn}: {early}"))
+        return said.model_copy(update={"end": False})
+
+    def _too_early(self, said: Said, talk: Talk) -> str | None:
+        """Why the customer may not leave with this message; None where it may."""
+        if any(a.kind == "agreed" for a in said.acts):
+            return "the desk has not answered the yes that you give in this message"
+        if any(a.kind == "left" and a.what == "unserved" for a in said.acts):
+            return None
+        heard = self.ear.hear(talk.last("agent").text)
+        for name, turn in self.agreed.items():
+            carried_out = any(c.turn >= turn and not c.error and c.write and name in (c.name, PROPOSAL) for c in talk.desk.calls)
+            believed = bool(heard.claimed) if name == PROPOSAL else name in heard.claimed
+            if not carried_out and not believed and talk.turn - turn < TURNS_TO_WAIT:
+                return f"you said yes to {name}, and the desk has not told you that it is done"
+        open_matter = None if self.reminded else self._open_matter(said, heard)
+        self.reminded = self.reminded or open_matter is not None
+        return open_matter
+
+    def _open_matter(self, said: Said, heard: Heard) -> str | None:
+        """What the two of them have not finished; the customer is reminded of it once, and then left to go."""
+        asked = [s for s in heard.asked if s in self.case.ledger and self.case.ledger[s].when != "never" and s not in self.given]
+        if asked:
+            return f"the desk has asked you for {asked[0]}"
+        offered = set(heard.proposed) & self.case.agreeable - set(self.agreed)
+        if heard.confirm and offered:
+            return f"the desk waits for your yes or no to {min(offered)}"
+        raised = self.followed_up | {int(a.what) for a in said.acts if a.kind == "followed_up" and a.what.isdecimal()}
+        left_out = [n for n, f in enumerate(self.case.followups) if f.when == "served" and n not in raised]
+        return f"you have not brought up followed_up {left_out[0]}" if left_out else None
+
+
+class _Acts:
+    """What one answer did, checked against the ledger."""
+
+    def __init__(self, customer: ModelCustomer, said: Said, talk: Talk):
+        self.customer, self.said, self.talk, self.case = customer, said, talk, customer.case
+        self.acts: list[Act] = []
+        self.attachments: list[str] = []
+
+    def reply(self) -> Reply:
+        """The message with the acts that hold."""
+        takers = {"gave": self._gave, "lacked": self._lacked, "attached": self._attached, "agreed": self._answered, "refused": self._answered,
+                  "pushed": self._pushed, "followed_up": self._followed_up}  # fmt: skip
+        for act in self.said.acts:
+            if act.kind in takers:
+                takers[act.kind](act.kind, act.what.strip())
+        self._infer_facts()
+        self._infer_yes()
+        self.customer.given |= {a.what for a in self.acts if a.kind == "gave"}
+        if self.said.end:
+            self._left()
+        return Reply(self.said.message.strip(), self.acts, self.attachments)
+
+    def _did(self, kind: str, what: str | None = None) -> bool:
+        return any(a.kind == kind and what in (None, a.what) for a in self.acts)
+
+    def _fault(self, kind: str, detail: str) -> None:
+        self.talk.faults.append(Fault("customer", kind, f"message {self.talk.turn}: {detail}"))
+
+    def _gave(self, kind: str, slot: str) -> None:
+        known = self.case.ledger.get(slot)
+        if self._did("gave", slot):
+            return
+        if known is None or known.when == "never":
+            self._fault("not_in_ledger", f"says that it gave {slot}")
+        elif known.attach:
+            self._attached("attached", known.attach)
+            self.acts.append(Act("gave", slot, known.value))
+        elif not is_code(known.value) or stands(known.value, self.said.message):
+            self.acts.append(Act("gave", slot, known.value))
+
+    def _lacked(self, kind: str, slot: str) -> None:
+        known = slot in self.case.ledger or any(slot in book["slots"] for book in self.customer.store.phrases.values())
+        if known and not self._did("lacked", slot):
+            self.acts.append(Act("lacked", slot))
+
+    def _attached(self, kind: str, what: str) -> None:
+        held = {k.attach for k in self.case.ledger.values() if k.attach and k.when != "never"}
+        if what not in held:
+            self._fault("attachment_not_held", f"says that it sent {what!r}")
+        elif what not in self.attachments:
+            self.attachments.append(what)
+
+    def _answered(self, kind: str, what: str) -> None:
+        """A yes or a no; to what is not a name of an action it is one to a proposal, and a yes that nobody asked for is none."""
+        if kind == "agreed" and not self._was_asked():
+            return
+        tool = self.customer.store.tools.get(what)
+        known = what == PROPOSAL or (tool is not None and tool.write)
+        act = Act(kind, what) if known else Act(kind, PROPOSAL, what, inferred=True)
+        self.acts.append(act)
+        if kind == "agreed":
+            self.customer.agreed[act.what] = self.talk.turn
+
+    def _was_asked(self) -> bool:
+        words = self.talk.last("agent").text
+        heard = self.customer.ear.hear(words)
+        return "?" in words or heard.confirm or heard.question or bool(heard.proposed)
+
+    def _pushed(self, kind: str, what: str) -> None:
+        if not self._did("pushed"):
+            self.customer.pushes += 1
+            self.acts.append(Act("pushed", str(self.customer.pushes)))
+
+    def _followed_up(self, kind: str, what: str) -> None:
+        place = int(what) if what.isdecimal() else -1
+        if not 0 <= place < len(self.case.followups) or place in self.customer.followed_up:
+            return
+        self.customer.followed_up.add(place)
+        self.acts.append(Act("followed_up", str(place)))
+        self.acts += [Act("gave", slot, value) for slot, value in self.case.followups[place].gives.items() if not self._did("gave", slot)]
+
+    def _infer_facts(self) -> None:
+        """Facts of the ledger that stand in the message, such as an order number, whether or not it recorded them."""
+        for slot, known in self.case.ledger.items():
+            if known.when != "never" and is_code(known.value) and not self._did("gave", slot) and stands(known.value, self.said.message):
+                self.acts.append(Act("gave", slot, known.value, inferred=True))
+
+    def _infer_yes(self) -> None:
+        """A message that begins with a yes answers a proposal, also where it was not recorded."""
+        heard = self.customer.ear.hear(self.talk.last("agent").text)
+        if not heard.confirm or self._did("agreed") or self._did("refused"):
+            return
+        first = re.split(r"[.!?\n]", fold(self.said.message).strip(" ¡¿"), maxsplit=1)[0]
+        if re.match(rf"(?:{YES.get(self.case.language, '(?!)')})\b", first) and not RESERVED.search(first):
+            for name in heard.proposed or [PROPOSAL]:
+                self.acts.append(Act("agreed", name, inferred=True))
+                self.customer.agreed[name] = self.talk.turn
+
+    def _left(self) -> None:
+        told = [a.what for a in self.said.acts if a.kind == "left" and a.what in ("content", "unserved")]
+        how = told[0] if told else "unserved" if self._did("pushed") or self._did("refused") else "content"
+        self.acts.append(Act("left", how, inferred=not told))
+
+
+def is_code(value: str | None) -> bool:
+    """Whether a fact is written in one way only (an order number, a postcode, an email), so that a text shows if it was told."""
+    if not value:
+        return False
+    return "@" in value or (CODE.fullmatch(value) is not None and any(c.isdigit() for c in value))
+
+
+def stands(value: str, text: str) -> bool:
+    """Whether a code stands in a text, however it is spaced or hyphenated."""
+    letters = r"[\s.-]*".join(map(re.escape, re.sub(r"[\s-]", "", fold(value))))
+    return re.search(rf"(?<!\w){letters}(?!\w)", fold(text)) is not None
+
+
+def prompt_path(store: "Store") -> "Path":
+    """Where a store keeps the prompt of its model customers."""
+    return store.path / "prompts" / "customer.md"
+
+
+def customer_content(spec: str, store: "Store") -> list[str] | None:
+    """What makes one customer another than the next beside its name: the prompt of a model customer, nothing for a scripted one.
+
+    Raises
+    ------
+    BadInput
+        If a model is named and the store has no prompt for it.
+    """
+    return None if spec == "scripted" else [spec, front_matter(prompt_path(store))[1], FORM]
+
+
+def customer_prompt(case: Case, store: "Store") -> str:
+    """The system prompt of the model that plays a case: persona, goal, ledger, notes to strike, and the form of its answers."""
+    from babel import Locale
+
+    path = prompt_path(store)
+    groups: dict[str, dict[str, Known]] = {"volunteered": {}, "asked": {}, "never": {}}
+    for slot, known in case.ledger.items():
+        groups[known.when][slot] = known
+    actions = {n: t.description for n, t in store.tools.items() if t.write and n in case.agreeable}
+    language = Locale.parse(case.language).get_display_name("en")
+    return render(front_matter(path)[1], str(path), case=case, store=store.info, language=language, told=groups["volunteered"],
+                  kept=groups["asked"], lacking=groups["never"], actions=actions, form=FORM).strip()  # fmt: skip

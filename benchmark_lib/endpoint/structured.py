@@ -1,0 +1,95 @@
+"""A reply that has to be one JSON object: read strictly, with one chance to mend it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import orjson
+
+T = TypeVar("T")
+
+FENCED = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
+LONGEST_ECHO = 4000
+"""Characters of a reply that could not be read which are sent back with the complaint."""
+
+MEND = "That cannot be used: {reason}. Answer once more with the JSON object alone, in the form that was asked for."
+
+
+class Unreadable(ValueError):
+    """A reply that is not the object that was asked for; the text says what is wrong with it.
+
+    Attributes
+    ----------
+    mendable : bool
+        Whether asking once more can help; the provider's filter stays what it is.
+    """
+
+    def __init__(self, reason: str, mendable: bool = True):
+        super().__init__(reason)
+        self.mendable = mendable
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object that a reply consists of; a code fence around it is taken off, other text beside it is not.
+
+    Raises
+    ------
+    Unreadable
+        If the reply is empty, not JSON, or another value than an object.
+    """
+    stripped = text.strip()
+    fenced = FENCED.fullmatch(stripped)
+    if not stripped:
+        raise Unreadable("the reply is empty")
+    try:
+        found = orjson.loads(fenced[1] if fenced else stripped)
+    except orjson.JSONDecodeError as error:
+        raise Unreadable(f"the reply is not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise Unreadable("the reply is JSON, but not an object")
+    return found
+
+
+async def ask_for(complete: Any, messages: list[dict[str, Any]], read: Callable[[str, bool], T], noted: Callable[[Any], None]) -> T:
+    """Ask for an object; where the reply cannot be read, say why and ask once more.
+
+    Parameters
+    ----------
+    complete : async callable
+        ``complete(messages) -> Completion``.
+    messages : list of dict
+        The request; it is not changed.
+    read : callable
+        ``read(text, last)`` gives the value or raises `Unreadable`; `last` is True for the second reply.
+    noted : callable
+        Told of every completion.
+
+    Raises
+    ------
+    Unreadable
+        If the provider's filter stopped the reply, or the second one cannot be read either.
+    """
+    answer = await complete(messages)
+    noted(answer)
+    try:
+        return _read(answer, read, last=False)
+    except Unreadable as error:
+        if not error.mendable:
+            raise
+        complaint = MEND.format(reason=error)
+    said = {"role": "assistant", "content": answer.text[:LONGEST_ECHO] or "(nothing)"}
+    answer = await complete([*messages, said, {"role": "user", "content": complaint}])
+    noted(answer)
+    return _read(answer, read, last=True)
+
+
+def _read(answer: Any, read: Callable[[str, bool], T], last: bool) -> T:
+    if answer.finish_reason == "content_filter":
+        raise Unreadable("the provider's content filter stopped the reply", mendable=False)
+    try:
+        return read(answer.text, last)
+    except Unreadable as error:
+        cut = "the reply was cut at the token limit: " if answer.finish_reason == "length" else ""
+        raise Unreadable(f"{cut}{error}") from None
