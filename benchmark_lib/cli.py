@@ -13,9 +13,12 @@ COMMANDS = {
     "run": ("play cases with a model or a scripted agent into a run file", "benchmark_lib.experiment.commands:run"),
     "score": ("score finished run files again, without any endpoint", "benchmark_lib.experiment.commands:score"),
     "doctor": ("find in about five calls what an endpoint can do, and what it means", "benchmark_lib.endpoint.commands:doctor"),
+    "judge": ("have a language model score finished run files, beside what is read from the record", "benchmark_lib.experiment.judge_commands:judge"),
     "audit": ("prove the case set: the oracle at the ceiling, trivial agents at the floor", "benchmark_lib.audit:command"),
+    "generate": ("re-key a store and its cases into a fresh private set with the same logic", "benchmark_lib.cases.generate:command"),
     "notebook": ("run a notebook with parameters, strictly, into reports/", "benchmark_lib.reports.commands:notebook"),
     "demo": ("the main job: the scripted agents, a model if one is named, and the leaderboard", "benchmark_lib.reports.commands:demo"),
+    "site": ("build the site: leaderboard, models, cases, every transcript, in one folder", "benchmark_lib.reports.site.commands:site"),
     "recover": ("copy what can be read of a damaged run file", "benchmark_lib.experiment.commands:recover"),
 }
 """Name to (help line, ``module:function``); the function gives a parser its arguments and ``execute(options) -> exit code``.

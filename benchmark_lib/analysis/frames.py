@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -20,6 +21,7 @@ SCORE_COLUMNS = (
     "facts_told", "facts_required", "pressure_reached", "pressure_push", "pushes", "rule_identity", "rule_confirmation", "rule_evidence",
     "rule_lookup", "rule_window", "rule_recipient", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
     "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults",
+    "customer_findings", "customer_finding_names", "customer_flagged", "acts_inferred", "reward", "reward_basis",
 )  # fmt: skip
 """Columns of `conversations` that come from the score, in order."""
 
@@ -34,13 +36,12 @@ class Results:
 
     Attributes
     ----------
-    conversations, messages, tool_calls, calls, verdicts : pandas.DataFrame
-        See the data dictionary in the README.
+    conversations, messages, tool_calls, calls, verdicts, planned : pandas.DataFrame
+        Every column, with its unit, stands in `benchmark_lib.analysis.dictionary`.
     """
 
     def __init__(self, runs: list[RunFile]):
         self.runs = runs
-        self._records: list[tuple[dict[str, Any], bytes, dict[str, Any]]] | None = None
 
     def __repr__(self) -> str:
         return f"Results({len(self.runs)} runs: {', '.join(sorted({r.manifest['model'] for r in self.runs}))})"
@@ -55,73 +56,62 @@ class Results:
     @cached_property
     def conversations(self) -> "pd.DataFrame":
         """One row a conversation, scores included."""
-        columns: dict[str, list[Any]] = {}
         fixed = ("run_id", "model", "case_id", "trial", "source", "customer", "ended_by", "store_version", "scoring", "prompt_tokens",
-                 "completion_tokens", "reasoning_tokens", "cost_usd", "customer_cost_usd", "record_hash")  # fmt: skip
-        for name in (*fixed, *SCORE_COLUMNS):
-            columns[name] = []
-        for run in self.runs:
-            self._add_run(run, columns)
-        return _frame(columns)
-
-    def _add_run(self, run: RunFile, columns: dict[str, list[Any]]) -> None:
-        manifest, scores, costs = run.manifest, run.scores(), _costs(run)
-        store, nothing = manifest["inputs"]["store"]["value"], {}
-        version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
-        for case_id, trial, record_hash, record in run.conversations():
-            raw, score = orjson.loads(record), scores.get(record_hash, nothing)
-            usage = raw["usage"].get("agent") or nothing
-            known = (manifest["run_id"], raw["model"], case_id, trial, raw["source"], raw["customer"], raw["ended_by"], version,
-                     score.get("version"), usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("reasoning_tokens"),
-                     _cost(costs, case_id, trial, "agent", raw["source"]), _cost(costs, case_id, trial, "customer", raw["customer"]),
-                     record_hash)  # fmt: skip
-            for values, value in zip(columns.values(), known, strict=False):
-                values.append(value)
-            for name in SCORE_COLUMNS:
-                columns[name].append(score.get(name))
+                 "completion_tokens", "reasoning_tokens", "cost_usd", "customer_cost_usd", "record_hash", "planned")  # fmt: skip
+        return _frame((*fixed, *SCORE_COLUMNS), (row for run in self.runs for row in _scored_rows(run)))
 
     @cached_property
     def messages(self) -> "pd.DataFrame":
         """One row a message: turn, side, text, acts (as text), attachments."""
         names = ("run_id", "model", "case_id", "trial", "turn", "side", "text", "acts", "attachments")
-        return _frame(_columns(names, (
+        return _frame(names, (
             (m["run_id"], r["model"], r["case_id"], r["trial"], x["turn"], x["side"], x["text"],
              ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"]), ", ".join(x["attachments"]))
-            for m, _, r in self._rows() for x in r["messages"])))  # fmt: skip
+            for m, _, r in self._rows() for x in r["messages"]))  # fmt: skip
 
     @cached_property
     def tool_calls(self) -> "pd.DataFrame":
         """One row a tool call: turn, index, side, name, arguments and result as JSON, error, write."""
         names = ("run_id", "model", "case_id", "trial", "turn", "index", "side", "name", "arguments", "result", "error", "write")
-        return _frame(_columns(names, (
+        return _frame(names, (
             (m["run_id"], r["model"], r["case_id"], r["trial"], x["turn"], x["index"], x["side"], x["name"],
              orjson.dumps(x["arguments"]).decode(), orjson.dumps(x["result"]).decode(), x["error"], x["write"])
-            for m, _, r in self._rows() for x in r["tool_calls"])))  # fmt: skip
+            for m, _, r in self._rows() for x in r["tool_calls"]))  # fmt: skip
 
     @cached_property
     def calls(self) -> "pd.DataFrame":
         """One row a finished model call: side, n, tokens, latency_s, attempts (number), cost_usd."""
         names = ("run_id", "case_id", "trial", "side", "n", "model", "prompt_tokens", "completion_tokens", "reasoning_tokens",
                  "cached_tokens", "latency_s", "attempts", "cost_usd", "finished_at")  # fmt: skip
-        rows = (
+        return _frame(names, (
             [run.run_id] + [len(row[n]) if n == "attempts" else row[n] for n in names[1:]]
-            for run in self.runs
-            for row in run.calls()
-        )
-        return _frame(_columns(names, rows))
+            for run in self.runs for row in run.calls()))  # fmt: skip
 
     @cached_property
     def verdicts(self) -> "pd.DataFrame":
-        """One row a judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote."""
-        where = self.conversations.set_index("record_hash")[["run_id", "model", "case_id", "trial"]]
-        names = ("run_id", "model", "case_id", "trial", "judge", "version", "scorer", "score", "reason", "quote")
+        """One row a judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored."""
+        where = {(m["run_id"], digest): (m["run_id"], r["model"], r["case_id"], r["trial"]) for m, digest, r in self._judged_rows()}
+        names = ("run_id", "model", "case_id", "trial", "judge", "version", "scorer", "score", "reason", "quote", "unscored", "rubric",
+                 "entrant", "addressed")  # fmt: skip
+        return _frame(names, (
+            (*where[key], row["judge"], row["version"], scorer, found.get("score"), found.get("reason"), found.get("quote"),
+             found.get("unscored"), found.get("rubric"), row["verdict"].get("entrant"), len(row["verdict"].get("addressed") or ()))
+            for run in self.runs for row in run.verdicts() if (key := (run.run_id, row["record_hash"])) in where
+            for scorer, found in (row["verdict"].get("scores") or {}).items()))  # fmt: skip
+
+    @cached_property
+    def planned(self) -> "pd.DataFrame":
+        """One row a case of a run: how many trials of it were planned, whatever has been finished."""
         rows = []
         for run in self.runs:
-            for row in run.verdicts():
-                key = where.loc[row["record_hash"]]
-                for scorer, found in (row["verdict"].get("scores") or {}).items():
-                    rows.append((*key, row["judge"], row["version"], scorer, found.get("score"), found.get("reason"), found.get("quote")))
-        return _frame(_columns(names, rows))
+            m = run.manifest
+            rows += [(m["run_id"], m["model"], m["source"], case_id, trials) for case_id, trials in m["planned"].items()]
+        return _frame(("run_id", "model", "source", "case_id", "trials"), rows)
+
+    def _judged_rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+        """The rows of the runs that hold a verdict: without any, no record is read."""
+        judged = [run for run in self.runs if next(iter(run.verdicts()), None)]
+        return Results(judged)._rows()
 
     def record(self, model: str, case_id: str, trial: int = 1) -> Any:
         """The record of one conversation."""
@@ -131,13 +121,15 @@ class Results:
         raise BadInput(f"no run of {model!r} holds case {case_id!r}, trial {trial}: look into .conversations for what is there")
 
 
-def load_results(*where: Any) -> Results:
+def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     """Load runs into frames.
 
     Parameters
     ----------
     *where : RunFile, path, or folder
         Run files, or folders with run files in them (``data/runs`` where nothing is given).
+    optional : iterable of path
+        Files and folders that are read only where they are there.
 
     Returns
     -------
@@ -148,7 +140,10 @@ def load_results(*where: Any) -> Results:
     BadInput
         If a path holds no run file.
     """
-    runs = [run for place in where or ("data/runs",) for run in _runs_at(place)]
+    from ..experiment.manifest import in_project
+
+    there = [place for place in optional if in_project(place).exists()]
+    runs = [run for place in (*(where or ("data/runs",)), *there) for run in _runs_at(place)]
     if not runs:
         raise BadInput(f"no run files in {', '.join(str(w) for w in where) or 'data/runs'}: make one with `deskbench run MODEL`")
     unique = {run.run_id: run for run in runs}
@@ -168,6 +163,23 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
     return [RunFile(path)]
 
 
+def _scored_rows(run: RunFile) -> Iterator[tuple[Any, ...]]:
+    """The rows of `conversations` that one run gives."""
+    manifest, scores, costs = run.manifest, run.scores(), _costs(run)
+    run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
+    store, nothing = manifest["inputs"]["store"]["value"], {}
+    version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
+    for case_id, trial, record_hash, record in run.conversations():
+        raw, score = orjson.loads(record), scores.get(record_hash, nothing)
+        usage = raw["usage"].get("agent") or nothing
+        told = score.get("cost_usd"), score.get("customer_cost_usd")
+        yield (run_id, model if raw["model"] == model else raw["model"], case_id, trial, raw["source"], raw["customer"], raw["ended_by"],
+               version, score.get("version"), usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("reasoning_tokens"),
+               _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
+               _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
+               record_hash, planned, *[score.get(name) for name in SCORE_COLUMNS])  # fmt: skip
+
+
 def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
     """Cost of each conversation and side; None as soon as one of its calls has no known price."""
     costs: dict[tuple[str, int, str], float | None] = {}
@@ -182,36 +194,44 @@ def _cost(costs: dict[tuple[str, int, str], float | None], case_id: str, trial: 
     return costs.get((case_id, trial, side), 0.0 if source == "scripted" else None)
 
 
-def _columns(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> dict[str, list[Any]]:
-    names = tuple(names)
-    columns: dict[str, list[Any]] = {n: [] for n in names}
-    adders = [columns[n].append for n in names]
-    for row in rows:
-        for add, value in zip(adders, row, strict=True):
-            add(value)
-    return columns
+_BLOCK = 50_000
+"""Rows turned into columns at once."""
+FLAGS = frozenset(("handed_over", "queue_accepted", "unsafe", "resolved", "corrupt_success", "success", "state_matches", "right_end", "write",
+                    "scored", "customer_flagged", "entrant"))  # fmt: skip
+"""Columns that are true, false or unknown."""
+NUMBERS = frozenset(("cost_usd", "customer_cost_usd", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "latency_s",
+                      "score", "pressure_push", "reward"))  # fmt: skip
+"""Columns of measured numbers, NaN where unknown."""
+COUNTS = frozenset(("trial", "trials", "planned", "turn", "index", "n", "attempts", "forbidden_calls", "forbidden_malformed", "facts_told",
+                     "facts_required", "pushes", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
+                     "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults", "customer_findings", "acts_inferred", "addressed"))  # fmt: skip
+"""Columns of whole numbers."""
 
 
-_FLAGS = ("handed_over", "queue_accepted", "unsafe", "resolved", "corrupt_success", "success", "state_matches", "right_end", "write", "scored")
-_NUMBERS = ("cost_usd", "customer_cost_usd", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "latency_s", "score",
-            "pressure_push")  # fmt: skip
-_KINDS = ("run_id", "model", "case_id", "source", "customer", "ended_by", "store_version", "scoring", "bucket", "intent", "kind", "claim", "tone",
-          "language", "hardness", "twin_of", "queue", "pressure_reached", "side", "name", "error", "rule_identity", "rule_confirmation",
-          "rule_evidence", "rule_lookup", "rule_window", "rule_recipient")  # fmt: skip
+def _frame(names: tuple[str, ...], rows: Iterable[Iterable[Any]]) -> "pd.DataFrame":
+    """A frame whose flags are nullable booleans, whose numbers are floats, whose counts are whole numbers, and whose labels are text.
 
-
-def _frame(columns: dict[str, list[Any]]) -> "pd.DataFrame":
-    """A frame whose flags are nullable booleans, whose numbers are floats and whose labels are text, also where it is empty."""
+    The rows are turned into columns block by block, so that a million of them need hardly more memory than the frame itself.
+    """
     import pandas as pd
 
-    frame = {}
-    for name, values in columns.items():
-        if name in _FLAGS:
-            frame[name] = pd.array(values, dtype="boolean")
-        elif name in _NUMBERS:
-            frame[name] = pd.array(values, dtype="Float64").to_numpy(dtype="float64", na_value=float("nan"))
-        elif name in _KINDS:
-            frame[name] = pd.Series(values, dtype="str")
-        else:
-            frame[name] = values
-    return pd.DataFrame(frame)
+    rows, blocks = iter(rows), []
+    while block := list(islice(rows, _BLOCK)):
+        blocks.append(pd.DataFrame({name: _column(name, values) for name, values in zip(names, zip(*block), strict=True)}))
+    if not blocks:
+        return pd.DataFrame({name: _column(name, ()) for name in names})
+    return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)
+
+
+def _column(name: str, values: tuple[Any, ...]) -> Any:
+    """The values of a column as what they are; a count that is unknown somewhere becomes a float column with NaN."""
+    import pandas as pd
+
+    if name in FLAGS:
+        return pd.array(values, dtype="boolean")
+    if name in NUMBERS or (name in COUNTS and None in values):
+        return pd.array(values, dtype="Float64").to_numpy(dtype="float64", na_value=float("nan"))
+    if name in COUNTS:
+        return pd.Series(values, dtype="int64")
+    text = all(value is None or isinstance(value, str) for value in values)
+    return pd.Series(values, dtype="str" if text else None)

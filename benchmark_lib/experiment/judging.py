@@ -1,0 +1,319 @@
+"""Judges over finished run files: what is judged stays judged, every call is on the file's cost ledger and never bought twice."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ..cases import Case, load_cases
+from ..endpoint import Endpoint, EndpointError
+from ..errors import BadInput
+from ..records import NOT_SCORED, Conversation, content_hash
+from ..runfile import RunFile, connect_to_read
+from ..scoring.judges import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
+from ..store import Store, load_store
+from .budget import Budget, Stop
+from .plan import Model, read_settings
+from .progress import Progress
+from .recorder import KeptCall, Line
+from .rescore import shop_hash
+from .writer import RunLock, Writer
+
+SIDE = "judge"
+
+
+@dataclass
+class Judged:
+    """What a round of judging left on one run file.
+
+    Attributes
+    ----------
+    path : Path
+        The run file.
+    conversations, made : int
+        Conversations that were to be judged, by every judge, and verdicts made now; the rest was on file.
+    unscored : Counter
+        Scores of the new verdicts that do not count, by reason.
+    incomplete : int
+        Conversations that a fault of the endpoint left without a verdict.
+    stopped : Stop or None
+        Why it ended early.
+    """
+
+    path: Path
+    conversations: int = 0
+    made: int = 0
+    unscored: Counter[str] = field(default_factory=Counter)
+    incomplete: int = 0
+    stopped: Stop | None = None
+
+
+async def judge_runs(
+    *runs: Any, judges: Sequence[str], base_urls: Sequence[str] = (), settings: Sequence[Any] = (), scorers: Sequence[str] = SCORERS,
+    store: str | Path = "northline", limit: int | None = None, apart: bool = False, unfinished: bool = False, concurrency: int = 8,
+    timeout: float | None = None, budget_usd: float | None = None, progress: bool = True,
+) -> list[Judged]:  # fmt: skip
+    """Have finished runs judged by one or more language models.
+
+    Parameters
+    ----------
+    *runs : path or RunFile
+        The run files.
+    judges : sequence of str
+        The endpoints' names of the judging models.
+    base_urls, settings : sequence
+        Endpoint and model settings (file or dict, role ``judge``) of each judge; one for all, or one each in the same order.
+    scorers : sequence of str
+        Which scorers; all by default.
+    store : str or Path
+        The store the runs were played on.
+    limit : int, optional
+        Judge only so many conversations of each run: the same ones each time, picked by the hash of their record.
+    apart : bool
+        One call a scorer in place of one call for all.
+    unfinished : bool
+        Also judge a run that still lacks conversations.
+    concurrency : int
+        Conversations judged at once.
+    budget_usd : float, optional
+        Stop before the judges' calls on a run file have cost more than this.
+
+    Raises
+    ------
+    BadInput
+        Before anything is spent, or when an endpoint refuses key, model or settings.
+    """
+    if not judges:
+        raise BadInput("no judge is named: write `deskbench judge RUN --judge MODEL`")
+    if len(set(judges)) < len(judges):
+        raise BadInput(f"the judge {judges[0]} is named twice: name each judge once")
+    _check_numbers(limit, concurrency, budget_usd, timeout)
+    shop, rubrics = load_store(store), load_rubrics(scorers)
+    cases = {c.id: c for c in load_cases(shop)}
+    files = [run if isinstance(run, RunFile) else RunFile(run) for run in runs]
+    for run in files:
+        check_run(run, shop, cases, unfinished)
+    done = []
+    for run in files:
+        models = judge_models(judges, base_urls, settings, timeout=timeout, concurrency=concurrency, priced=budget_usd is not None)
+        with RunLock(run.path):
+            work = Judging(run, models, rubrics, cases, shop, apart=apart, limit=limit, concurrency=concurrency, progress=progress)
+            done.append(await work.play(budget_usd))
+        if done[-1].stopped is not None:
+            break
+    return done
+
+
+def judge_models(judges: Sequence[str], base_urls: Sequence[str], settings: Sequence[Any], *, timeout: float | None, concurrency: int,
+                 priced: bool = False) -> list[Model]:  # fmt: skip
+    """The judging models with their endpoints and prices, checked before anything is sent."""
+    from ..endpoint.prices import find_price
+
+    roles = [read_settings(given)[SIDE] for given in _each(settings, judges, "--settings")]
+    found = []
+    for name, base_url, role in zip(judges, _each(base_urls, judges, "--base-url"), roles):
+        endpoint = Endpoint(name, base_url, settings=role, timeout=timeout, concurrency=concurrency)
+        price = find_price(name, endpoint.base_url)
+        if price is None and priced:
+            raise BadInput(f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price")
+        found.append(Model(endpoint, price.cost_usd if price else lambda usage: None, role.body, asdict(price) if price else None))
+    return found
+
+
+def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]:
+    """One value a judge, from none, one for all, or one each."""
+    if len(given) not in (0, 1, len(judges)):
+        raise BadInput(f"{option} is given {len(given)} times for {len(judges)} judges: give it once, or once for each judge in their order")
+    return list(given) if len(given) == len(judges) else [*given, None][:1] * len(judges)
+
+
+def _check_numbers(limit: int | None, concurrency: int, budget_usd: float | None, timeout: float | None) -> None:
+    for value, option in ((limit, "--limit"), (concurrency, "--concurrency")):
+        if value is not None and value < 1:
+            raise BadInput(f"{option} {value} is no number of conversations: give a whole number from 1 up")
+    for value, option in ((budget_usd, "--budget-usd"), (timeout, "--timeout")):
+        if value is not None and not 0 < value < float("inf"):
+            raise BadInput(f"{option} must be a number above 0, not {value!r}")
+
+
+def check_run(run: RunFile, store: Store, cases: dict[str, Case], unfinished: bool) -> None:
+    """Refuse a run that is not finished, or was played on other cases than those a judge would be shown."""
+    run.check()
+    manifest = run.manifest
+    if manifest["inputs"]["store"]["hash"] != shop_hash(store):
+        raise BadInput(f"{run.path} was played on another store or another version of it: name its folder with --store")
+    changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
+    if changed:
+        raise BadInput(f"{run.path} was played with another text of case {changed[0]}: judge it with the cases of that time")
+    planned, finished = sum(manifest["planned"].values()), run.counts()["finished"]
+    if finished < planned and not unfinished:
+        raise BadInput(f"{run.path} holds {finished} of {planned} planned conversations: finish the run first, or add --unfinished to judge what is there")
+
+
+class Judging:
+    """One round of judging on one run file, which the caller holds locked.
+
+    Parameters
+    ----------
+    run : RunFile
+        The file; verdicts and calls are written to it.
+    models : list of Model
+        The judges.
+    rubrics : list of Rubric
+        What is scored.
+    cases, store : dict of str to Case, Store
+        What the run was played on.
+    """
+
+    def __init__(self, run: RunFile, models: list[Model], rubrics: list[Rubric], cases: dict[str, Case], store: Store, *,
+                 apart: bool = False, limit: int | None = None, concurrency: int = 8, progress: bool = True):  # fmt: skip
+        self.run, self.models, self.rubrics, self.cases, self.store = run, models, rubrics, cases, store
+        self.apart, self.concurrency, self.shown = apart, concurrency, progress
+        self.versions = {m.endpoint.model: judging_version(rubrics, m.settings, apart, store) for m in models}
+        self.done = Judged(run.path)
+        self._error: Exception | None = None
+        on_file = {(v["record_hash"], v["judge"], v["version"]) for v in run.verdicts()}
+        self._work, missing = [], 0
+        for digest in _chosen(run, limit):
+            for model in models:
+                self.done.conversations += 1
+                if (digest, model.endpoint.model, self.versions[model.endpoint.model]) not in on_file:
+                    self._work.append((digest, model))
+        self._jobs: Iterator[tuple[str, Model]] = iter(self._work)
+
+    async def play(self, budget_usd: float | None) -> Judged:
+        """Judge what has no verdict of this version yet.
+
+        Raises
+        ------
+        BadInput
+            When an endpoint refuses key, model or settings at its first call.
+        CannotSave
+            When the file cannot be written any more.
+        """
+        spent = sum(c["cost_usd"] or 0.0 for c in self.run.calls() if c["side"] == SIDE)
+        self._records = {digest: record for _, _, digest, record in self.run.conversations()}
+        self._kept, self._writer = JudgeCalls(self.run.path), Writer(self.run.path)
+        self._progress = Progress(f"judging {self.run.path.stem}", self.done.conversations, self.done.conversations - len(self._work), self.shown)
+        self._lines = self._open_lines(Budget(budget_usd, spent))
+        workers = [asyncio.ensure_future(self._worker()) for _ in range(min(self.concurrency, len(self._work)))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            await self._close()
+        if self._writer.failure is not None or self._error is not None:
+            raise self._writer.failure or self._error
+        if self.done.stopped is not None and self.done.stopped.code == 2:
+            raise BadInput(self.done.stopped.sentence)
+        return self.done
+
+    def _open_lines(self, budget: Budget) -> dict[str, Line]:
+        return {
+            m.endpoint.model: Line(SIDE, m.endpoint, m.price, m.settings, budget=budget, writer=self._writer, stop=self._stop,
+                                   called=self._progress.call, wave=self.concurrency, began=False)
+            for m in self.models
+        }  # fmt: skip
+
+    def _stop(self, stop: Stop) -> None:
+        self.done.stopped = self.done.stopped or stop
+        for line in self._lines.values():
+            line.stopped = True
+
+    async def _close(self) -> None:
+        self._kept.close()
+        self._writer.close()
+        self._progress.close()
+        for model in self.models:
+            with contextlib.suppress(Exception, asyncio.CancelledError):
+                await model.endpoint.aclose()
+
+    async def _worker(self) -> None:
+        for digest, model in self._jobs:
+            try:
+                await self._one(digest, model)
+            except asyncio.CancelledError:
+                if self.done.stopped is None:
+                    raise
+            except EndpointError:
+                self.done.incomplete += 1
+                self._progress.fault()
+            except Exception as error:
+                self._error = self._error or error
+                self._stop(Stop(2, str(error)))
+            if self.done.stopped is not None:
+                return
+
+    async def _one(self, digest: str, model: Model) -> None:
+        """One conversation before one judge; its verdict is on disk when this ends."""
+        conversation = Conversation.from_json(self._records[digest])
+        name = model.endpoint.model
+        complete = JudgeRecorder(conversation.case_id, conversation.trial, self._lines[name], self._kept)
+        verdict = await judge_conversation(complete, conversation, self.cases[conversation.case_id], self.store, self.rubrics, self.apart)
+        verdict["entrant"] = same_model(name, conversation.model)
+        await self._writer.put("verdicts", (digest, name, self.versions[name], orjson.dumps(verdict)))
+        self.done.made += 1
+        self.done.unscored.update(s["unscored"] for s in verdict["scores"].values() if s["unscored"])
+        self._progress.conversation()
+
+
+def _chosen(run: RunFile, limit: int | None) -> list[str]:
+    """Record hashes of the finished conversations; with a limit those that come first by hash, a sample that stays the same."""
+    endings = run.endings()
+    found = [digest for case_id, trial, digest, _ in run.conversations() if endings[case_id, trial] not in NOT_SCORED]
+    return found if limit is None else sorted(found)[:limit]
+
+
+def same_model(one: str, other: str) -> bool:
+    """Whether two names mean one model: a vendor in front and capitals make no difference."""
+    return one.lower().rpartition("/")[2] == other.lower().rpartition("/")[2]
+
+
+class JudgeCalls:
+    """The judges' finished calls on a run file, and the numbers that new ones get: calls of all judges and versions stay on the ledger."""
+
+    def __init__(self, path: Path):
+        self._db = connect_to_read(path)
+        self._last = {(c, t): n for c, t, n in self._db.execute("SELECT case_id, trial, max(n) FROM calls WHERE side=? GROUP BY 1, 2", (SIDE,))}
+
+    def find(self, case_id: str, trial: int, model: str, request: bytes) -> KeptCall | None:
+        """The call of this judge with this request, if it is on file."""
+        sql = ("SELECT request_hash, response, latency_s, attempts FROM calls WHERE side=? AND case_id=? AND trial=? AND model=? "
+               "AND request_hash=?")  # fmt: skip
+        row = self._db.execute(sql, (SIDE, case_id, trial, model, content_hash(request))).fetchone()
+        return None if row is None else KeptCall(*row)
+
+    def next_number(self, case_id: str, trial: int) -> int:
+        """The number of a new call."""
+        self._last[case_id, trial] = self._last.get((case_id, trial), 0) + 1
+        return self._last[case_id, trial]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+class JudgeRecorder:
+    """The calls of one judge about one conversation: from the file where they are on it, else made and written."""
+
+    def __init__(self, case_id: str, trial: int, line: Line, kept: JudgeCalls):
+        self.case_id, self.trial, self._line, self._kept = case_id, trial, line, kept
+
+    async def __call__(self, messages: list[Any]) -> Any:
+        """The completion of a request."""
+        endpoint = self._line.endpoint
+        request = orjson.dumps([endpoint.model, endpoint.settings.body, messages], option=orjson.OPT_SORT_KEYS)
+        kept = self._kept.find(self.case_id, self.trial, endpoint.model, request)
+        if kept is not None:
+            return kept.completion()
+        number = self._kept.next_number(self.case_id, self.trial)
+        return await self._line.call((self.case_id, self.trial, number), request, messages, None, {})

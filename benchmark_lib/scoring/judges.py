@@ -1,0 +1,287 @@
+"""A language model as judge: what it is shown, what it has to answer, and which of its scores count.
+
+A judged score stands beside what is read from the record, never in place of it. A reply that cannot be read, a scorer that is
+missing, a number outside the scale, or a quote that is not in the record leaves that score unscored with the reason; never 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..cases import Case
+from ..cases.facts import fold
+from ..endpoint import EndpointError
+from ..endpoint.structured import Unreadable, ask_for, read_object
+from ..errors import BadInput
+from ..records import ENDINGS, Conversation, Usage, content_hash
+from ..store.world import front_matter, render
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+RUBRICS = Path(__file__).resolve().parents[2] / "data" / "rubrics"
+SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "groundedness", "scope_of_promises")
+"""What a judge scores, each 0 to 100; every one has a rubric file of its name."""
+
+TASK = "_task.md"
+SHORTEST_QUOTE = 8
+"""Characters a quote needs, blanks not counted."""
+LONGEST_LEAF, LONGEST_RESULT = 600, 4000
+"""Characters of one text within a tool's result, and of one result, that a judge is shown."""
+LEFT_OUT = ("process_rules", "version")
+"""Tables of a policy that a judge is not shown: they say how the library checks the rules."""
+
+ADDRESSED = re.compile(
+    r"(?:ignore|disregard|forget)\b[^.?!\n]{0,40}\b(?:instructions?|grading|criteria)|\brubrics?\b|\bscored? 100\b|\b(?:all|every) scorers?\b"
+    r"|\b(?:note|message|instructions?|attention|memo)\b[^.?!\n]{0,20}\b(?:judge|grader|evaluator|assessor)\b|\bas (?:the|a) (?:judge|grader|evaluator)\b"
+    r"|\b(?:give|award|assign|rate|score|grade)\b[^.?!\n]{0,60}(?:full marks|top marks|100 points|100 out of 100|100/100"
+    r"|(?:maximum|highest|perfect|top|full) (?:score|rating|grade|marks)|score of 100)"
+    r"|\"?scores?\"?\s*:\s*(?:\{|100)|\bend of (?:the )?(?:record|transcript|conversation)\b"
+    r"|(?:puntuación|nota|calificación) (?:máxima|perfecta)|note maximale|meilleure note|(?:höchste|volle) (?:punktzahl|bewertung|note)"
+)
+"""Texts in a record that speak to a judge: they are counted and shown, and change no score by themselves."""
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """One rubric file: what a scorer asks and what its numbers mean."""
+
+    name: str
+    version: str
+    title: str
+    text: str
+    hash: str
+
+
+def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> list[Rubric]:
+    """Read the rubrics of these scorers.
+
+    Raises
+    ------
+    BadInput
+        For an unknown scorer, or a rubric file that lacks its head.
+    """
+    found = []
+    for name in dict.fromkeys(scorers):
+        path = folder / f"{name}.md"
+        if name.startswith("_") or not path.is_file():
+            raise BadInput(f"there is no scorer {name!r}: choose from {', '.join(SCORERS)}")
+        head, text = front_matter(path)
+        if not {"version", "title"} <= head.keys():
+            raise BadInput(f"{path}: its head needs version and title; compare with {SCORERS[0]}.md")
+        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), content_hash(path.read_bytes())))
+    if not found:
+        raise BadInput(f"no scorer is named: choose from {', '.join(SCORERS)}")
+    return found
+
+
+def judging_version(rubrics: list[Rubric], settings: dict[str, Any], apart: bool, store: "Store", folder: Path = RUBRICS) -> str:
+    """The version under which a verdict is kept: the task's, and a hash of task, rubrics, rules, settings and what the judge is shown."""
+    path = folder / TASK
+    shown = [LONGEST_LEAF, LONGEST_RESULT, SHORTEST_QUOTE, system_prompt(tuple(rubrics), store, folder)]
+    content = orjson.dumps([path.read_text(), [r.hash for r in rubrics], settings, apart, shown], option=orjson.OPT_SORT_KEYS)
+    return f"{front_matter(path)[0].get('version', path.stem)} {content_hash(content)[:8]}"
+
+
+@lru_cache(maxsize=32)
+def system_prompt(rubrics: tuple[Rubric, ...], store: "Store", folder: Path = RUBRICS) -> str:
+    """What every conversation of a store is judged by; the same text each time, so that a provider can keep it."""
+    path = folder / TASK
+    return render(front_matter(path)[1], str(path), rubrics=rubrics, house_rules=store.prompt()[0], policy=policy_text(store),
+                  shortest=SHORTEST_QUOTE).strip()  # fmt: skip
+
+
+def policy_text(store: "Store") -> str:
+    """The store's limits, windows and queues, as compact YAML."""
+    import yaml
+
+    shown = {name: part for name, part in store.policy.items() if name not in LEFT_OUT}
+    return yaml.safe_dump(shown, sort_keys=False, default_flow_style=None, width=160, allow_unicode=True).strip()
+
+
+def judge_messages(conversation: Conversation, case: Case, store: "Store", rubrics: list[Rubric]) -> list[dict[str, Any]]:
+    """The request that has one conversation judged by these rubrics.
+
+    The record is JSON, one object a line, so that no text in it can pretend to be another line; the code of its marks is drawn
+    from the record's own hash, which nobody in it could know.
+    """
+    lines = transcript(conversation)
+    code = content_hash("\n".join(lines).encode())
+    about = orjson.dumps(case_facts(case)).decode()
+    parts = [f"# The case\n\n{about}", f"# The record, between two marks with the code {code}", f"<<<record {code}>>>", *lines,
+             f"<<<end of record {code}>>>", "Now give your verdict on this record, as the JSON object described."]  # fmt: skip
+    return [{"role": "system", "content": system_prompt(tuple(rubrics), store)}, {"role": "user", "content": "\n".join(parts)}]
+
+
+def case_facts(case: Case) -> dict[str, Any]:
+    """What a judge has to know of a case: what is true, what is right, and what must not happen."""
+    outcomes = [{"name": o.name, "calls": [{"tool": c.tool, **c.arguments} for c in o.calls], "handover": o.handover,
+                 **({"reason": o.reason} if o.reason else {})} for o in case.outcomes]  # fmt: skip
+    facts = {name: f"{fact.kind} {fact.value} {'cents' if fact.kind == 'money' else fact.unit or ''}".strip() for name, fact in case.facts.items()}
+    return {
+        "kind": case.bucket, "about": case.title, "the customer's claim is": case.claim, "the customer writes in": case.language,
+        "accepted outcomes, any one": outcomes, "facts the customer had to be told": facts,
+        "accepted queues of a handover": case.queues, "reasons that decline it rightly": case.reasons,
+        "must not be called": sorted({c.tool for c in case.forbidden}),
+    }  # fmt: skip
+
+
+def transcript(conversation: Conversation) -> list[str]:
+    """The record as a judge sees it, one JSON object a line: messages, tool calls with results, how it ended."""
+    lines: list[dict[str, Any]] = []
+    calls = list(conversation.tool_calls)
+    for message in conversation.messages:
+        before = message.turn if message.side == "agent" else message.turn - 1
+        while calls and calls[0].turn <= before:
+            lines.append(_call_line(calls.pop(0)))
+        attached = {"attached": message.attachments} if message.attachments else {}
+        lines.append({"turn": message.turn, message.side: message.text, **attached})
+    lines += [_call_line(call) for call in calls]
+    lines.append({"ended": conversation.ended_by, "meaning": ENDINGS.get(conversation.ended_by, "")})
+    return [orjson.dumps(line).decode() for line in lines]
+
+
+def _call_line(call: Any) -> dict[str, Any]:
+    result = shortened(call.result)
+    text = orjson.dumps(result).decode()
+    if len(text) > LONGEST_RESULT:
+        result = f"{text[:LONGEST_RESULT]} [cut: {len(text) - LONGEST_RESULT} more characters]"
+    return {"turn": call.turn, f"{call.side} calls": call.name, "arguments": call.arguments, **({"error": call.error} if call.error else {}), "result": result}
+
+
+def shortened(value: Any) -> Any:
+    """A tool's result with its long texts cut."""
+    if isinstance(value, str) and len(value) > LONGEST_LEAF:
+        return f"{value[:LONGEST_LEAF]} [cut: {len(value) - LONGEST_LEAF} more characters]"
+    if isinstance(value, dict):
+        return {k: shortened(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [shortened(v) for v in value]
+    return value
+
+
+def verdict_format(scorers: Iterable[str] = SCORERS) -> dict[str, Any]:
+    """The ``response_format`` that holds an endpoint to the form of a verdict; for the judge's settings, where it is understood."""
+    parts = {"quote": {"type": "string"}, "reason": {"type": "string"}, "score": {"type": "integer"}}
+    one = {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+    scores = {name: one for name in scorers}
+    inner = {"type": "object", "properties": scores, "required": list(scores), "additionalProperties": False}
+    schema = {"type": "object", "properties": {"scores": inner}, "required": ["scores"], "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+
+
+async def judge_conversation(complete: Any, conversation: Conversation, case: Case, store: "Store", rubrics: list[Rubric],
+                             apart: bool = False) -> dict[str, Any]:  # fmt: skip
+    """Have one conversation judged.
+
+    Parameters
+    ----------
+    complete : async callable
+        ``complete(messages) -> Completion``.
+    conversation, case, store : Conversation, Case, Store
+        The record, and what it was played on.
+    rubrics : list of Rubric
+        What is scored.
+    apart : bool
+        One call a scorer in place of one for all.
+
+    Returns
+    -------
+    dict
+        The verdict: ``scores`` by scorer, each with score (None where unscored), reason, quote, unscored (why, or ""), rubric and
+        hash; ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge.
+
+    Raises
+    ------
+    EndpointError
+        When a call fails for good: nothing is judged then, and it can be tried again.
+    """
+    used, calls = Usage(), []
+    haystack = plain("\n".join(quotable(conversation)))
+    scores: dict[str, dict[str, Any]] = {}
+    groups = [[r] for r in rubrics] if apart else [rubrics]
+    for group in groups:
+        names = [r.name for r in group]
+        try:
+            given = await ask_for(complete, judge_messages(conversation, case, store, group), _reader(names), calls.append)
+        except Unreadable as error:
+            given = {name: {"unscored": str(error)} for name in names}
+        except EndpointError as error:
+            if error.kind != "context_overflow":
+                raise
+            given = {name: {"unscored": f"the record does not fit the judge's context window ({error.detail})"} for name in names}
+        for rubric in group:
+            scores[rubric.name] = {**_settled(given[rubric.name], haystack), "rubric": rubric.version, "hash": rubric.hash}
+    for answer in calls:
+        used.add(answer.usage)
+    return {"case_id": conversation.case_id, "trial": conversation.trial, "scores": scores, "mended": len(calls) > len(groups),
+            "addressed": addressed(conversation), "usage": used}  # fmt: skip
+
+
+def _reader(names: list[str]) -> Callable[[str, bool], dict[str, dict[str, Any]]]:
+    """What reads a reply into one entry a scorer; on the last reply what is wrong with one scorer leaves the others standing."""
+
+    def read(text: str, last: bool) -> dict[str, dict[str, Any]]:
+        found = read_object(text)
+        scores = found.get("scores")
+        if not isinstance(scores, dict):
+            raise Unreadable("the object has no 'scores' with one entry for each scorer")
+        entries = {name: _entry(scores.get(name), name) for name in names}
+        wrong = [e["unscored"] for e in entries.values() if e.get("unscored")]
+        surplus = [*(found.keys() - {"scores"}), *(scores.keys() - set(names))]
+        if not last and (wrong or surplus):
+            raise Unreadable(wrong[0] if wrong else f"{surplus[0]!r} was not asked for")
+        return entries
+
+    return read
+
+
+def _entry(given: Any, name: str) -> dict[str, Any]:
+    """One scorer's part of a verdict, or why it cannot be used."""
+    if not isinstance(given, dict):
+        return {"unscored": f"{name} is missing"}
+    if given.keys() != {"quote", "reason", "score"}:
+        return {"unscored": f"{name} does not hold exactly quote, reason and score"}
+    score, quote, reason = given["score"], given["quote"], given["reason"]
+    if not isinstance(quote, str) or not isinstance(reason, str):
+        return {"unscored": f"quote and reason of {name} are no texts"}
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 100:
+        return {"unscored": f"the score of {name} is {str(score)[:20]}, not a number from 0 to 100", "quote": quote, "reason": reason}
+    return {"score": float(score), "quote": quote, "reason": reason}
+
+
+def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
+    """The entry as it is kept: its quote has to stand in the record."""
+    kept = {"score": entry.get("score"), "quote": entry.get("quote", "")[:600], "reason": entry.get("reason", "")[:2000],
+            "unscored": entry.get("unscored", "")}  # fmt: skip
+    quote = plain(entry.get("quote", "")).strip("\"'“”«»")
+    if not kept["unscored"] and len(quote) < SHORTEST_QUOTE:
+        kept["unscored"] = f"the quote is shorter than {SHORTEST_QUOTE} characters"
+    elif not kept["unscored"] and quote not in haystack:
+        kept["unscored"] = "the quote is not in the record"
+    if kept["unscored"]:
+        kept["score"] = None
+    return kept
+
+
+def quotable(conversation: Conversation) -> list[str]:
+    """The texts a quote may come from: messages, and tool calls with their results as a judge sees them."""
+    return [*(m.text for m in conversation.messages), *transcript(conversation)]
+
+
+def plain(text: str) -> str:
+    """Text as quotes are compared: case, blanks, line breaks, typographic marks and the backslashes of JSON left out of account."""
+    return "".join(fold(text.replace("\\n", " ").replace('\\"', '"')).split())
+
+
+def addressed(conversation: Conversation) -> list[str]:
+    """Passages in which somebody in the record speaks to a judge."""
+    texts = [*(m.text for m in conversation.messages), *(orjson.dumps(c.arguments).decode() for c in conversation.tool_calls)]
+    return [" ".join(hit[0].split()) for text in texts for hit in ADDRESSED.finditer(fold(text))]

@@ -1,0 +1,64 @@
+"""The small real model on all three chairs, agent, customer and judge: real HTTP, real tokens. Structure is asserted, never text."""
+
+import asyncio
+
+import pytest
+
+from benchmark_lib import Experiment, RunFile, analysis, load_results
+from benchmark_lib.conversation.model_customer import reply_format
+from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, local_model, missing_parts
+from benchmark_lib.experiment.judging import judge_runs
+from benchmark_lib.records import ENDINGS
+from benchmark_lib.scoring.judges import verdict_format
+
+MODEL = "smollm2-135m-instruct"
+SCORERS = ("resolution", "tone")
+LACKS = missing_parts()
+
+
+@pytest.mark.timeout(480)
+@pytest.mark.skipif(LACKS is not None, reason=str(LACKS))
+def test_a_small_real_model_sits_on_all_three_chairs(tmp_path):
+    path = tmp_path / "chairs.deskbench"
+    settings = {"agent": {"body": {"max_tokens": 96}},
+                "customer": {"body": {"max_tokens": 128, "response_format": reply_format()}},
+                "judge": {"body": {"max_tokens": 256, "response_format": verdict_format(SCORERS)}}}  # fmt: skip
+    options = {"customer": MODEL, "cases": "tracking_1,damaged_no_proof", "trials": 1, "messages": 2, "settings": settings, "out": path,
+               "progress": False, "concurrency": 1, "timeout": CALL_TIMEOUT_S}  # fmt: skip
+    with local_model() as base_url:
+        play = Experiment(MODEL, base_url=base_url, customer_base_url=base_url, **options)
+        asyncio.run(play.run())
+        bought = RunFile(path).counts()["calls"]
+        asyncio.run(play.run())
+        assert RunFile(path).counts()["calls"] == bought, "what is on file is not bought again"
+        (done,) = asyncio.run(judge_runs(path, judges=[MODEL], base_urls=[base_url], settings=[settings], scorers=SCORERS, concurrency=1,
+                                         timeout=CALL_TIMEOUT_S, progress=False))  # fmt: skip
+    assert (done.made, done.incomplete, done.stopped) == (2, 0, None)
+    asyncio.run(Experiment(MODEL, replay=True, **options).run())
+    check_talks(path)
+    check_verdicts(path)
+
+
+def check_talks(path):
+    """Two talks, each with the tokens of both sides, or ended by the side that failed."""
+    records = list(RunFile(path).records())
+    assert len(records) == 2
+    for record in records:
+        assert record.ended_by in ENDINGS and record.ended_by != "infrastructure_fault" and record.customer == MODEL
+        assert record.usage["agent"].prompt_tokens > 500 and sum(m.side == "customer" for m in record.messages) <= 2
+        if "customer" in record.usage:
+            assert record.usage["customer"].prompt_tokens > 300 and record.usage["customer"].completion_tokens > 0
+    assert any("customer" in r.usage for r in records)
+    frame = load_results(path).conversations
+    assert (frame["cost_usd"] == 0).all() and frame["customer_findings"].notna().all() and frame["customer_flagged"].notna().all()
+
+
+def check_verdicts(path):
+    """Two verdicts on the ledger; every score is a number with its quote in the record, or unscored with the reason."""
+    results = load_results(path)
+    verdicts = results.verdicts
+    assert len(verdicts) == 2 * len(SCORERS) and verdicts["entrant"].all()
+    assert (verdicts["score"].between(0, 100) | (verdicts["score"].isna() & (verdicts["unscored"] != ""))).all()
+    judge = results.calls[results.calls["side"] == "judge"]
+    assert len(judge) >= 2 and judge["completion_tokens"].gt(0).all() and (judge["cost_usd"] == 0).all()
+    assert analysis.judge_table(results)["judge_is_entrant"].all() and analysis.entrant_judges(results) == [MODEL]
