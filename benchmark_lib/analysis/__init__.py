@@ -19,6 +19,7 @@ _ROOMS = {
     "ranks": ("RankIntervals", "rank_intervals"),
     "correlations": ("Correlation", "WithinCorrelation", "correlation", "within_model_correlation"),
     "judge_agreement": ("Agreement", "JudgeCorrection", "agreement", "agreement_table", "judge_correction", "krippendorff_alpha"),
+    "costs": ("cost_table",),
     "judges": ("entrant_judges", "judge_agreement_table", "judge_calibrated", "judge_disagreements", "judge_table"),
     "planted_judges": ("planted_verdicts",),
     "customers": ("customer_flag_table", "customer_sensitivity", "with_and_without_flagged"),
