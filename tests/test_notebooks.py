@@ -39,7 +39,7 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_one(tmp_path):
 
 def test_an_unknown_notebook_is_refused_with_the_nearest_one(tmp_path):
     with pytest.raises(BadInput, match="did you mean 02_leaderboard"):
-        run_notebook("leaderbord", folder=tmp_path)
+        run_notebook("02_leaderbord", folder=tmp_path)
 
 
 def test_a_failing_cell_is_one_sentence(tmp_path):

@@ -18,27 +18,36 @@ LANGUAGES = ("en", "es", "fr", "de")
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
 
 UNITS = {
-    "l": r"(?:-?\s?l(?:it(?:er|re|ro)s?)?)",
-    "cm": r"(?:-?\s?(?:cm|centim(?:et(?:er|re)s?|etros|ètres|eter)))",
-    "kg": r"(?:-?\s?(?:kg|kilos?|kilogram(?:o|me)?s?))",
-    "g": r"(?:-?\s?(?:g|grams?|gramos|grammes?|gramm))",
-    "in": r"(?:-?\s?(?:in\b|inch(?:es)?|\"|″|pulgadas|pouces|zoll))",
-    "percent": r"(?:\s?(?:%|percent|per cent|por ciento|pour cent|prozent))",
-    "days": r"(?:[\s-]?(?:calendar\s|full\s)?(?:days?|d[ií]as?|jours?|tagen?))",
-    "business_days": r"(?:[\s-]?(?:(?:business|working)[\s-]days?|d[ií]as (?:h[áa]biles|laborables)|jours? (?:ouvr[ée]s?|ouvrables?)|werktagen?|arbeitstagen?|geschäftstagen?))",
-    "hours": r"(?:[\s-]?(?:hours?|hrs?|h\b|horas?|heures?|stunden?))",
-    "months": r"(?:[\s-]?(?:months?|meses|mois|monaten?))",
-    "years": r"(?:[\s-]?(?:years?|años?|ans?\b|années?|jahren?))",
-    "ml": r"(?:-?\s?(?:ml|milliliters?|millilitres?|mililitros))",
-    "wh": r"(?:-?\s?(?:wh|watt[\s-]?hours?|vatios[\s-]hora|wattheures?|wattstunden))",
+    "l": r"-?\s?l(?:it(?:er|re|ro)s?|itern)?",
+    "ml": r"-?\s?(?:ml|mill?ilit(?:er|re|ro)s?)",
+    "cm": r"-?\s?(?:cm|[cz]ent[ií]m(?:et(?:er|re|ro)s?|ètres?|etern))",
+    "kg": r"-?\s?(?:kg|kilos?|kilogramm?(?:e|o|en)?s?)",
+    "g": r"-?\s?(?:g|gramm?(?:e|o|en)?s?)",
+    "in": r"-?\s?(?:in\b|inch(?:es)?|\"|″|pulgadas?|pouces?|zoll)",
+    "wh": r"-?\s?(?:wh|watt[\s-]?hours?|vatios[\s-]hora|watt-?heures?|wattstunden)",
+    "percent": r"\s?(?:%|percent|per cent|por ciento|pour ?cent|prozent)",
+    "days": r"[\s-]?(?:(?:calendar|full|consecutive)\s)?(?:days?|d[ií]as?|jours?|(?:kalender)?tagen?)(?! (?:h[áa]bil|laborable|ouvr))",
+    "business_days": (
+        r"[\s-]?(?:full\s|us\s)?(?:(?:business|working)[\s-]days?|d[ií]as? (?:h[áa]bil(?:es)?|laborables?)|jours? ouvr(?:[ée]s?|ables?)"
+        r"|werktagen?|arbeitstagen?|geschäftstagen?)"
+    ),
+    "hours": r"[\s-]?(?:hours?|hrs?|h|horas?|heures?|stunden?)",
+    "months": r"[\s-]?(?:months?|mes(?:es)?|mois|monaten?)",
+    "years": r"[\s-]?(?:years?|a[ñn]os?|ans?|années?|jahren?)",
     "count": r"",
 }
 """Units of measures and how they are written."""
 
+LARGER = {"g": "kg", "ml": "l"}
+"""The unit of a thousand, in which a measure may be told as well."""
+
 NUMBER_WORDS = {
     1: "one|uno?|una|une?|eine?", 2: "two|dos|deux|zwei", 3: "three|tres|trois|drei", 4: "four|cuatro|quatre|vier",
     5: "five|cinco|cinq|fünf", 6: "six|seis|sechs", 7: "seven|siete|sept|sieben", 8: "eight|ocho|huit|acht",
-    9: "nine|nueve|neuf|neun", 10: "ten|diez|dix|zehn",
+    9: "nine|nueve|neuf|neun", 10: "ten|diez|dix|zehn", 12: "twelve|doce|douze|zwölf", 14: "fourteen|catorce|quatorze|vierzehn",
+    15: "fifteen|quince|quinze|fünfzehn", 20: "twenty|veinte|vingt|zwanzig", 24: "twenty-four|veinticuatro|vingt-quatre|vierundzwanzig",
+    30: "thirty|treinta|trente|dreissig", 48: "forty-eight|cuarenta y ocho|quarante-huit|achtundvierzig",
+    100: "(?:(?:a|one) )?hundred|cien|cent|(?:ein)?hundert",
 }  # fmt: skip
 
 
@@ -112,14 +121,16 @@ def _pattern(kind: str, value: str, unit: str | None, names: tuple[str, ...]) ->
     if kind == "measure":
         return re.compile(_measure(value, unit or "count"))
     text = re.escape(fold(value).rstrip("/"))
-    return re.compile(rf"(?<![\w-]){text}(?![\w-])" if kind == "id" else text)
+    if kind == "link":
+        return re.compile(rf"(?<![\w=]){text}(?!/?[\w-])")
+    return re.compile(rf"(?<![^\W_])(?<!-){text}(?![^\W_]|-)")
 
 
 def _money(cents: int) -> str:
     whole, rest = divmod(cents, 100)
     digits = f"{whole:,}".replace(",", r"[.,' ]?")
     sign = r"(?:us\s?)?\$|usd"
-    name = r"(?:\$|usd|us-?dollars?|dollars?|d[óo]lares)"
+    name = r"(?:(?:us\s?)?\$|usd|us[\s-]?dollars?|dollars?|d[óo]lares)"
     tail = rf"[.,]{rest:02d}(?!\d)"
     exact = rf"(?<![\d.,]){digits}{tail}"
     if rest:
@@ -137,35 +148,47 @@ def _month_names(month: int) -> str:
         locale = Locale.parse(language)
         for width in ("wide", "abbreviated"):
             names |= {locale.months[form][width][month].casefold().rstrip(".") for form in ("format", "stand-alone")}
-    if month == 9:
-        names.add("sept")
+    names |= {9: {"sept", "setiembre"}, 3: {"maerz"}}.get(month, set())
     return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
 
 
 def _date(day: date) -> str:
-    month, d, year = _month_names(day.month), day.day, rf"(?:,?\s(?:de\s|del\s)?{day.year})?"
-    ordinal = rf"0?{d}(?:st|nd|rd|th|er|\.|º)?"
+    """A day as a name or in figures, with its own year or none; also as one end of a range (``2-6 July``)."""
+    month, d, m = _month_names(day.month), day.day, day.month
+    year = rf"(?:,?\s(?:de\s|del\s)?{day.year})?(?!,?\s(?:del?\s)?(?:19|20)\d\d\b)"
+    ordinal = rf"0?{d}(?:st|nd|rd|th|er|\.|º)?" + ("|primero" if d == 1 else "")
+    link, other = r"\s?(?:-|to|and|through|a|al|y|au|et|bis|und)\s?(?:(?:the|el|le|dem|den|zum)\s)?", r"\d{1,2}(?:st|nd|rd|th|er|\.|º)?"
+    figures = [
+        rf"(?<!\d){day:%Y-%m-%d}(?!\d)",
+        rf"(?<![\d/])0?{m}/0?{d}(?:/(?:{day.year}|{day:%y}))?(?![\d/])",
+        rf"(?<![\d/.-])0?{d}([/.-])0?{m}\1(?:{day.year}|{day:%y})(?!\d)",
+        rf"(?<![\d/.])0?{d}\.0?{m}\.(?!\d)",
+    ]
+    if d > 12:
+        figures.append(rf"(?<![\d/])0?{d}/0?{m}(?![\d/])")
     return "|".join([
-        rf"(?<!\d){ordinal}\s?(?:of\s|de\s)?(?:{month})\b\.?{year}",
-        rf"\b(?:{month})\.?\s(?:the\s)?0?{d}(?:st|nd|rd|th)?\b(?!\d)",
-        rf"(?<!\d){day:%Y-%m-%d}",
-        rf"(?<![\d/])0?{day.month}/0?{d}(?:/(?:{day.year}|{day:%y}))?(?![\d/])",
-        rf"(?<![\d/.])0?{d}[/.]0?{day.month}(?:[/.](?:{day.year}|{day:%y}))(?!\d)",
-        rf"(?<![\d/.])0?{d}\.0?{day.month}\.(?!\d)",
+        rf"(?<!\d)(?:{ordinal})(?:{link}{other})?\s?(?:of\s|de\s)?(?:{month})\b\.?{year}",
+        rf"\b(?:{month})\.?\s(?:{other}{link})?(?:the\s)?0?{d}(?:st|nd|rd|th)?\b(?!\d){year}",
+        *figures,
     ])  # fmt: skip
 
 
 def _measure(value: str, unit: str) -> str:
-    after = UNITS[unit]
+    """A number or a range with its unit; also as one side of a size (``55 x 35 x 23 cm``), or in the unit of a thousand.
+
+    The end of a range is not told as a number of its own.
+    """
+    start = r"(?<![\d.,-])" + "".join(rf"(?<!\d {word} )" for word in ("to", "bis", "a", "à", "-"))
+    after, end = UNITS[unit], r"(?![\d.,]*\d)" if unit == "count" else r"(?!\w)"
     low, dash, high = value.partition("-")
     if dash and low:
-        number = rf"{_number(low)}\s?(?:-|to|and|a|y|à|et|bis|und)\s?{_number(high)}"
-    else:
-        number = _number(value)
-    if unit == "g" and not dash and float(value) >= 1000:
-        kilos = _number(f"{float(value) / 1000:g}")
-        return rf"(?<![\d.,]){number}{after}|(?<![\d.,]){kilos}{UNITS['kg']}"
-    return rf"(?<![\d.,-]){number}{after}" + (r"(?![\d.,]*\d)" if not after else r"(?!\w)")
+        link = r"\s?(?:-|to|through|and|a|hasta|y|à|et|bis|und)\s?"
+        return rf"{start}{_number(low)}(?:\s?\(\d+\))?(?:{after})?{link}{_number(high)}(?:\s?\(\d+\))?{after}{end}"
+    sides = rf"(?:\s?(?:{after})?\s?(?:x|×|by|por|sur|mal)\s?\d+(?:[.,]\d+)?){{0,2}}" if unit in ("cm", "in") else ""
+    told = rf"{start}{_number(value)}{sides}{after}{end}"
+    if unit in LARGER and float(value) >= 100:
+        told += rf"|{start}{_number(str(float(value) / 1000))}{UNITS[LARGER[unit]]}{end}"
+    return told
 
 
 def _number(text: str) -> str:

@@ -44,7 +44,7 @@ class ScriptedCustomer:
         parts: list[str] = []
         acts: list[Act] = []
         attachments: list[str] = []
-        for slot in heard.asked:
+        for slot in self._meant(heard.asked):
             self._answer(slot, parts, acts, attachments)
         answered = bool(parts)
         changed_mind = self._bring_up("next", parts, acts)
@@ -62,7 +62,7 @@ class ScriptedCustomer:
                 return self._leave("unserved", "gave_up", parts, acts)
         elif not self._moved_on(acts) and not self._push(parts, acts) and not gone_along:
             return self._leave("unserved", "gave_up", parts, acts)
-        return Reply(self._never_the_same(" ".join(parts)), acts, attachments)
+        return Reply(self._never_the_same(_written(parts)), acts, attachments)
 
     def _first(self) -> Reply:
         case, acts, attachments = self.case, [], []
@@ -76,11 +76,19 @@ class ScriptedCustomer:
         text = f"{case.email.subject}\n\n{case.email.text.strip()}"
         return Reply(text, acts, attachments)
 
+    def _meant(self, asked: list[str]) -> list[str]:
+        """The slots asked for; in place of one that is not in its ledger, the first that it may stand for ("which one" for a colour)."""
+        meant = []
+        for slot in asked:
+            options = [slot, *self.phrases["slots"].get(slot, {}).get("stands_for", ())]
+            meant.append(next((s for s in options if s in self.case.ledger), slot))
+        return list(dict.fromkeys(meant))
+
     def _answer(self, slot: str, parts: list[str], acts: list[Act], attachments: list[str]) -> None:
         """Answer one question from the ledger; what is not in it is not known."""
         known = self.case.ledger.get(slot)
         book = self.phrases["slots"].get(slot, {})
-        if known is None or known.when == "never":
+        if known is None or known.when == "never" or not (known.value or known.say or known.attach):
             acts.append(Act("lacked", slot))
             own = known.say if known and known.say and f"lack:{slot}" not in self.used else None
             self.used.setdefault(f"lack:{slot}", 0)
@@ -99,7 +107,7 @@ class ScriptedCustomer:
             parts.append(self._phrase("given", self.phrases["customer"]["given"]))
         else:
             wording = self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"])
-            parts.append(wording.replace("{value}", known.value or ""))
+            parts.append(_filled(wording, known.value or ""))
 
     def _decide(self, heard: Heard, parts: list[str], acts: list[Act], turn: int) -> bool:
         """Say yes to a proposal it can live with, correct one it cannot; True if it said yes."""
@@ -188,7 +196,7 @@ class ScriptedCustomer:
     def _leave(self, how: str, phrases: str, parts: list[str], acts: list[Act]) -> Reply:
         parts.append(self._phrase(phrases, self.phrases["customer"][phrases]))
         acts.append(Act("left", how))
-        return Reply(self._never_the_same(" ".join(parts)), acts)
+        return Reply(self._never_the_same(_written(parts)), acts)
 
     def _phrase(self, kind: str, options: list[str]) -> str:
         """The next wording of a kind, starting at a place that depends on the case."""
@@ -203,6 +211,23 @@ class ScriptedCustomer:
             text = f"{self._phrase('again', self.phrases['customer']['again'])} {text}"
         self.said.add(text)
         return text
+
+
+def _filled(wording: str, value: str) -> str:
+    """A wording with its value; of two closing marks that meet, one stays."""
+    before, place, after = wording.partition("{value}")
+    if not place:
+        return wording
+    value = value.strip().rstrip(".") if after else value.strip()
+    if not before and value.partition(" ")[0].isalpha():
+        value = value[0].upper() + value[1:]
+    return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
+
+
+def _written(parts: list[str]) -> str:
+    """The parts of a message as one text, each closed by a mark."""
+    closed = [p.strip() for p in parts if p.strip()]
+    return " ".join(f"{p}." if p[-1].isalnum() else p for p in closed)
 
 
 def scripted_customer(case: Case, store: "Store", **_: Any) -> ScriptedCustomer:

@@ -61,7 +61,7 @@ class Oracle:
             parts.append(self._line(call, "done"))
         parts += self._tell(followed)
         if self.outcome.reason:
-            parts.append(_reason(self.store, self.outcome.reason))
+            parts.append(_reason(self.store, self.outcome.reason, self.case.language))
         if self.outcome.handover:
             queue = (self.case.queues or list(self.store.policy["queues"]))[0]
             talk.call("hand_over_to_human", queue=queue, reason=self.case.title, summary=self._summary(talk))
@@ -160,8 +160,9 @@ def _acts(talk: Talk) -> list[tuple[int, Any]]:
     return [(m.turn, a) for m in talk.messages for a in m.acts]
 
 
-def _reason(store: "Store", name: str) -> str:
+def _reason(store: "Store", name: str, language: str) -> str:
     for book in store.phrases.values():
         if name in (book.get("reasons") or {}):
-            return book["reasons"][name]["say"]
+            said = book["reasons"][name]["say"]
+            return said.get(language) or next(iter(said.values()))
     return ""

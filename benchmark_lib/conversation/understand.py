@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases.facts import fold
 from ..errors import BadInput
+from .patterns import compile_patterns, union
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -56,34 +57,44 @@ class Ear:
     """The compiled patterns of a store, one book a language."""
 
     def __init__(self, store: "Store"):
-        if not store.phrases:
-            raise BadInput(f"{store.path / 'phrases'}: no phrases; a store needs at least one language file there")
-        try:
-            self.books = [_Book(b) for b in store.phrases.values()]
-        except (KeyError, TypeError, re.error) as error:
-            raise BadInput(f"{store.path / 'phrases'}: a key is missing or a pattern is broken ({error}); compare with en.yaml") from None
-        self.reasons = {
-            name: re.compile(_union(entry["patterns"])) for b in store.phrases.values() for name, entry in (b.get("reasons") or {}).items()
-        }
+        self.folder, self.raw = store.path / "phrases", store.phrases
+        if not self.raw:
+            raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
+        self.words = {language: frozenset(book.get("words") or ()) for language, book in self.raw.items()}
+        self.books: dict[str, _Book] = {}
+        self.hear = lru_cache(maxsize=4096)(self._hear)
+        reasons = [r for b in self.raw.values() for r in (b.get("reasons") or {}).items()]
+        self.reasons = {name: re.compile("|".join(f"(?:{p})" for p in entry["patterns"])) for name, entry in reasons}
 
-    def hear(self, text: str) -> Heard:
-        """Read one message."""
+    def _hear(self, text: str) -> Heard:
+        """Read one message; customer and score read the same ones, so what was read is kept (`hear`)."""
         heard = Heard()
         said = sentences(text)
-        for book in self._spoken(said):
-            book.read(said, heard)
+        for language in self.languages(said):
+            self._book(language).read(said, heard)
         return heard
+
+    def languages(self, said: list[tuple[str, bool]]) -> list[str]:
+        """The languages a message is in; all of them where it holds no common word of any."""
+        words = set("".join([sentence for sentence, _ in said]).replace("-", " ").split())
+        counts = {language: len(words & common) for language, common in self.words.items()}
+        most = max(counts.values())
+        return [language for language, n in counts.items() if not most or n > most / 2]
+
+    def _book(self, language: str) -> "_Book":
+        """The book of a language, compiled when it is first needed."""
+        if language not in self.books:
+            try:
+                self.books[language] = _Book(self.raw[language])
+            except (KeyError, TypeError, AttributeError, re.error) as error:
+                where = self.folder / f"{language}.yaml"
+                raise BadInput(f"{where}: a key is missing or a pattern is broken ({error}); compare it with another language") from None
+        return self.books[language]
 
     def reasons_in(self, texts: list[str]) -> list[str]:
         """The listed reasons that stand in the messages."""
         folded = [fold(t) for t in texts]
         return [name for name, pattern in self.reasons.items() if any(pattern.search(t) for t in folded)]
-
-    def _spoken(self, said: list[tuple[str, bool]]) -> list["_Book"]:
-        """The books of the languages a message is in; all of them where it holds no common word of any."""
-        words = set("".join([sentence for sentence, _ in said]).split())
-        counts = [len(words & b.words) for b in self.books]
-        return [b for b, n in zip(self.books, counts) if n >= 0.5 * max(counts)]
 
 
 @lru_cache(maxsize=8)
@@ -98,23 +109,28 @@ class _Book:
     def __init__(self, book: dict[str, Any]):
         ask = book["question"]
         self.words = frozenset(book["words"])
-        self.request, self.hint, self.confirm = (_compile(ask[k]) for k in ("request", "hint", "confirm"))
-        self.cue = _compile([*ask["request"], *ask["hint"], *ask["confirm"]])
-        self.open = re.compile(_union(ask["open"]).replace("'", " "))
+        self.request, self.hint, self.confirm = (compile_patterns(ask[k]) for k in ("request", "hint", "confirm"))
+        self.cue = compile_patterns([*ask["request"], *ask["hint"], *ask["confirm"]])
+        self.open, self.past = (re.compile(union(ask[k])) for k in ("open", "past"))
         joins = "|".join(book["joins"])
-        self.closing = re.compile(_compile(ask["closing"]).pattern + rf"(?:(?! (?:{joins})\b)[^,;:.?!])*")
-        self.done, self.deny, self.denied = (_compile(book[k]) for k in ("done", "deny", "denied"))
-        self.doubt = _compile(book["deny"] + book["doubt"])
+        self.closing = compile_patterns(ask["closing"], rf"(?:(?! (?:{joins})\b)[^,;:.?!])*")
+        self.done, self.deny, self.denied = (compile_patterns(book[k]) for k in ("done", "deny", "denied"))
+        self.doubt = compile_patterns(book["deny"] + book["doubt"])
         self.joint = re.compile(rf"[,;:]| - | (?:{joins})\b")
-        self.slots = {n: _compile(e["patterns"]) for n, e in book["slots"].items()}
-        self.actions = {n: _compile(e["patterns"]) for n, e in book["actions"].items()}
-        self.vague = {n: _compile(e["vague"]) for n, e in book["actions"].items() if "vague" in e}
-        self.claims = {n: _compile(e["claims"]) for n, e in book["actions"].items()}
+        self.slots = {n: compile_patterns(e["patterns"]) for n, e in book["slots"].items()}
+        self.actions = {n: compile_patterns(e["patterns"]) for n, e in book["actions"].items()}
+        self.loose_slots, self.loose_actions = (
+            {n: compile_patterns(e["loose"]) for n, e in book[part].items() if "loose" in e} for part in ("slots", "actions")
+        )
+        entries = {**book["slots"], **book["actions"]}
+        self.over, self.stands_for = ({n: e[key] for n, e in entries.items() if key in e} for key in ("over", "stands_for"))
+        self.claims = {n: compile_patterns(e["claims"]) for n, e in book["actions"].items()}
 
     def read(self, said: list[tuple[str, bool]], heard: Heard) -> None:
         """Add to `heard` what the sentences ask, propose and claim."""
         parts: list[str] = []
         around: list[str] = []
+        offers: list[str] = []
         listing = False
         for place, (sentence, item) in enumerate(said):
             before = [s for s, _ in said[max(place - REMEMBERED, 0) : place]]
@@ -124,40 +140,74 @@ class _Book:
                 heard.confirm = True
                 named = self._offered(asked[0])
                 parts.append(self._beside(asked[0]) if named else asked[1])
-                _add(heard.proposed, named or next(filter(None, map(self._offered, reversed(before))), self._vaguely(sentence)))
+                _add(heard.proposed, named or next(filter(None, map(self._offered, reversed(before))), self._loosely(sentence)))
             elif asked is not None:
                 parts.append(asked[1])
+                if asked[2] and not self.open.match(sentence, 1) and not self.past.match(sentence, 1):
+                    offers = self._offered(asked[0])
                 around += [*before[-1:], asked[0]] if asked[2] else [asked[0]]
             if not yes and not sentence.endswith("?"):
                 _add(heard.claimed, self._claimed(sentence))
             heard.question |= yes or (asked is not None and asked[2])
             listing = listing if item else asked is not None
-        slots = self._slots(parts) or self._slots(around)
-        _add(heard.asked, slots)
+        slots = self._slots(parts)
+        if not slots and not heard.confirm and offers:
+            heard.confirm = True
+            _add(heard.proposed, offers)
+        if not slots and not heard.confirm:
+            slots = self._slots(around) or (self._topics(around) if heard.question else [])
+        _add(heard.asked, self._settled(slots, around))
         heard.question |= bool(slots)
 
     def _slots(self, parts: list[str]) -> list[str]:
         text = "\n".join(parts)
         return [s for s, p in self.slots.items() if p.search(text)] if text else []
 
+    def _topics(self, parts: list[str]) -> list[str]:
+        """The slots that a question may be about which no pattern knows."""
+        text = "\n".join(parts)
+        return [s for s, p in self.loose_slots.items() if p.search(text)]
+
+    def _settled(self, slots: list[str], around: list[str]) -> list[str]:
+        """The slots without those that another one outdoes; "which one" is about what was named before it."""
+        text = "\n".join(around)
+        found: list[str] = []
+        for slot in slots:
+            meant = [s for s in self.stands_for.get(slot, ()) if self.slots[s].search(text)]
+            _add(found, meant or [slot])
+        return self._foremost(found)
+
+    def _foremost(self, found: list[str]) -> list[str]:
+        """What was found, without what something else among it outdoes."""
+        beaten = {b for name in found for b in self.over.get(name, ())}
+        return [name for name in found if name not in beaten] if beaten else found
+
     def _ask(self, sentence: str, listed: bool) -> tuple[str, str, bool] | None:
         """What of a sentence can ask, the part of it that does, and whether it surely does; None for a statement."""
-        mark, rest = sentence.endswith("?"), sentence
-        if not (mark or listed or self.cue.search(rest)):
+        mark = sentence.endswith("?")
+        if not (mark or listed or self.cue.search(sentence)):
             return None
-        if self.closing.search(rest):
-            rest = self.closing.sub("", rest)
+        rest = sentence
+        if self.closing.search(sentence):
+            rest = self.closing.sub("", sentence)
             if len(rest) < SHORTEST or not (listed or rest.endswith("?") or self.cue.search(rest)):
                 return None
+        elif mark:
+            return rest, rest, True
         request = self.request.search(rest)
         cue = None if mark or listed else request or self.hint.search(rest)
         part = rest[cue.start() :] if cue and len(rest) - cue.end() >= SHORTEST else rest
-        return rest, part, bool(request) or (mark and rest is sentence)
+        return rest, part, bool(request)
 
     def _beside(self, text: str) -> str:
-        """What is requested beside a yes: to agree to an action that a sentence names is no answer to what the action is about."""
-        request = self.request.search(text)
-        return text[request.start() :] if request else ""
+        """What is asked beside a yes: to agree to an action that a clause names is no answer to what the action is about."""
+        found: list[str] = []
+        for clause in self.joint.split(text):
+            clause = f" {clause.strip()}"
+            asks = found or self.open.match(clause, 1) or self.request.search(clause)
+            if asks and not self._offered(clause) and not self.confirm.search(clause):
+                found.append(clause)
+        return ",".join(found)
 
     def _wants_yes(self, text: str) -> bool:
         """Whether a yes is asked for, in a clause that asks for nothing more."""
@@ -165,15 +215,15 @@ class _Book:
         return any(not self.open.match(text, self._clause(text, m.start())) for m in found)
 
     def _offered(self, text: str) -> list[str]:
-        return [t for t, p in self.actions.items() if p.search(text) and self._stands(p, text, self.deny)]
+        return self._foremost([t for t, p in self.actions.items() if p.search(text) and self._stands(p, text, self.deny)])
 
-    def _vaguely(self, text: str) -> list[str]:
-        return [t for t, p in self.vague.items() if p.search(text)]
+    def _loosely(self, text: str) -> list[str]:
+        return [t for t, p in self.loose_actions.items() if p.search(text)]
 
     def _claimed(self, text: str) -> list[str]:
         if not self.done.search(text):
             return []
-        return [t for t, p in self.claims.items() if p.search(text) and self._stands(p, text, self.doubt)]
+        return self._foremost([t for t, p in self.claims.items() if p.search(text) and self._stands(p, text, self.doubt)])
 
     def _stands(self, pattern: re.Pattern[str], text: str, against: re.Pattern[str]) -> bool:
         """Whether a pattern stands in a text with nothing against it earlier in its clause, and no refusal right after it."""
@@ -191,12 +241,14 @@ class _Book:
         return start + (text[start : start + 1] == " ")
 
 
-_LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")} | {ord("œ"): "oe", ord("º"): "", ord("°"): "", ord("(") : ", "}
+_LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")}
+_LETTERS |= {ord("œ"): "oe", ord("º"): "", ord("°"): "", ord("("): ", "}
 _LETTERS |= {ord(c): " " for c in "'\"«»“”„‹›¿¡)[]/_`"}
 _BULLET = re.compile(r"\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+")
-_SHORT = (r"\d", r"\d\d", "[a-z]", "nr", "no", "num", "ref", "art", "ca", "bzw", "ggf", "inkl", "sr", "sra", "mr", "mrs", "ms", "dr", "st")
-_END = re.compile(r" (?<=[.?!…] )" + "".join(rf"(?<!\b{a}\. )" for a in _SHORT))
-_CLAUSE = r"(?:(?<=^ )|(?<=[,;:-] ))"
+_SHORT = [r"\d", r"\d\d", "[a-z]", *"nr no num ref art ca bzw ggf inkl sr sra mr mrs ms dr st ej".split()]
+"""What stands before a full stop that ends no sentence."""
+
+_END = re.compile(r" (?<=[.?!…] )" + "".join(rf"(?<! {a}\. )" for a in _SHORT))
 
 
 def sentences(text: str) -> list[tuple[str, bool]]:
@@ -216,16 +268,6 @@ def sentences(text: str) -> list[tuple[str, bool]]:
         found += [(f" {s}", item) for s in _END.split(plain) if s]
         colon = item if colon and item else plain.endswith(":")
     return found
-
-
-def _compile(patterns: list[str]) -> re.Pattern[str]:
-    """One pattern from many; each begins at the start of a word, or of a clause where it begins with ``^``. An apostrophe is a blank."""
-    marked = [_CLAUSE + p[1:] if p.startswith("^") else p for p in patterns]
-    return re.compile(f" (?:{_union(marked)})".replace("'", " "), re.MULTILINE)
-
-
-def _union(patterns: list[str]) -> str:
-    return "|".join(f"(?:{p})" for p in patterns)
 
 
 def _add(known: list[str], new: list[str]) -> None:
