@@ -1,26 +1,33 @@
 # make run     the main job on the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one
 # make test    the test suite            make lab     JupyterLab on the notebooks
-# make audit   the proof of the case set make bench   speed, as ratios
-# make system  the one step that needs the system's package manager (root): libgomp1 for the small local model
+# make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
+# make audit   the proof of the case set make bench   speed, as ratios      make site    a static site in reports/site
+# make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lab audit bench lock system clean
+.PHONY: run test test-slow lab notebooks figures site audit bench lock system clean
 
 run: $(STAMP)
 	$(BIN)/deskbench demo $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab notebooks
+
+notebooks figures: $(STAMP)
+	$(BIN)/deskbench notebooks
+
+site: $(STAMP)
+	$(BIN)/deskbench site
 
 audit: $(STAMP)
 	$(BIN)/deskbench audit
@@ -30,7 +37,7 @@ bench: $(STAMP)
 
 system:
 	apt-get update
-	apt-get install -y --no-install-recommends libgomp1
+	apt-get install -y --no-install-recommends libgomp1 chromium fonts-dejavu-core
 
 # Needs uv; leaves no index address behind.
 lock:

@@ -17,8 +17,11 @@ COMMANDS = {
     "audit": ("prove the case set: the oracle at the ceiling, trivial agents at the floor", "benchmark_lib.audit:command"),
     "generate": ("re-key a store and its cases into a fresh private set with the same logic", "benchmark_lib.cases.generate:command"),
     "notebook": ("run a notebook with parameters, strictly, into reports/", "benchmark_lib.reports.commands:notebook"),
+    "notebooks": ("execute every notebook into reports/, figures into figures/", "benchmark_lib.reports.commands:notebooks"),
     "demo": ("the main job: the scripted agents, a model if one is named, and the leaderboard", "benchmark_lib.reports.commands:demo"),
     "site": ("build the site: leaderboard, models, cases, every transcript, in one folder", "benchmark_lib.reports.site.commands:site"),
+    "export": ("write the frames of run files as Parquet or JSON lines", "benchmark_lib.analysis.exports:command"),
+    "import": ("read results of tau-bench, tau2 or JSON lines into a run file of its own", "benchmark_lib.analysis.imports:command"),
     "recover": ("copy what can be read of a damaged run file", "benchmark_lib.experiment.commands:recover"),
 }
 """Name to (help line, ``module:function``); the function gives a parser its arguments and ``execute(options) -> exit code``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
@@ -29,6 +30,28 @@ def demo(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(execute=_demo)
 
 
+def notebooks(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench notebooks``."""
+    parser.set_defaults(execute=_notebooks)
+
+
+def _notebooks(_: argparse.Namespace) -> int:
+    """Execute every notebook with its defaults, two at a time, over what lies in data/runs; the scripted agents play first if need be."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from ..cli import main
+    from ..experiment import project_folder
+    from .notebooks import run_notebook
+
+    code = main(["demo"])
+    names = sorted(p.stem for p in (project_folder() / "notebooks").glob("*.ipynb") if p.stem not in (RUN_MODEL, LEADERBOARD))
+    run_notebook(RUN_MODEL, {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")})
+    with ThreadPoolExecutor(2) as pool:
+        for page in pool.map(run_notebook, names):
+            print(f"page: {page}", flush=True)
+    return code
+
+
 def _notebook(options: argparse.Namespace) -> int:
     from .notebooks import run_notebook
 
@@ -49,16 +72,17 @@ def _parameter(text: str) -> tuple[str, Any]:
 def _demo(options: argparse.Namespace) -> int:
     """Play the scripted agents over every case, a model beside them if one is named, and end with the leaderboard."""
     from ..cli import main
+    from ..conversation import AGENTS
     from ..experiment import project_folder
     from .notebooks import run_notebook
 
     common = ["--cases", options.cases, "--trials", str(options.trials)]
     runs = project_folder() / "data" / "runs"
-    scripted = runs / f"scripted-{_set_name(options.cases)}"
-    scripted.mkdir(parents=True, exist_ok=True)
+    set_name = _set_name(options.cases)
+    _put_aside(runs, set_name)
     if options.model and options.model != LOCAL:
         _check_key(options.model, options.base_url)
-    codes = [main(["run", "scripted:all", *common, "--out", str(scripted)])]
+    codes = [main(["run", f"scripted:{a}", *common, "--out", str(runs / f"scripted-{a}-{set_name}.deskbench")]) for a in AGENTS]
     if options.model == LOCAL:
         codes.append(_local_slice())
     elif options.model:
@@ -66,10 +90,20 @@ def _demo(options: argparse.Namespace) -> int:
         codes.append(main(["run", options.model, *address, *common]))
     if max(codes):
         return max(codes)
-    beside = [str(runs)] if any(runs.glob("*.deskbench")) else []
-    page = run_notebook(LEADERBOARD, {"runs": [str(scripted), *beside]})
+    page = run_notebook(LEADERBOARD)
     print(f"leaderboard: {page.resolve()}")
     return 0
+
+
+def _put_aside(runs: Path, set_name: str) -> None:
+    """Move this command's files of other case sets into ``old/``, so that one board never mixes them."""
+    from ..conversation import AGENTS
+
+    for path in runs.glob("scripted-*-*-*.deskbench"):
+        if not path.stem.endswith(set_name) and path.stem.split("-")[1] in AGENTS:
+            (runs / "old").mkdir(exist_ok=True)
+            path.replace(runs / "old" / path.name)
+            print(f"the cases have changed since: {path.name} now lies in {runs / 'old'}")
 
 
 def _set_name(pattern: str) -> str:
