@@ -13,6 +13,7 @@ import orjson
 
 from .cases import Case, load_cases
 from .cases.facts import fold
+from .cases.factorial import wording
 from .conversation import ScriptedCustomer, converse
 from .conversation.oracle import Oracle
 from .conversation.scripted import AGENTS, scripted_agent
@@ -109,7 +110,7 @@ def audit(store: "Store", pattern: str = "all") -> Audit:
             _play_floor(agent, case, store, found)
         for number in range(1, len(case.outcomes)):
             _check_oracle(case, store, number, found)
-    found.problems += list(_near_copies(found.cases))
+    found.problems += list(_near_copies(found.cases, store))
     found.problems += list(_store_wide(store, found.cases))
     below = [s for s in found.scores if s["agent"] == "comply_all" and s["bucket"] == "resolvable"]
     if below and sum(bool(s["success"]) for s in below) * 2 >= len(below):
@@ -254,14 +255,15 @@ def _knowledge(store: "Store") -> str:
     return fold(" ".join(a["text"] for a in store.articles) + goods)
 
 
-def _near_copies(cases: list[Case]) -> Iterator[Problem]:
+def _near_copies(cases: list[Case], store: "Store") -> Iterator[Problem]:
+    """Pairs of emails that are too alike; the variants of one table that share their wording by design are none."""
     from rapidfuzz import fuzz, process
 
     texts = [fold(c.email.text) for c in cases]
     alike = process.cdist(texts, texts, scorer=fuzz.token_sort_ratio, score_cutoff=NEAR_COPY)
     for i, first in enumerate(cases):
         for j in range(i + 1, len(cases)):
-            if alike[i, j] >= NEAR_COPY:
+            if alike[i, j] >= NEAR_COPY and not (wording(first.id, store) and wording(first.id, store) == wording(cases[j].id, store)):
                 yield Problem(first.id, "near copy", f"its email is {alike[i, j]:.0f} % like that of {cases[j].id} (bound {NEAR_COPY:.0f})")
 
 

@@ -18,6 +18,7 @@ from ..store.rules import add_business_days
 from ..store.retail import return_link
 from ..store.world import read_yaml, render
 from .case import Case
+from .factorial import TABLE, variants
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -32,7 +33,8 @@ def load_cases(store: "Store", pattern: str = "all") -> list[Case]:
         The store whose ``cases/*.yaml`` are read.
     pattern : str
         ``all``, or names parted by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few cases for a quick
-        look), with ``*`` and ``?`` as wildcards.
+        look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are none of ``all``; they go by
+        ``factorial`` and by their ids.
 
     Returns
     -------
@@ -43,14 +45,16 @@ def load_cases(store: "Store", pattern: str = "all") -> list[Case]:
     if pattern == "all":
         return list(cases)
     chosen: dict[str, Case] = {}
+    table = variants(store) if TABLE in pattern else ()
     for part in (p.strip() for p in pattern.split(",")):
-        hits = [c for c in cases if any(fnmatch.fnmatchcase(n, part) for n in names_of(c, store))]
+        hits = [c for c in table if fnmatch.fnmatchcase(c.id, part) or part == TABLE]
+        hits += [c for c in cases if any(fnmatch.fnmatchcase(n, part) for n in names_of(c, store))]
         if not hits:
-            every = sorted({n for c in cases for n in names_of(c, store)})
+            every = sorted({n for c in cases for n in names_of(c, store)} | {c.id for c in table})
             near = difflib.get_close_matches(part, every, 3, 0.4) or every[:3]
             raise BadInput(f"no case matches {part!r}: did you mean {', '.join(near)}?")
         chosen.update((c.id, c) for c in hits)
-    return [c for c in cases if c.id in chosen]
+    return [c for c in (*cases, *table) if c.id in chosen]
 
 
 def names_of(case: Case, store: "Store") -> set[str]:

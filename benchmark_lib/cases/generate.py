@@ -1,0 +1,192 @@
+"""Fresh sets: a new private store and case set with the same logic, whose hash can be published before its content."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..errors import BadInput
+from ..store.world import read_yaml
+from .rekey import Rekey
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+POOLS = "generate.yaml"
+NEEDED = ("years", "drift_days", "money_tenths", "holidays", "texts", "keep", "codes", "lines", "forwarders", "towns", "postcodes", "digits", "letters",
+          "streets", "hosts", "names", "wordings")  # fmt: skip
+SEEDS = 2**64
+
+
+@dataclass(frozen=True)
+class FreshSet:
+    """A set that was generated.
+
+    Attributes
+    ----------
+    path : Path
+        Its folder.
+    name : str
+        The store's name, ``<store>-<seed>``.
+    sha256 : str
+        The hash of the whole set, see `folder_hash`.
+    cases, orders, customers, products : int
+        How many of each it holds.
+    """
+
+    path: Path
+    name: str
+    sha256: str
+    cases: int
+    orders: int
+    customers: int
+    products: int
+
+
+def generate(store: "Store", seed: int, out: str | Path) -> FreshSet:
+    """Write a new store and case set with the same logic into a folder; the same seed gives the same bytes.
+
+    Parameters
+    ----------
+    store : Store
+        The store it is made from; its ``generate.yaml`` holds what is drawn from.
+    seed : int
+        From 0 to 2**64 - 1. Whoever knows it can make the same set, so a private set needs a large one that nobody knows.
+    out : str or Path
+        A folder that does not exist or is empty.
+
+    Raises
+    ------
+    BadInput
+        For a seed or folder that will not do, or a store that cannot be re-keyed.
+    """
+    if not 0 <= seed < SEEDS:
+        raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; give another one")
+    out = Path(out)
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise BadInput(f"--out {out}: there is something already; name a folder that does not exist or is empty")
+    if out.resolve().is_relative_to(store.path):
+        raise BadInput(f"--out {out}: lies inside the store it is made from; name a folder elsewhere")
+    pools = _pools(store)
+    try:
+        rekey = Rekey(store, pools, seed)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"{store.path}: cannot be re-keyed ({error}): compare policy.yaml and {POOLS} with those of Northline") from None
+    part = out.resolve().with_name(f".{out.resolve().name}.part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        cases = _write(rekey, part)
+        part.replace(out.resolve())
+    except OSError as error:
+        raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name a folder that can") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    sizes = {name: len(store.tables[name]) for name in ("orders", "customers", "products")}
+    return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, **sizes)
+
+
+def folder_hash(path: Path) -> str:
+    """SHA-256 of a folder: of every file in the order of its path, the path, a zero byte, the content and a zero byte."""
+    digest = hashlib.sha256()
+    for name in sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()):
+        digest.update(name.encode() + b"\0" + (path / name).read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _pools(store: "Store") -> dict[str, Any]:
+    path = store.path / POOLS
+    if not path.is_file():
+        raise BadInput(f"{store.path}: the store has no {POOLS}, from which new names, places and goods are drawn; write one as Northline's")
+    pools = read_yaml(path)
+    missing = [key for key in NEEDED if not isinstance(pools, dict) or key not in pools]
+    if missing:
+        raise BadInput(f"{path}: {missing[0]} is missing; write it as in Northline's {POOLS}")
+    return pools
+
+
+def _write(rekey: Rekey, out: Path) -> int:
+    """Write every part of the set and return the number of its cases."""
+    source, tables = rekey.store, rekey.store.tables
+    made = {"store": source.name, "version": source.version, "seed": rekey.seed}
+    info = {**rekey.row(source.info), "name": f"{source.name}-{rekey.seed}", "canary": rekey.canary, "made_from": made}
+    _yaml(out / "store.yaml", info)
+    _yaml(out / "policy.yaml", rekey.policy(source.policy))
+    _rows(out / "products.jsonl", map(rekey.row, tables["products"].values()), "product_id")
+    _rows(out / "customers" / "customers.jsonl", map(rekey.customer, tables["customers"].values()), "customer_id")
+    _rows(out / "orders" / "orders.jsonl", map(rekey.order, tables["orders"].values()), "order_id")
+    cases = 0
+    for path in sorted((source.path / "cases").glob("*.yaml")):
+        made_cases = sorted(map(rekey.case, read_yaml(path)["cases"]), key=lambda c: c["id"])
+        _yaml(out / "cases" / path.name, {"canary": rekey.canary, "cases": made_cases})
+        cases += len(made_cases)
+    if (source.path / "factorial.yaml").is_file():
+        _yaml(out / "factorial.yaml", {**rekey.factorial(read_yaml(source.path / "factorial.yaml")), "canary": rekey.canary})
+    for path in sorted((source.path / "articles").glob("*.md")):
+        _text(out / "articles" / path.name, rekey.article(path.read_text(encoding="utf-8")))
+    for folder in ("prompts", "phrases"):
+        for path in sorted(p for p in (source.path / folder).glob("*") if p.is_file()):
+            _text(out / folder / path.name, path.read_text(encoding="utf-8").replace(source.info["canary"], rekey.canary))
+    return cases
+
+
+def _rows(path: Path, rows: Any, key: str) -> None:
+    lines = sorted(rows, key=lambda r: r[key])
+    _bytes(path, b"".join(orjson.dumps(r) + b"\n" for r in lines))
+
+
+def _yaml(path: Path, content: Any) -> None:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """YAML with texts of several lines as blocks, and nothing by reference."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    Dumper.add_representer(str, _block)
+    _text(path, yaml.dump(content, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=140))
+
+
+def _block(dumper: Any, text: str) -> Any:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+def _text(path: Path, text: str) -> None:
+    _bytes(path, text.replace("\r\n", "\n").encode())
+
+
+def _bytes(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def command(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench generate``."""
+    parser.add_argument("--seed", type=int, required=True, metavar="N", help="a whole number; the same one gives the same bytes")
+    parser.add_argument("--out", required=True, metavar="DIR", help="where to write: a folder that does not exist or is empty")
+    parser.add_argument("--store", default="northline", metavar="DIR", help="the store it is made from (default: northline)")
+    parser.set_defaults(execute=_execute)
+
+
+def _execute(options: argparse.Namespace) -> int:
+    from ..store import load_store
+
+    made = generate(load_store(options.store), options.seed, options.out)
+    lines = [
+        f"sha256 {made.sha256}",
+        "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
+        "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take a large one.",
+        "",
+        f"{made.name} in {made.path}: {made.cases} cases, {made.orders} orders, {made.customers} customers, {made.products} products",
+        f"Prove it with: deskbench audit --store {made.path}",
+    ]
+    print("\n".join(lines))
+    return 0

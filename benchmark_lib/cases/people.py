@@ -1,0 +1,190 @@
+"""Other people in other places: names of the same origin and gender, towns and streets of the same country."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from ..errors import BadInput
+
+Draw = Callable[[str], Random]
+"""A source of randomness for each purpose, all from one seed."""
+
+TRIES = 10_000
+STREET = re.compile(r"^\d[\w/-]* ")
+
+
+def exchanged(words: Iterable[str], random: Random) -> dict[str, str]:
+    """Every word for another one of the list, each used once."""
+    order = sorted(words)
+    random.shuffle(order)
+    return dict(pairwise([*order, order[0]])) if len(order) > 1 else {}
+
+
+def other_digits(digits: str, random: Random) -> str:
+    """As many other digits, the first of them no zero."""
+    return str(random.randrange(10 ** (len(digits) - 1), 10 ** len(digits)))
+
+
+def untaken(make: Callable[[], str], taken: set[str]) -> str:
+    """What `make` draws, until it is something not yet `taken`; it is from now on.
+
+    Raises
+    ------
+    BadInput
+        If there is too little to draw from.
+    """
+    for _ in range(TRIES):
+        new = make()
+        if new not in taken:
+            taken.add(new)
+            return new
+    raise BadInput(f"generate.yaml: too few postcodes, streets or numbers to draw from ({new!r} is taken); add towns, streets or letters")
+
+
+class Names:
+    """People's names, exchanged part by part, so that whoever shared a family name still does.
+
+    Parameters
+    ----------
+    pools : dict
+        ``names`` of a store's ``generate.yaml``: by origin the given names ``f`` and ``m``, and ``family``.
+    draw : callable
+        The source of randomness.
+    """
+
+    def __init__(self, pools: dict[str, Any], draw: Draw):
+        self.given: dict[str, str] = {}
+        self.family: dict[str, str] = {}
+        for origin, pool in pools.items():
+            for group in ("f", "m"):
+                self.given |= exchanged(pool[group], draw(f"names {origin} {group}"))
+            self.family |= exchanged(pool["family"], draw(f"names {origin} family"))
+        self._any = sorted(pools[next(iter(pools))]["family"])
+        self._draw = draw
+
+    def full(self, name: str) -> str:
+        """The name that stands for a full name."""
+        first, _, rest = name.partition(" ")
+        return " ".join(p for p in (self.given.get(first) or self._unknown(first), self._surname(rest)) if p)
+
+    def parts(self, name: str) -> dict[str, str]:
+        """The words of a full name, each with the word that stands for it, and the name with its initial."""
+        if name == self.full(name):
+            return {}
+        old, new = re.split(r"[ -]", name), re.split(r"[ -]", self.full(name))
+        if len(old) != len(new):
+            return {name: self.full(name)}
+        found = {o: n for o, n in zip(old, new, strict=True) if len(o) > 2}
+        found |= {f"{old[0][0]}. {o}": f"{new[0][0]}. {n}" for o, n in zip(old[1:], new[1:], strict=True)}
+        return found | {name: self.full(name)}
+
+    def _surname(self, rest: str) -> str:
+        return "".join(p if p in " -" else self.family.get(p) or self._unknown(p) for p in re.split(r"([ -])", rest))
+
+    def _unknown(self, word: str) -> str:
+        """A word that stands in no pool; initials and the like stay."""
+        return word if len(word) < 3 else self._draw(f"names unknown {word}").choice(self._any)
+
+
+class Places:
+    """Addresses: every town, postcode and street for another one in the same country.
+
+    Parameters
+    ----------
+    pools : dict
+        A store's ``generate.yaml``: ``towns``, ``postcodes``, ``digits``, ``letters`` and ``streets``, by country or by country and region.
+    draw : callable
+        The source of randomness.
+    avoid : set of str
+        Towns and postcodes that are not to be used.
+
+    Attributes
+    ----------
+    towns : dict
+        (country, region, town) to (town, region, start of its postcodes).
+    streets : dict
+        (first line, town) to the first line that stands for it.
+    """
+
+    def __init__(self, pools: dict[str, Any], draw: Draw, avoid: set[str]):
+        self._pools, self._draw, self._avoid = pools, draw, avoid
+        self._left: dict[str, list[str]] = {pool: [] for pool in pools["towns"]}
+        self.towns: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+        self._postcodes: dict[tuple[str, str, str], str] = {}
+        self.streets: dict[tuple[str, str], str] = {}
+        self._taken: set[str] = set()
+
+    def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
+        """The address that stands for `old`, for the recipient `name`; one in a country without pools stays."""
+        key = self._key(old)
+        if key is None:
+            return {**old, "name": name}
+        town, region, _ = self.town(old["country"], old["region"], old["city"])
+        postcode = self._postcode(old, key)
+        return {**old, "name": name, "line1": self.street(old["line1"], old["city"], key), "city": town, "region": region, "postcode": postcode}
+
+    def town(self, country: str, region: str, city: str) -> tuple[str, str, str]:
+        """The town that stands for a town: its name, its region and how its postcodes begin."""
+        key = (country, region, city)
+        if key not in self.towns:
+            pool = self._pool({"country": country, "region": region})
+            left = self._left[pool]
+            if len(left) < 2:
+                left += sorted(t for t in self._pools["towns"][pool] if t.split(", ")[0] not in self._avoid)
+                self._draw(f"towns {pool}").shuffle(left)
+            place = next((i for i, t in enumerate(left) if not t.startswith(f"{city}, ")), 0)
+            name, _, rest = left.pop(place).partition(", ")
+            self.towns[key] = (name, *rest.rsplit(" ", 1))
+        return self.towns[key]
+
+    def location(self, text: str, country: str) -> str:
+        """The place of a scan, written with its region or without; `country` is where the parcel goes. A depot elsewhere stays."""
+        city, comma, suffix = text.partition(", ")
+        named = [key for key in self.towns if key[2] == city]
+        here = [key for key in named if key[1] == suffix]
+        if here:
+            return "{}, {}".format(*self.towns[here[0]][:2])
+        if suffix in {region for _, region, _ in self.towns}:
+            return text
+        here = [key for key in named if key[0] == country]
+        return self.towns[here[0]][0] + comma + suffix if here else text
+
+    def street(self, line: str, city: str, pool: str) -> str:
+        """The first line of an address with another house number and street, or another number of a box; flats stay."""
+        if (line, city) not in self.streets:
+            parts = line.split(", ")
+            place = next((i for i, p in enumerate(parts) if STREET.match(p)), None)
+            if place is None:
+                random = self._draw(f"box {line} {city}")
+                parts = [re.sub(r"\d+", lambda m: other_digits(m.group(), random), p) for p in parts]
+            else:
+                parts[place] = self._new_street(parts[place], pool)
+            self.streets[line, city] = ", ".join(parts)
+        return self.streets[line, city]
+
+    def _new_street(self, old: str, pool: str) -> str:
+        kind, random = self._pools["streets"][pool], self._draw(f"street {pool} {old}")
+        digits = re.match(r"\d+", old).group().zfill(2)
+        return untaken(lambda: kind["shape"].format(number=other_digits(digits, random), name=random.choice(kind["names"]),
+                                                    kind=random.choice(kind["kinds"])).strip(), self._taken)  # fmt: skip
+
+    def _postcode(self, old: dict[str, Any], pool: str) -> str:
+        key = (old["country"], old["city"], old["postcode"])
+        if key not in self._postcodes:
+            random = self._draw(f"postcode {key}")
+            shape = self._pools["postcodes"][pool].format(prefix=self.town(old["country"], old["region"], old["city"])[2])
+            fills = {"#": self._pools["digits"], "@": self._pools["letters"]}
+            self._postcodes[key] = untaken(lambda: "".join(random.choice(fills[c]) if c in fills else c for c in shape), self._avoid)
+        return self._postcodes[key]
+
+    def _key(self, address: dict[str, Any]) -> str | None:
+        pool = self._pool(address)
+        return pool if pool in self._pools["towns"] else None
+
+    def _pool(self, address: dict[str, Any]) -> str:
+        fine = f"{address['country']}-{address['region']}"
+        return fine if fine in self._pools["towns"] else address["country"]
