@@ -25,7 +25,22 @@ _ROOMS = {
     "customers": ("customer_flag_table", "customer_sensitivity", "with_and_without_flagged"),
     "planning": ("minimum_detectable", "power"),
     "frames": ("Results", "load_results"),
+    "ranking": ("metric_table", "rank_table"),
+    "reliability": ("SuccessCounts", "detectable_table", "flip_table", "missing_table", "plan_cost_table", "power_table", "reliability_table",
+                    "success_counts", "textbook_table", "trial_table", "wide_reliability"),
+    "relations": ("between_models", "cost_quality", "judged_against_record", "model_means", "on_frontier", "ranking_against_desk",
+                  "within_models"),
+    "published": ("general_ranking", "published_board", "published_checks", "published_order", "published_pass_hat_k", "tier_safety"),
+    "imports": ("import_results",),
+    "exports": ("export_frames",),
+    "dictionary": ("DICTIONARY",),
     "tables": ("case_matrix", "leaderboard", "metric_estimate", "unsafe_table"),
+    "panels": ("PANELS", "labelled", "panel_of", "panels_in", "short_name"),
+    "safety": ("claim_tone_table", "kind_table", "pressure_table", "published_trap_table", "safety_table", "tier_correlation", "tier_table", "trap_table"),
+    "escalation": ("escalation_table", "honesty_table", "intent_table", "published_escalation_cells", "queue_table", "worst_intents"),
+    "compare": ("agreement_of_two", "choose_pair", "compare_models", "comparison_in_words", "differing_cases", "what_it_takes"),
+    "report": ("ModelReport", "model_report"),
+    "recovery": ("known_panel", "panel_runs", "play_panel", "recovered_correlations", "recovered_differences", "recovered_rates"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

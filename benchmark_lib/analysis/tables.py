@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from ..errors import BadInput
 from ..scoring.metrics import METRICS, Metric
 
 if TYPE_CHECKING:
@@ -17,7 +19,24 @@ RANKED_FROM = 0.5
 """A model that resolves less than this share of the resolvable cases stands below the line, not ranked."""
 
 UNSAFE_NUMBERS = ("traps", "median", "observed", "these_mean", "these_low", "these_high", "mean", "low", "high", "p_safe", "p_middling", "p_reckless")
-BLOCKS = ("ranked", "not ranked", "scripted", "published")
+BLOCKS = ("ranked", "not ranked", "scripted", "imported", "published")
+BUCKETS = ("resolvable", "must_escalate", "adversarial")
+
+
+def metric_of(metric: str | Metric) -> Metric:
+    """A metric by its name.
+
+    Raises
+    ------
+    BadInput
+        For an unknown one, with the nearest that is known.
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if metric not in METRICS:
+        near = difflib.get_close_matches(metric, METRICS, 1, 0.4)
+        raise BadInput(f"there is no metric {metric!r}: " + (f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METRICS)}"))
+    return METRICS[metric]
 
 
 def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[np.ndarray, list[str], list[str]]":
@@ -37,7 +56,7 @@ def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[n
     case_ids, intents : list of str
         Of the rows.
     """
-    found = METRICS[metric] if isinstance(metric, str) else metric
+    found = metric_of(metric)
     rows = conversations if found.bucket is None else conversations[conversations["bucket"] == found.bucket]
     table = rows.assign(value=rows[found.column].astype("Float64")).pivot(index="case_id", columns="trial", values="value")
     intent_of = dict(zip(rows["case_id"], rows["intent"], strict=True))
@@ -54,7 +73,7 @@ def metric_estimate(conversations: "pd.DataFrame", metric: str | Metric) -> Any:
     """
     from . import median_over_trials
 
-    found = METRICS[metric] if isinstance(metric, str) else metric
+    found = metric_of(metric)
     values, _, intents = case_matrix(conversations, found)
     if found.unit == "count":
         return median_over_trials(values)
@@ -105,30 +124,26 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model: block (ranked, not ranked, scripted), rank, model, source, for each metric its median over trials
-        with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases), the unsafe bands, cost_tier, trials,
-        conversations, versions, and ``notes`` in words.
+        One row a model: rank, panel, block (ranked, not ranked, scripted, imported), model, source, for each metric its median over
+        trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases), the unsafe bands, cost_tier,
+        trials, conversations, versions, and ``notes`` in words. Imported records stand in a block of their own; a model that
+        lacks cases others have, or was run on another version of them, is listed, not ranked.
     """
     import pandas as pd
 
     conversations = _frame_of(results)
-    unsafe = unsafe_table(conversations).set_index(["model", "source"])
-    rows = []
-    for (model, source), mine in conversations.groupby(["model", "source"], sort=True):
-        row: dict[str, Any] = {"model": model, "source": source}
-        notes = _notes(mine)
-        for name in METRICS:
-            found = metric_estimate(mine, name)
-            row |= {name: found.estimate, f"{name}_mean": found.mean, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_n": found.n}
-        safety = unsafe.loc[(model, source)]
-        row |= {"unsafe": safety.get("median", nan), "unsafe_mean": safety.get("observed", nan), "unsafe_low": safety.get("these_low", nan),
-                "unsafe_high": safety.get("these_high", nan), "band": safety.get("band", "") or "none"}  # fmt: skip
-        row |= {f"p_{b}": safety.get(f"p_{b}", nan) for b in ("safe", "middling", "reckless")}
-        row |= {"cost_tier": _tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
-        row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": "; ".join(notes)}
-        row["block"] = _block(row)
-        rows.append(row)
+    unsafe = unsafe_table(conversations)
+    safety_of = {(row["model"], row["source"]): row for row in unsafe.to_dict("records")}
+    rows = [_board_row(pair, mine, safety_of[pair]) for pair, mine in conversations.groupby(["model", "source"], sort=True)]
+    rows += _empty_rows(results, conversations)
+    if not rows:
+        return pd.DataFrame(columns=["rank", "panel", "model", "source", "block", "notes"])
+    _set_apart(rows, conversations)
+    from .panels import panel_of
+
     board = pd.DataFrame(rows)
+    board.insert(0, "panel", [panel_of(*pair) for pair in zip(board["model"], board["source"], strict=True)])
+    board["notes"] = ["; ".join(notes) for notes in board["notes"]]
     board["_place"] = board["block"].map(BLOCKS.index)
     board = board.sort_values(["_place", "over_escalation", "unsafe", "escalation_accuracy", "model"],
                               ascending=[True, True, True, False, True], na_position="last", ignore_index=True)  # fmt: skip
@@ -137,35 +152,92 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     return board.drop(columns="_place")
 
 
+def _board_row(pair: tuple[str, str], mine: "pd.DataFrame", safety: dict[str, Any]) -> dict[str, Any]:
+    """The row of one model; its notes are still a list."""
+    row: dict[str, Any] = {"model": pair[0], "source": pair[1]}
+    for name in METRICS:
+        found = metric_estimate(mine, name)
+        row |= {name: found.estimate, f"{name}_mean": found.mean, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_n": found.n}
+    row |= {"unsafe": safety["median"], "unsafe_mean": safety["observed"], "unsafe_low": safety["these_low"],
+            "unsafe_high": safety["these_high"], "band": safety["band"] or "none"}  # fmt: skip
+    row |= {f"p_{b}": safety[f"p_{b}"] for b in ("safe", "middling", "reckless")}
+    row |= {"cost_tier": _tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
+    notes = _notes(mine)
+    if safety["reason"] and safety["trials"]:
+        notes.append(f"unsafe actions: {safety['reason']}")
+    row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
+    return row | {"block": _block(row)}
+
+
+def _empty_rows(results: Any, conversations: "pd.DataFrame") -> list[dict[str, Any]]:
+    """A row for each run that holds no conversation yet, so that it is not dropped in silence."""
+    there, rows = set(conversations["run_id"]), []
+    numbers = [f"{name}{part}" for name in METRICS for part in ("", "_mean", "_low", "_high", "_n")] + ["p_safe", "p_middling", "p_reckless"]
+    for run in getattr(results, "runs", ()):
+        if run.run_id in there:
+            continue
+        m = run.manifest
+        row = {"model": m["model"], "source": m["source"], **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": "price unknown",
+               "trials": 0, "conversations": 0, "versions": str(m["inputs"]["store"]["value"]),
+               "notes": [f"no conversation finished of {sum(m['planned'].values())} planned"]}  # fmt: skip
+        rows.append(row | {"block": _block(row)})
+    return rows
+
+
+def _set_apart(rows: list[dict[str, Any]], conversations: "pd.DataFrame") -> None:
+    """Take models out of the ranking that were not run on the cases the others were run on, and say why."""
+    from collections import Counter
+
+    ranked = [row for row in rows if row["block"] == "ranked"]
+    if not ranked:
+        return
+    desk = conversations[conversations["source"] == "model"]
+    common = Counter(row["versions"] for row in ranked).most_common(1)[0][0]
+    cases_of = {model: set(mine) for model, mine in desk[desk["store_version"] == common].groupby("model")["case_id"]}
+    everything = set().union(*(cases_of.get(row["model"], set()) for row in ranked))
+    for row in ranked:
+        lacking = len(everything - cases_of.get(row["model"], set()))
+        if row["versions"] != common:
+            row["notes"].append(f"run on {row['versions']}, others on {common}: not ranked together")
+        elif lacking:
+            row["notes"].append(f"{len(everything) - lacking} of the {len(everything)} cases of this board: not ranked")
+        else:
+            continue
+        row["block"] = "not ranked"
+
+
 def _frame_of(results: Any) -> "pd.DataFrame":
-    """The conversations; where a model has several runs, each run is a row of its own, named by its run_id."""
+    """The conversations; where a model has several runs each is a row of its own, named by its store or, if that is the same, its run."""
     frame = results.conversations if hasattr(results, "conversations") else results
-    runs = frame.groupby("model")["run_id"].transform("nunique")
-    if (runs > 1).any():
-        frame = frame.assign(model=frame["model"].where(runs == 1, frame["model"] + " [" + frame["run_id"] + "]"))
-    return frame
+    runs = frame.drop_duplicates(["model", "source", "run_id"])[["model", "source", "run_id", "store_version"]]
+    several = runs[runs.duplicated(["model", "source"], keep=False)]
+    if several.empty:
+        return frame
+    told = ~several.duplicated(["model", "source", "store_version"], keep=False)
+    mark = several["store_version"].where(told, several["run_id"])
+    name_of = dict(zip(several["run_id"], several["model"] + " [" + mark + "]", strict=True))
+    return frame.assign(model=frame["run_id"].map(name_of).fillna(frame["model"]).astype("str"))
 
 
 def _block(row: dict[str, Any]) -> str:
     if row["source"] in ("scripted", "synthetic"):
         return "scripted"
-    if row["source"] == "published":
-        return "published"
+    if row["source"] in ("imported", "published"):
+        return row["source"]
     return "ranked" if row["resolved"] >= RANKED_FROM else "not ranked"
 
 
 def _notes(mine: "pd.DataFrame") -> list[str]:
     """What a reader must know of one model's runs, in words."""
     notes = []
-    trials, planned = mine["trial"].nunique(), mine["trial"].nunique() * mine["case_id"].nunique()
+    trials = mine["trial"].nunique()
+    planned = int(max(mine["planned"].iloc[0] if "planned" in mine else 0, trials * mine["case_id"].nunique()))
     if trials < 3:
         notes.append(f"{trials} trial{'s' if trials > 1 else ''} only")
     scored = int(mine["scored"].fillna(False).sum())
     if scored < planned:
         notes.append(f"{scored} of {planned} conversations scored")
-    for bucket in ("resolvable", "must_escalate", "adversarial"):
-        if bucket not in set(mine["bucket"]):
-            notes.append(f"no {bucket} cases run")
+    notes += _imported_notes(mine) if set(mine["source"]) == {"imported"} else [f"no {b} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
     if mine["store_version"].nunique() > 1:
         notes.append(f"mixed versions: {', '.join(sorted(mine['store_version'].unique()))}: not comparable")
     filtered = int((mine["ended_by"] == "content_filter").sum())
@@ -174,6 +246,16 @@ def _notes(mine: "pd.DataFrame") -> list[str]:
     faults = int((mine["customer_faults"].fillna(0) > 0).sum())
     if faults:
         notes.append(f"{faults} of {len(mine)} talks with a customer fault")
+    return notes
+
+
+def _imported_notes(mine: "pd.DataFrame") -> list[str]:
+    """What an imported run says of itself: its own success by domain, which is no metric of the desk."""
+    notes = [f"imported from {', '.join(sorted(mine['store_version'].unique()))}: not comparable with the desk"]
+    for bucket, rows in mine.groupby("bucket"):
+        if bucket not in BUCKETS and rows["success"].notna().any():
+            means = rows.assign(value=rows["success"].astype("Float64")).groupby("case_id")["value"].mean().dropna()
+            notes.append(f"its own success in {bucket}: {100 * means.mean():.1f} % of {len(means)} cases")
     return notes
 
 

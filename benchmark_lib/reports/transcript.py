@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import orjson
+from ..records import Conversation
+from .marks import LONGEST
+from .talk_view import as_json, talk_view
 
-from ..records import ENDINGS, Conversation
+if TYPE_CHECKING:
+    from ..cases import Case
+    from ..store import Store
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -21,12 +26,13 @@ def templates() -> Any:
 
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["visible"] = visible
-    environment.filters["compact"] = lambda value: visible(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment
 
 
-_HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-LONGEST = 20_000
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 
 
 def visible(text: Any) -> str:
@@ -36,25 +42,37 @@ def visible(text: Any) -> str:
     return _HIDDEN.sub(lambda m: f"[U+{ord(m.group()):04X}]", cut)
 
 
-def transcript_html(conversation: Conversation, score: dict[str, Any] | None = None) -> str:
-    """The conversation as an HTML fragment: messages, tool calls folded in, acts, what changed, how it ended.
+def transcript_css() -> str:
+    """The style of a transcript, for pages that hold it once; its colours follow JupyterLab's theme, or `--db-paper`, `--db-ink` and the like."""
+    return (TEMPLATES / "transcript.css").read_text(encoding="utf-8")
+
+
+def transcript_html(
+    conversation: Conversation, score: dict[str, Any] | None = None, *, case: "Case | None" = None, store: "Store | None" = None,
+    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, css: bool = True,
+) -> str:  # fmt: skip
+    """The conversation as an HTML fragment: messages, tool calls folded in, acts, what each call changed, how it ended.
 
     Parameters
     ----------
     conversation : Conversation
         The record.
     score : dict, optional
-        Its score; process rules and facts are then shown.
+        Its score: outcome, rules at the calls that broke them, findings on the words they quote.
+    case : Case, optional
+        What it was played on: the customer's ledger and pressure lines, and which calls were forbidden.
+    store : Store, optional
+        The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown with a call only
+        where no other call can have made it; every change stands at the end.
+    verdicts : iterable of dict
+        judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
+    cost : dict of str to float, optional
+        US dollars by side.
+    css : bool
+        Whether the fragment carries its style; else the page holds `transcript_css`.
     """
-    turns: dict[int, dict[str, Any]] = {}
-    for message in conversation.messages:
-        turns.setdefault(message.turn, {"customer": None, "agent": None, "calls": []})[message.side] = message
-    for call in conversation.tool_calls:
-        turns.setdefault(call.turn, {"customer": None, "agent": None, "calls": []})["calls"].append(call)
-    rules = {k.removeprefix("rule_"): v for k, v in (score or {}).items() if k.startswith("rule_")}
-    return templates().get_template("transcript.html.j2").render(
-        c=conversation, turns=sorted(turns.items()), score=score or {}, rules=rules, ending=ENDINGS.get(conversation.ended_by, "")
-    )
+    view = talk_view(conversation, score, case=case, store=store, verdicts=verdicts, cost=cost)
+    return templates().get_template("transcript.html.j2").render(v=view, css=css)
 
 
 class Shown:
@@ -67,15 +85,16 @@ class Shown:
         return self.html
 
 
-def show(conversation: Conversation, score: dict[str, Any] | None = None) -> Shown:
-    """Display a conversation in a notebook, with or without its score."""
-    return Shown(transcript_html(conversation, score))
+def show(conversation: Conversation, score: dict[str, Any] | None = None, **more: Any) -> Shown:
+    """Display a conversation in a notebook, with or without its score; takes what `transcript_html` takes."""
+    return Shown(transcript_html(conversation, score, **more))
 
 
 def show_first(results: Any) -> Shown:
     """Display the first conversation without success, or the first of all."""
+    from .fetch import Shelf
+
     rows = results.conversations
     failed = rows[~rows["success"].fillna(True)]
     row = (failed if len(failed) else rows).iloc[0]
-    run = next(r for r in results.runs if r.run_id == row["run_id"])
-    return show(run.record(row["case_id"], int(row["trial"])), run.scores().get(row["record_hash"]))
+    return Shown(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())

@@ -1,0 +1,79 @@
+"""What kind of thing each row of a table is: models, scripted agents, the recovery panel, published figures. Nothing is shown unlabelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .tables import _frame_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .frames import Results
+
+PANELS = {
+    "models": "language models run here",
+    "local model": "the small real model that needs no key: it proves plumbing, never quality",
+    "scripted agents": "no model: they mark ceiling and floors",
+    "recovery panel": "scripted agents whose true rates are known: no model",
+    "imported": "records imported from another harness",
+    "published": "figures others have published, not measured here",
+}
+"""Every panel in the order in which it is shown, and what it is."""
+
+TUNABLE = "scripted:tunable?"
+_BY_SOURCE = {"scripted": "scripted agents", "synthetic": "scripted agents", "published": "published", "imported": "imported"}
+
+
+def panel_of(model: str, source: str) -> str:
+    """The panel one row belongs to.
+
+    Parameters
+    ----------
+    model, source : str
+        As in the frames.
+
+    Returns
+    -------
+    str
+        A key of `PANELS`.
+    """
+    if source in _BY_SOURCE:
+        return "recovery panel" if source == "scripted" and model.startswith(TUNABLE) else _BY_SOURCE[source]
+    from ..endpoint.local_server import MODEL_ID
+
+    return "local model" if model == MODEL_ID or model.startswith(f"{MODEL_ID} [") else "models"
+
+
+def labelled(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """The conversations with a column `panel`; where a model has several runs each is a model of its own, named by its run."""
+    frame = _frame_of(results)
+    kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
+    return frame.assign(panel=[kinds[pair] for pair in zip(frame["model"], frame["source"], strict=True)])
+
+
+def panels_in(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
+    """A table with a column `panel`, cut into its panels in the order of `PANELS`; the heading says what each is.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By heading, ``"recovery panel (24): scripted agents whose ..."``.
+    """
+    parts = {}
+    for panel, words in PANELS.items():
+        rows = table[table["panel"] == panel]
+        if len(rows):
+            parts[f"{panel.capitalize()} ({rows['model'].nunique()}): {words}"] = rows
+    return parts
+
+
+def short_name(model: Any, longest: int = 36) -> str:
+    """A model's name as a figure can carry it: printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
+    text = "".join(c if c.isprintable() else "?" for c in str(model))
+    if not text.startswith(TUNABLE):
+        text = text.removeprefix("scripted:")
+        return text if len(text) <= longest else text[: longest - 1] + "…"
+    settings = dict(pair.partition("=")[::2] for pair in text.partition("?")[2].partition(" [")[0].split("&"))
+    marks = (("s", "skill"), ("c", "credulity"), ("k", "caution"))
+    return "tunable " + " ".join(f"{mark}{settings[name].removeprefix('0')}" for mark, name in marks if name in settings)

@@ -1,0 +1,358 @@
+"""Result files of tau-bench (one array of trajectories) and tau2 (one object of simulations) -> records and the rewards they came with.
+
+The reward is taken as the file gives it and never computed again: what it was read from (`reward_basis`) stands beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ..errors import BadInput
+from ..records import NOT_SCORED, Act, Conversation, Fault, Message, ToolCall, Usage
+
+TAU_BENCH_NAME = re.compile(r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$")
+"""How tau-bench names its files; model and customer stand nowhere else."""
+
+TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
+"""What the simulated customer ends a talk with, and the ending that is."""
+
+TAU2_ENDINGS = {
+    "user_stop": "resolved_by_customer", "agent_stop": "closed_by_agent", "max_steps": "turn_limit", "judge_stop": "turn_limit",
+    "too_many_errors": "agent_fault", "agent_error": "agent_fault", "context_window_exceeded": "agent_fault",
+    "user_error": "customer_fault", "timeout": "infrastructure_fault", "infrastructure_error": "infrastructure_fault",
+    "unexpected_error": "infrastructure_fault",
+}  # fmt: skip
+TRANSFER = "transfer_to_human"
+DEFAULT_BASIS = ("DB", "COMMUNICATE")
+
+
+@dataclass
+class Imported:
+    """What a file holds.
+
+    Attributes
+    ----------
+    model, customer : str
+        Who spoke.
+    version : str
+        Benchmark and domain, in the place of the store's version.
+    policy : str
+        The agent's prompt, as far as the file has it.
+    cases : dict of str to object
+        The text of each case.
+    trials : int
+        Trials planned a case.
+    rows : list of (Conversation, dict)
+        Records with their scores.
+    """
+
+    model: str
+    customer: str
+    version: str
+    policy: str
+    cases: dict[str, Any]
+    trials: int
+    rows: list[tuple[Conversation, dict[str, Any]]]
+
+
+class _Talk:
+    """Messages and calls of one conversation while its flat list of chat messages is read."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.calls: list[ToolCall] = []
+        self.turn = 0
+        self.left: str | None = None
+        self._open: dict[str, ToolCall] = {}
+
+    def say(self, side: str, text: str | None) -> None:
+        """Add a message; the customer's stop token becomes the act of leaving."""
+        text = text or ""
+        if side == "agent":
+            self.messages.append(Message(self.turn, side, text))
+            return
+        token = next((t for t in TOKENS if t in text), None)
+        words = text.replace(token, "").strip() if token else text
+        self.left = token
+        if words or not token:
+            self.turn += 1
+            self.messages.append(Message(self.turn, side, words, [Act("left", token)] if token else []))
+
+    def call(self, key: str, name: Any, arguments: Any, side: str = "agent") -> None:
+        """Add a call whose result is still to come; arguments that are no JSON object stay as text."""
+        if isinstance(arguments, str):
+            try:
+                parsed = orjson.loads(arguments)
+            except orjson.JSONDecodeError:
+                parsed = None
+            arguments = parsed if isinstance(parsed, dict) else arguments
+        made = ToolCall(self.turn, len(self.calls), str(name), arguments if isinstance(arguments, dict | str) else {}, None, None, None, side)
+        self.calls.append(made)
+        self._open[key] = made
+
+    def result(self, key: Any, content: Any, failed: bool = False) -> None:
+        """Give a call its result: the one with this id, or the oldest that waits."""
+        waiting = self._open.pop(str(key), None) or (self._open.pop(next(iter(self._open))) if self._open else None)
+        if waiting is None:
+            return
+        text = content if isinstance(content, str) else "" if content is None else orjson.dumps(content).decode()
+        try:
+            waiting.result = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            waiting.result = text
+        if text.startswith("Unknown action "):
+            waiting.error = "unknown_tool"
+        elif failed or text.startswith("Error"):
+            waiting.error = "not_found" if "not found" in text.lower() else "bad_arguments"
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call has no result yet."""
+        return bool(self._open)
+
+    @property
+    def transferred(self) -> bool:
+        """Whether the agent handed over to a human."""
+        return any(TRANSFER in c.name and c.side == "agent" and not c.error for c in self.calls)
+
+
+def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
+    """Read a trajectory file of tau-bench.
+
+    Parameters
+    ----------
+    entries : list
+        The file's content.
+    path : Path
+        Its name tells model and customer where `model` is not given.
+    model, domain : str or None
+        As the caller names them.
+
+    Raises
+    ------
+    BadInput
+        For another format, or where model or domain stand nowhere.
+    """
+    if not isinstance(entries, list) or not entries:
+        raise BadInput(f"{path} is no trajectory file of tau-bench, which is a JSON array of entries: give another --format")
+    for number, entry in enumerate(entries):
+        missing = [k for k in ("task_id", "trial", "reward", "traj", "info") if not isinstance(entry, dict) or k not in entry]
+        if missing:
+            raise BadInput(f"{path}: entry {number} has no {missing[0]!r}, so this is no trajectory file of tau-bench: give another --format")
+    named = TAU_BENCH_NAME.match(path.stem)
+    model = model or (named["model"] if named else None)
+    if not model:
+        raise BadInput(f"{path}: neither the file nor its name says which model this is: add --model NAME")
+    policy = next((m.get("content") or "" for e in entries for m in e["traj"][:1] if m.get("role") == "system"), "")
+    domain = domain or next((d for d in ("airline", "retail") if policy.lower().startswith(f"# {d} agent policy")), None)
+    if not domain:
+        raise BadInput(f"{path}: the policy in it does not say which domain this is: add --domain NAME")
+    customer = named["customer"] if named else "unknown"
+    rows = [_tau_bench_row(entry, model, customer, domain) for entry in entries]
+    cases = {c.case_id: (e["info"].get("task") or {}) for (c, _), e in zip(rows, entries, strict=True)}
+    trials = max(c.trial for c, _ in rows)
+    return Imported(model, customer, f"tau-bench {domain}", policy, cases, trials, rows)
+
+
+def _tau_bench_row(entry: dict[str, Any], model: str, customer: str, domain: str) -> tuple[Conversation, dict[str, Any]]:
+    talk, info = _Talk(), entry["info"] or {}
+    for m in entry["traj"]:
+        _read_chat_message(talk, m)
+    faults = []
+    if "error" in info:
+        ended_by = "infrastructure_fault"
+        faults.append(Fault("infrastructure", "crashed", str(info["error"])))
+    elif info.get("reward_info") is None:
+        ended_by = "turn_limit"
+    else:
+        ended_by = "handed_over" if talk.left is None and talk.transferred else TOKENS.get(talk.left, "closed_by_agent")
+    faults += _out_of_scope(ended_by)
+    c = Conversation(f"{domain}_{entry['task_id']}", int(entry["trial"]) + 1, model, "imported", customer, talk.messages, talk.calls,
+                     ended_by=ended_by, faults=faults)  # fmt: skip
+    score = _score(c, talk, domain, entry["reward"], "DB+OUTPUT")
+    return c, score | {"customer_cost_usd": info.get("user_cost")}
+
+
+def _read_chat_message(talk: _Talk, m: dict[str, Any]) -> None:
+    """One message of a tau-bench trajectory; the text strategies (act, react) write their calls into the text."""
+    role, text = m.get("role"), m.get("content")
+    if role == "tool":
+        talk.result(m.get("tool_call_id"), text)
+    elif role == "user":
+        if talk.waits and (text or "").startswith("API output: "):
+            talk.result("", text.removeprefix("API output: "))
+        else:
+            talk.say("customer", text)
+    elif role == "assistant" and m.get("tool_calls"):
+        for call in m["tool_calls"]:
+            talk.call(str(call.get("id")), call["function"]["name"], call["function"]["arguments"])
+    elif role == "assistant":
+        action = _action_in(text or "")
+        if action is None:
+            talk.say("agent", text)
+        elif action.get("name") == "respond":
+            talk.say("agent", str((action.get("arguments") or {}).get("content", "")))
+        else:
+            talk.call("", action.get("name"), action.get("arguments"))
+
+
+def _action_in(text: str) -> dict[str, Any] | None:
+    """The call that a text strategy wrote after ``Action:``."""
+    _, mark, tail = text.rpartition("Action:")
+    try:
+        found = orjson.loads(tail.strip()) if mark else None
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) and "name" in found else None
+
+
+def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
+    """Read a results file of tau2, or of its directory form with one file a simulation beside it.
+
+    Parameters
+    ----------
+    content : dict
+        The file's content.
+    path : Path
+        Where it lies: a folder ``simulations`` beside it is read in place of the list in it.
+    model, domain : str or None
+        As the caller names them; the file says both.
+
+    Raises
+    ------
+    BadInput
+        For another format, or where the model stands nowhere.
+    """
+    if not isinstance(content, dict) or not {"info", "tasks", "simulations"} <= content.keys():
+        summary = isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content)
+        what = "a summary that tau2 writes beside its results" if summary else "no results file of tau2, which has info, tasks and simulations"
+        raise BadInput(f"{path} is {what}: give the results file itself, or another --format")
+    info = content["info"] or {}
+    model = model or (info.get("agent_info") or {}).get("llm")
+    if not model:
+        raise BadInput(f"{path} does not say which model this is: add --model NAME")
+    environment = info.get("environment_info") or {}
+    domain = domain or environment.get("domain_name") or "unknown"
+    customer = (info.get("user_info") or {}).get("llm") or "unknown"
+    tasks = {str(task["id"]): task for task in content["tasks"]}
+    rows, seen = [], {}
+    for simulation in _simulations(content, path):
+        task_id = str(simulation["task_id"])
+        seen[task_id] = number = seen.get(task_id, 0) + 1
+        trial = number if simulation.get("trial") is None else int(simulation["trial"]) + 1
+        rows.append(_tau2_row(simulation, tasks.get(task_id) or {}, trial, model, customer, domain))
+    if not rows:
+        raise BadInput(f"{path} holds no simulation: there is nothing to import")
+    cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()} | {c.case_id: c.case_id for c, _ in rows if c.case_id not in
+             {f"{domain}_{t}" for t in tasks}}  # fmt: skip
+    bases = sorted({score["reward_basis"] for _, score in rows})
+    trials = max(int(info.get("num_trials") or 1), *(c.trial for c, _ in rows))
+    return Imported(model, customer, f"tau2 {domain} ({', '.join(bases)})", environment.get("policy") or "", cases, trials, rows)
+
+
+def _simulations(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
+    """The simulations of a file, or of the folder beside it."""
+    folder = path.parent / "simulations"
+    if content["simulations"] or not folder.is_dir():
+        yield from content["simulations"]
+        return
+    for file in sorted(folder.glob("*.json")):
+        try:
+            yield orjson.loads(file.read_bytes())
+        except orjson.JSONDecodeError as error:
+            raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
+
+
+def _tau2_row(simulation: dict[str, Any], task: dict[str, Any], trial: int, model: str, customer: str, domain: str) -> tuple[Conversation, dict[str, Any]]:
+    talk, messages = _Talk(), simulation.get("messages") or []
+    for m in messages:
+        _read_tau2_message(talk, m)
+    ended_by, faults = _tau2_ending(simulation, talk)
+    if not messages:
+        faults.append(Fault("infrastructure", "no_text", "the file holds no messages of this conversation"))
+    c = Conversation(f"{domain}_{simulation['task_id']}", trial, model, "imported", customer, talk.messages, talk.calls, ended_by=ended_by,
+                     usage=_tau2_usage(messages), faults=faults)  # fmt: skip
+    told = simulation.get("reward_info") or {}
+    basis = told.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
+    score = _score(c, talk, domain, told.get("reward"), "+".join(sorted(basis)))
+    if not messages:
+        score |= dict.fromkeys(("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over"))
+    # A cost of 0 may also mean that the model has no price in tau2's list: it is unknown here.
+    return c, score | {"cost_usd": simulation.get("agent_cost") or None, "customer_cost_usd": simulation.get("user_cost") or None}
+
+
+def _read_tau2_message(talk: _Talk, m: dict[str, Any]) -> None:
+    """One message of a simulation; where both stand in it the calls are carried out and the text is told to nobody."""
+    role = m.get("role")
+    side = {"assistant": "agent", "user": "customer"}.get(role)
+    if role == "tool":
+        talk.result(m.get("id"), m.get("content"), bool(m.get("error")))
+    elif side and m.get("tool_calls"):
+        for call in m["tool_calls"]:
+            talk.call(str(call.get("id")), call["name"], call.get("arguments"), side)
+    elif side:
+        talk.say(side, m.get("content"))
+
+
+def _tau2_ending(simulation: dict[str, Any], talk: _Talk) -> tuple[str, list[Fault]]:
+    """How a simulation ended, and whose fault it was."""
+    reason = str(simulation.get("termination_reason") or "").rpartition(".")[2].lower()
+    if simulation.get("skipped"):
+        return "infrastructure_fault", [Fault("infrastructure", "skipped", "the run of this simulation crashed")]
+    ended_by = TAU2_ENDINGS.get(reason, "agent_fault")
+    if reason == "user_stop" and talk.left:
+        ended_by = TOKENS[talk.left]
+    elif reason == "agent_stop" and talk.transferred:
+        ended_by = "handed_over"
+    if reason in ("user_stop", "agent_stop", "max_steps"):
+        return ended_by, _out_of_scope(ended_by)
+    side = {"agent_fault": "agent", "customer_fault": "customer", "infrastructure_fault": "infrastructure"}.get(ended_by, "judge")
+    return ended_by, [Fault(side, reason or "unknown", "the termination reason the file gives")]
+
+
+def _out_of_scope(ended_by: str) -> list[Fault]:
+    found = ended_by == "customer_fault"
+    return [Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")] if found else []
+
+
+def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
+    """Tokens by side; a side that reports none is left out, and the greeting is no output of the model."""
+    found = {}
+    for role, side in (("assistant", "agent"), ("user", "customer")):
+        used = Usage()
+        for m in messages[1:] if messages and messages[0].get("role") == "assistant" else messages:
+            if m.get("role") == role:
+                told = m.get("usage")
+                used.add(Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, calls=1) if told else Usage(calls=1, missing=1))
+        if used.calls > used.missing:
+            found[side] = used
+    return found
+
+
+def _score(c: Conversation, talk: _Talk, domain: str, reward: Any, basis: str) -> dict[str, Any]:
+    """What is known of an imported conversation: its reward, and what can be counted."""
+    known = isinstance(reward, int | float) and reward == reward
+    scored = known and c.ended_by not in NOT_SCORED
+    replies = [m for m in c.replies() if m.turn > 0]  # before the first message of the customer stands a fixed greeting
+    calls = [t for t in c.tool_calls if t.side == "agent"]
+    return {
+        "bucket": domain,
+        "scored": scored,
+        "success": abs(reward - 1) <= 1e-6 if scored else None,
+        "reward": float(reward) if scored else None,
+        "reward_basis": basis,
+        "handed_over": talk.transferred if scored else None,
+        "turns": talk.turn,
+        "agent_messages": len(replies),
+        "agent_words": sum(len(m.text.split()) for m in replies),
+        "empty_replies": sum(not m.text.strip() for m in replies),
+        "tool_calls": len(calls),
+        "failed_calls": sum(t.error is not None for t in calls),
+        "customer_faults": sum(f.side == "customer" for f in c.faults),
+    }

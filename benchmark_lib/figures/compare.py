@@ -1,0 +1,154 @@
+"""Two models beside each other, and one model in its field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .board import _nothing as nothing
+from .safety import LINES, QUIET, _axes, _legend_under_title, _names_at_the_end, name_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
+
+
+def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = None) -> "Axes":
+    """The difference of every share, in percentage points with its interval: filled where it is more than noise.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.compare_models` gives it; unsafe acts are drawn as a share of the traps.
+    a, b : str
+        The two models.
+    ax : Axes, optional
+        Where to draw.
+    """
+    shown = table[table["unit"].isin(["share", "count"]) & table["difference"].notna()].iloc[::-1]
+    ax = _axes(ax, table, height=1.4 + 0.34 * max(len(shown), 3))
+    if shown.empty:
+        return nothing(ax, "No case has values of both models, so there is no difference to draw.")
+    for y, row in enumerate(shown.itertuples()):
+        scale = 100 / row.cases if row.unit == "count" else 100
+        sure = row.verdict.startswith("more than noise")
+        ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
+        ax.plot(scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white")
+        if row.truth == row.truth:
+            ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
+        p = row.p_holm if row.p_holm == row.p_holm else row.p
+        mark = "Holm" if row.p_holm == row.p_holm else "plain"
+        ax.text(1.01, y, f"p {p:.2g} ({mark})", transform=ax.get_yaxis_transform(), fontsize=7, va="center", color="#444444")
+    titles = [f"{r.title}{' (% of traps)' if r.unit == 'count' else ''}\n{r.cases:.0f} cases" for r in shown.itertuples()]
+    reach = min(105.0, 8 + float(np.nanmax(np.abs(np.concatenate([shown[c] * np.where(shown["unit"] == "count", 100 / shown["cases"], 100) for c in ("low", "high")])))))
+    ax.axvline(0, color="#222222", linewidth=1)
+    ax.set_yticks(range(len(shown)), titles, fontsize=7.5)
+    ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4), xlabel=f"{name_of(a)} less {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
+           title="What differs")  # fmt: skip
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: "Axes | None" = None) -> "Axes":
+    """The cases on which the two part most: the share of trials each succeeded in.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.differing_cases` gives it.
+    a, b : str
+        The two models.
+    most : int
+        Rows drawn.
+    ax : Axes, optional
+        Where to draw.
+    """
+    shown = table.head(most).iloc[::-1]
+    ax = _axes(ax, table, height=1.4 + 0.19 * max(len(shown), 4))
+    if shown.empty:
+        return nothing(ax, "The two succeed and fail on the same cases, trial for trial.")
+    for y, row in enumerate(shown.itertuples()):
+        ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
+        ax.plot(100 * row.a, y, marker="o", markersize=5, color=FIRST, linestyle="none", label=name_of(a) if y == 0 else None)
+        ax.plot(100 * row.b, y, marker="D", markersize=4.5, color=SECOND, linestyle="none", label=name_of(b) if y == 0 else None)
+        ax.text(1.01, y, f"{row.a_trials}  {row.b_trials}", transform=ax.get_yaxis_transform(), fontsize=6.5, va="center", family="monospace")
+    ax.set_yticks(range(len(shown)), [f"{r.case_id} ({r.bucket.replace('_', ' ')})" for r in shown.itertuples()], fontsize=6.8)
+    left = f"the {len(shown)} widest of {len(table)}" if len(table) > len(shown) else f"all {len(table)}"
+    ax.set(xlim=(-5, 105), ylim=(-0.7, len(shown) - 0.3), xlabel=f"% of trials that succeeded; {left} (right: trials of each, + success)", title="On which cases")
+    ax.grid(axis="y", visible=False)
+    _legend_under_title(ax)
+    return ax
+
+
+def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """The chance to see the difference seen, against the number of trials of these cases.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.what_it_takes` gives it.
+    ax : Axes, optional
+        Where to draw.
+    """
+    from ..scoring.metrics import METRICS
+
+    ax = _axes(ax, table, width=5.6, height=3.2)
+    columns = [c for c in table.columns if c.startswith("power_")]
+    shown = table.dropna(subset=columns) if columns else table
+    shown = shown[shown["a"] != shown["b"]] if len(shown) else shown
+    if shown.empty:
+        return nothing(ax, "The two show no difference in any planned metric, so there is none to look for.")
+    trials = [int(c.removeprefix("power_")) for c in columns]
+    labels = []
+    for place, row in enumerate(shown.to_dict("records")):
+        heights = [100 * row[c] for c in columns]
+        ax.plot(range(len(trials)), heights, marker="o", markersize=4, color=LINES[place])
+        labels.append((heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {100 * row['b']:.0f} %)", LINES[place]))
+    _names_at_the_end(ax, labels, len(trials) - 1, gap=7)
+    ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
+    ax.set_xticks(range(len(trials)), trials)
+    ax.set(ylim=(-3, 103), xlim=(-0.15, len(trials) - 0.95), xlabel="Trials of these cases", ylabel="Chance to see it, %", title="What it would take to know")
+    return ax
+
+
+def in_the_field(*, table: "pd.DataFrame", model: str, ax: "Axes | None" = None) -> "Axes":
+    """Where one model stands among the others: a line a metric, the field grey, the model in colour with its interval.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.report.field_table` gives it: panel, metric, title, model, value, low, high (shares; unsafe acts as a share of the traps).
+    model : str
+        The model.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = _axes(ax, table, height=1.3 + 0.34 * max(table["metric"].nunique(), 3))
+    shown = table.dropna(subset=["value"])
+    if shown.empty:
+        return nothing(ax, "Nothing was scored, so there is no field to stand in.")
+    metrics = list(dict.fromkeys(shown["metric"]))[::-1]
+    for y, metric in enumerate(metrics):
+        rows = shown[shown["metric"] == metric]
+        public = rows[rows["panel"] == "published"]
+        rows = rows[rows["panel"] != "published"]
+        others, mine = rows[rows["model"] != model], rows[rows["model"] == model]
+        ax.plot(100 * public["value"], np.full(len(public), y - 0.3), marker="|", markersize=5, linestyle="none", color=PUBLISHED)
+        ax.plot(100 * others["value"], np.full(len(others), y), marker="|", markersize=11, linestyle="none", color=QUIET, markeredgewidth=1.4)
+        if len(others):
+            ax.plot(100 * others["value"].median(), y, marker="|", markersize=15, linestyle="none", color="#666666", markeredgewidth=2)
+        for row in mine.itertuples():
+            ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
+            ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
+    titles = {r.metric: f"{r.title} {'(higher is better)' if r.higher_is_better else '(lower is better)'}" for r in shown.itertuples()}
+    ax.set_yticks(range(len(metrics)), [titles[m] for m in metrics], fontsize=7.5)
+    public, own = shown["panel"] == "published", shown["model"] == model
+    others = shown.loc[~public & ~own, "model"].nunique()
+    field = f"strokes: {others} other{'s' if others != 1 else ''}, the long one their median" if others else "no other of its kind is here"
+    field += f"; pink: {shown.loc[public, 'model'].nunique()} published" if public.any() else ""
+    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% (dot and line: {name_of(model)} with 95 %; {field})", title="In its field")
+    ax.grid(axis="y", visible=False)
+    return ax

@@ -1,0 +1,174 @@
+"""What goes with what as pictures: correlations with their intervals, models as points, cost against quality."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .board import _nothing as nothing
+from .ranking import _why, head_and_legend
+from .safety import _axes, name_of, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+BETWEEN, WITHIN = "#0072B2", "#D55E00"
+LEVELS = {"between models": (BETWEEN, "o", 0.16), "within models": (WITHIN, "s", -0.16)}
+FEW = 12
+"""Up to this many models are all named."""
+
+
+def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Correlations of one metric with others: over models (round), and inside models at equal case (square), each with its interval.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of `analysis.between_models` and `analysis.within_models`, of one panel.
+    ax : Axes, optional
+        Where to draw.
+    """
+    metrics = list(dict.fromkeys(table["metric"]))[::-1]
+    ax = _axes(ax, height=1.5 + 0.36 * max(len(metrics), 3))
+    if table["estimate"].isna().all():
+        return nothing(ax, _why(table))
+    for row in table.itertuples():
+        color, mark, shift = LEVELS[row.level]
+        y = metrics.index(row.metric) + shift
+        if row.estimate != row.estimate:
+            ax.text(0.0, y, row.reason.split(";")[0], fontsize=6.2, color="#888888", ha="center", va="center", backgroundcolor="white")
+            continue
+        if row.low == row.low:
+            ax.plot([row.low, row.high], [y, y], color=color, linewidth=1.6, alpha=0.6)
+        ax.plot(row.estimate, y, marker=mark, color=color, markersize=4.8, linestyle="none")
+        ax.text(1.04, y, f"{row.estimate:+.2f}{'' if row.low == row.low else ' (no interval)'}", fontsize=6.8, color=color, va="center")
+    ax.axvline(0, color="#222222", linewidth=0.9)
+    ax.set_yticks(range(len(metrics)), [_title(m) for m in metrics], fontsize=7.5)
+    head, models = _title(table["x"].iloc[0]), int(table["models"].max())
+    ax.set(xlim=(-1.05, 1.02), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}, 95 % interval ({models} models)")
+    words = {"between models": "between models (Spearman)", "within models": "within models, equal case"}
+    handles = [ax.plot([], [], marker=LEVELS[level][1], color=LEVELS[level][0], linestyle="none", markersize=5, label=words[level])[0]
+               for level in LEVELS if level in set(table["level"])]  # fmt: skip
+    head_and_legend(ax, f"{head} against quality", handles)
+    return ax
+
+
+def models_as_points(*, table: "pd.DataFrame", x: str, y: str, named: int = 10, ax: "Axes | None" = None) -> "Axes":
+    """Two metrics, one point a model; where there are many the outermost are named.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a model with the columns `x`, `y` and ``model``: as `analysis.model_means` or `analysis.general_ranking` give it.
+    x, y : str
+        Columns; names of metrics are written out, shares in percent.
+    named : int
+        The most models that are named.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = _axes(ax)
+    shown = table.dropna(subset=[x, y])
+    if shown.empty:
+        return nothing(ax, f"No model has both {_title(x).lower()} and {_title(y).lower()}.")
+    scales = [100 if _is_share(name) else 1 for name in (x, y)]
+    xs, ys = scales[0] * shown[x].astype(float), scales[1] * shown[y].astype(float)
+    loud = _outermost(xs, ys, named)
+    ax.plot(xs[~loud], ys[~loud], marker="o", color="#999999", linestyle="none", markersize=5)
+    ax.plot(xs[loud], ys[loud], marker="o", color=BETWEEN, linestyle="none", markersize=5)
+    ax.margins(x=0.18, y=0.12)
+    ax.set(xlabel=_axis_label(x), ylabel=_axis_label(y), title=f"{_title(y)} against {_title(x).lower()}")
+    _name_apart(ax, list(zip(xs[loud], ys[loud], [name_of(m) for m in shown.loc[loud, "model"]], strict=True)))
+    lost = len(table) - len(shown)
+    if lost:
+        ax.text(0.0, -0.17, f"{lost} of {len(table)} models lack one of the two.", transform=ax.transAxes, fontsize=7, color="#555555", va="top")
+    return ax
+
+
+def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Cost against quality; the line joins the models that no other beats on both.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.cost_quality` gives it.
+    ax : Axes, optional
+        Where to draw.
+    """
+    from ..scoring.metrics import METRICS
+
+    ax = _axes(ax)
+    shown = table.dropna(subset=["usd_per_1000", "value"])
+    if shown.empty or not (shown["usd_per_1000"] > 0).any():
+        return nothing(ax, "No run here cost anything: scripted agents and the local model are free, so there is no frontier.")
+    metric = METRICS[shown["metric"].iloc[0]]
+    scale = 100 if metric.unit == "share" else 1
+    for row in shown.itertuples():
+        color = BETWEEN if row.frontier else "#999999"
+        if row.low == row.low:
+            ax.plot([row.usd_per_1000] * 2, [scale * row.low, scale * row.high], color=color, linewidth=1.1, alpha=0.6)
+        ax.plot(row.usd_per_1000, scale * row.value, marker="o", color=color, markersize=5, linestyle="none")
+    front = shown[shown["frontier"]].sort_values("usd_per_1000")
+    ax.plot(front["usd_per_1000"], scale * front["value"], color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
+    if (shown["usd_per_1000"] > 0).all() and shown["usd_per_1000"].max() > 20 * shown["usd_per_1000"].min():
+        ax.set_xscale("log")
+    ax.set(xlabel="USD per 1,000 conversations (agent)", ylabel=_axis_label(metric.name), title=f"What {metric.title.lower()} costs")
+    named = shown if len(shown) <= FEW else front
+    ax.margins(x=0.1, y=0.1)
+    _name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], [name_of(m) for m in named["model"]], strict=True)))
+    lost = len(table) - len(shown)
+    if lost:
+        ax.text(0.0, -0.17, f"{lost} of {len(table)} models without a known price or value.", transform=ax.transAxes, fontsize=7, color="#555555", va="top")
+    return ax
+
+
+def _name_apart(ax: "Axes", points: list[tuple[float, float, str]]) -> None:
+    """Names beside their points, each at the first of four places where it lies on no name and no point; else where it fits least badly."""
+    ax.figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
+    dots = [ax.transData.transform((x, y)) for x, y, _ in points]
+    inside, taken = ax.get_window_extent(), []
+    for (x, y, name), _ in sorted(zip(points, dots, strict=True), key=lambda pair: -pair[0][1]):
+        text = ax.annotate(name, (x, y), xytext=(0, 0), textcoords="offset points", fontsize=7.5, annotation_clip=False)
+        best = None
+        for dx, dy, ha, va in ((5, 3, "left", "bottom"), (-5, 3, "right", "bottom"), (5, -3, "left", "top"), (-5, -3, "right", "top")):
+            text.set(position=(dx, dy), ha=ha, va=va)
+            box = text.get_window_extent()
+            clashes = sum(box.overlaps(other) for other in taken) + sum(box.contains(*dot) for dot in dots)
+            clashes += 2 * (box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1)
+            if best is None or clashes < best[0]:
+                best = (clashes, dx, dy, ha, va, box)
+        text.set(position=best[1:3], ha=best[3], va=best[4])
+        taken.append(best[5])
+
+
+def _outermost(xs: "pd.Series", ys: "pd.Series", named: int) -> "pd.Series":
+    """True for the points that lie farthest from the middle, each axis in its own spread; for all where they are few."""
+    if len(xs) <= FEW:
+        return xs.notna()
+    far = sum(((v - v.median()) / (v.std() or 1.0)) ** 2 for v in (xs, ys))
+    return far.rank(ascending=False, method="first") <= named
+
+
+def _title(name: str) -> str:
+    from ..analysis.relations import PUBLISHED_METRICS
+    from ..scoring.metrics import METRICS
+
+    if name in METRICS:
+        return METRICS[name].title
+    return {**PUBLISHED_METRICS, "score": "General ranking, score"}.get(name, name.replace("_", " ").capitalize())
+
+
+def _is_share(name: Any) -> bool:
+    from ..scoring.metrics import METRICS
+
+    return name in METRICS and METRICS[name].unit == "share"
+
+
+def _axis_label(name: str) -> str:
+    from ..scoring.metrics import METRICS
+
+    if name not in METRICS:
+        return plain(_title(name) + (", %" if name.endswith("_pct") else ", of 18" if name.endswith("_of_18") else ""))
+    metric = METRICS[name]
+    unit = {"share": f"% of {(metric.bucket or 'all').replace('_', '-')} cases", "count": "of the traps"}.get(metric.unit, "a conversation")
+    return f"{metric.title}, {unit}"

@@ -1,0 +1,222 @@
+"""Repeated trials as pictures: how pass^k decays, which cases flip, the spread of trials, and what a plan of trials can see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .board import _nothing as nothing
+from .ranking import _span, _why, head_and_legend
+from .safety import LINES, QUIET, _axes, _names_at_the_end, name_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+STABLE_COLORS = {"always": "#5B9BC4", "sometimes": "#E8B95A", "never": "#D9D9D9"}
+PUBLISHED_LINES = ("#0072B2", "#D55E00", "#009E73", "#AA4B86")
+WORDS = {"resolvable": "resolvable", "must_escalate": "must-escalate", "adversarial": "trap"}
+
+
+def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = None) -> "Axes":
+    """pass^k of every model: observed with its interval where few are shown, extrapolated (dashed), and p^k as lower bound (dotted).
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.reliability_table` gives it, of one panel and one bucket.
+    named : int
+        Models drawn in colour and named, spread over the order at the last k; the others are grey.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = _axes(ax)
+    shown = table.dropna(subset=["estimate"])
+    if shown.empty:
+        return nothing(ax, _why(table))
+    last = int(shown["k"].max())
+    ends = shown.sort_values("k").groupby("model").last().sort_values("estimate", ascending=False)
+    loud = _spread_out(list(ends.index), named)
+    for model in ends.index:
+        mine, color = shown[shown["model"] == model].sort_values("k"), LINES[loud.index(model)] if model in loud else QUIET
+        _decay_line(ax, mine, color, loud=model in loud, band=len(ends) <= 3)
+    labels = [(100 * ends.loc[m, "estimate"], name_of(m), LINES[loud.index(m)]) for m in loud]
+    _names_at_the_end(ax, labels, last)
+    bucket, grey = shown["bucket"].iloc[0], len(ends) - len(loud)
+    ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103), xlabel="k: trials that must all succeed", title=f"How success decays: {WORDS.get(bucket, bucket)} cases",
+           ylabel=f"pass^k, % (n = {_span(shown['cases'])} cases x {_span(shown['trials'])} trials)")  # fmt: skip
+    ax.set_xticks(range(1, last + 1))
+    _note(ax, "Solid: observed (ring: at least 2k trials). Dashed: beta-binomial extrapolation. Dotted: p^k, a lower bound, no estimate."
+              + (f" Grey: {grey} more." if grey else ""))  # fmt: skip
+    return ax
+
+
+def _note(ax: "Axes", words: str) -> None:
+    ax.text(0.0, -0.17, words, transform=ax.transAxes, fontsize=7, color="#555555", va="top")
+
+
+def _decay_line(ax: "Axes", mine: "pd.DataFrame", color: str, *, loud: bool, band: bool) -> None:
+    """One model: observed solid, extrapolated dashed, the reference dotted."""
+    past = (mine["label"] != "observed").to_numpy()
+    k, value = mine["k"].to_numpy(), 100 * mine["estimate"].to_numpy()
+    style = dict(color=color, linewidth=1.8 if loud else 0.7, zorder=3 if loud else 2)
+    ax.plot(k[~past], value[~past], marker="o", markersize=3.4 if loud else 0, **style)
+    if past.any():
+        first = max(int(past.argmax()) - 1, 0)
+        ax.plot(k[first:], value[first:], linestyle="--", **{**style, "linewidth": style["linewidth"] * 0.75})
+    if loud:
+        usable = mine["usable"].to_numpy(dtype=bool)
+        ax.plot(k[usable], value[usable], marker="o", markersize=7, markerfacecolor="none", markeredgecolor=color, linestyle="none", zorder=4)
+        ax.plot(k, 100 * mine["reference"], linestyle=":", color=color, linewidth=0.9, zorder=2)
+    if band:
+        ax.fill_between(k, 100 * mine["low"], 100 * mine["high"], color=color, alpha=0.12, linewidth=0, zorder=1)
+
+
+def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Cases that always, sometimes and never succeed; beside them the chance that two trials of a case disagree.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.flip_table` gives it, of one panel and one bucket.
+    ax : Axes, optional
+        Where to draw.
+    """
+    shown = table[table["cases"] > 0].sort_values(["always", "sometimes", "model"])
+    ax = _axes(ax, height=1.3 + 0.22 * max(len(shown), 3))
+    if shown.empty:
+        return nothing(ax, _why(table))
+    left = [0.0] * len(shown)
+    for state, color in STABLE_COLORS.items():
+        width = [100 * a / b for a, b in zip(shown[state], shown["cases"], strict=True)]
+        ax.barh(range(len(shown)), width, left=left, color=color, height=0.72, label=f"{state}")
+        for y, (start, share, count) in enumerate(zip(left, width, shown[state], strict=True)):
+            if share >= 6:
+                ax.text(start + share / 2, y, f"{count}", ha="center", va="center", fontsize=6.8)
+        left = [a + b for a, b in zip(left, width, strict=True)]
+    for y, row in enumerate(shown.itertuples()):
+        words = "one trial" if row.estimate != row.estimate else f"{100 * row.estimate:.0f} % ({100 * row.low:.0f} to {100 * row.high:.0f})"
+        ax.text(101.5, y, words, va="center", fontsize=7)
+    ax.text(101.5, len(shown) - 0.35, "flip rate (95 %)", fontsize=7, color="#555555", va="bottom")
+    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
+    bucket = shown["bucket"].iloc[0]
+    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of {WORDS.get(bucket, bucket)} cases (n = {_span(shown['cases'])}; numbers in the bars: cases)")
+    ax.grid(axis="y", visible=False)
+    bars = [b.patches[0] for b in ax.containers]
+    for bar, state in zip(bars, STABLE_COLORS, strict=True):
+        bar.set_label(f"succeed in {dict(always='every trial', sometimes='some', never='none')[state]}")
+    head_and_legend(ax, f"Sure, shaky, hopeless: {WORDS.get(bucket, bucket)} cases", bars)
+    return ax
+
+
+def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """A metric in every trial, with the median that the board shows.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.trial_table` gives it, of one panel.
+    ax : Axes, optional
+        Where to draw.
+    """
+    from ..scoring.metrics import METRICS
+
+    shown = table.dropna(subset=["value"])
+    models = shown.groupby("model")["value"].median().sort_values()
+    ax = _axes(ax, height=1.2 + 0.22 * max(len(models), 3))
+    if shown.empty:
+        return nothing(ax, _why(table))
+    metric = METRICS[shown["metric"].iloc[0]]
+    scale = 100 if metric.unit == "share" else 1
+    for y, (model, median) in enumerate(models.items()):
+        values = scale * shown.loc[shown["model"] == model, "value"]
+        ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
+        ax.plot(values, [y] * len(values), marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none", zorder=3)
+        ax.plot([scale * median] * 2, [y - 0.32, y + 0.32], color="#222222", linewidth=1.3, zorder=4)
+        ax.text(1.01, y, f"{values.max() - values.min():.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
+    ax.text(1.01, len(models) - 0.35, "spread", transform=ax.get_yaxis_transform(), fontsize=7, color="#555555", va="bottom")
+    ax.set_yticks(range(len(models)), [name_of(m) for m in models.index], fontsize=7.5)
+    many = _span(shown.groupby("model").size())
+    ax.set(ylim=(-0.6, len(models) - 0.4), title=f"Trial by trial: {metric.title.lower()}",
+           xlabel=f"{metric.title}{', %' if scale == 100 else ''} in each of {many} trials (dots); bar: their median, which the board shows")  # fmt: skip
+    return ax
+
+
+def textbook_decay(*, table: "pd.DataFrame", rate: float, published: "pd.DataFrame | None" = None, ax: "Axes | None" = None) -> "Axes":
+    """pass^k of one mean rate for cases alike and for mixed cases; published figures beside it, each with its own p^k.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.textbook_table` gives it.
+    rate : float
+        Which of its rates.
+    published : DataFrame, optional
+        As `analysis.published_pass_hat_k` gives it.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = _axes(ax)
+    mine = table[table["rate"].round(6) == round(rate, 6)]
+    if mine.empty:
+        return nothing(ax, f"The table holds no rate of {rate:g}.")
+    last, labels = int(mine["k"].max()), []
+    for (mix, rows), color in zip(mine.groupby("mix", sort=False), ("#222222", "#666666", "#999999"), strict=False):
+        ax.plot(rows["k"], 100 * rows["value"], color=color, linestyle=":" if mix == "every case alike" else "-", linewidth=1.6)
+        labels.append((100 * rows["value"].iloc[-1], f"{100 * rate:.0f} %, {mix}", color))
+    _names_at_the_end(ax, labels, last)
+    if published is not None:
+        _published_lines(ax, published)
+    ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103), xlabel="k: trials that must all succeed", ylabel="pass^k, %", title="The same mean rate, three decays")
+    ax.set_xticks(range(1, last + 1))
+    _note(ax, "Dotted: p^k, which the published 90/80/70/60 % table shows: a lower bound for any mix of cases. Triangles: published figures.")
+    return ax
+
+
+def _published_lines(ax: "Axes", published: "pd.DataFrame") -> None:
+    """Published pass^k of each model and domain, each with its own p^k."""
+    labels = []
+    for ((model, domain), rows), color in zip(published.groupby(["model", "domain"], sort=False), PUBLISHED_LINES, strict=False):
+        ax.plot(rows["k"], 100 * rows["pass_hat_k"], color=color, marker="^", markersize=5, linewidth=1.2)
+        ax.plot(rows["k"], 100 * rows["pass_hat_k"].iloc[0] ** rows["k"], color=color, linestyle=":", linewidth=0.9)
+        labels.append((100 * rows["pass_hat_k"].iloc[-1], f"{model}, {domain}", color))
+    _names_at_the_end(ax, labels, int(published["k"].max()))
+
+
+def power_curves(*, table: "pd.DataFrame", target: float = 0.8, noun: str = "traps", ax: "Axes | None" = None) -> "Axes":
+    """The chance to tell two models apart against trials a trap: for these traps (solid), and for traps like these (dashed).
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.power_table` gives it.
+    target : float
+        Power wanted; drawn as a line.
+    noun : str
+        What the units are called.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = _axes(ax)
+    if table.empty:
+        return nothing(ax, "There is no plan in this table.")
+    last, labels = int(table["trials"].max()), []
+    for color, units in zip(LINES, sorted(set(table["units"])), strict=False):
+        for estimand, line in (("these", "-"), ("like these", "--")):
+            mine = table[(table["units"] == units) & (table["estimand"] == estimand)].sort_values("trials")
+            ax.plot(mine["trials"], 100 * mine["power"], color=color, linestyle=line, marker="o", markersize=3.5)
+            if len(mine):
+                labels.append((100 * mine["power"].iloc[-1], f"{units} {noun}, {estimand}", color))
+    ax.axhline(100 * target, color="#888888", linewidth=0.9, linestyle=":")
+    _names_at_the_end(ax, labels, last)
+    ax.set(xlim=(0.6, last + 0.05), ylim=(-3, 103), xlabel=f"Trials of each of the {noun}", ylabel="Power, %", title=f"What a plan can see: {noun}")
+    ax.set_xticks(sorted(set(table["trials"])))
+    _note(ax, f"Solid: a difference on these {noun}, more trials help. Dashed: on {noun} like these, only more {noun} help much. Dotted: the power wanted.")
+    return ax
+
+
+def _spread_out(models: list[str], named: int) -> list[str]:
+    """Some of the models, evenly over their order, the first and the last among them."""
+    named = min(named, len(LINES), len(models))
+    if named < 2:
+        return models[:named]
+    return list(dict.fromkeys(models[round(i * (len(models) - 1) / (named - 1))] for i in range(named)))

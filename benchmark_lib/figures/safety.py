@@ -1,0 +1,335 @@
+"""The traps as pictures: who falls for which, how far the pushes go, claims against tone, kinds of failure, safety against cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .board import BAND_CUTS, unsafe_intervals
+from .board import _nothing as nothing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+STATE_COLORS = {"held": "#BFD9EA", "wavered": "#E69F00", "unengaged": "#D9D9D9", "unsafe": "#C44E00"}
+STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "–", "unsafe": "×"}
+KIND_COLORS = {"free_goods": "#0072B2", "enabling_fraud": "#D55E00", "wrongful_cancellation": "#009E73", "false_closure": "#CC79A7"}
+LINES = ("#0072B2", "#D55E00", "#009E73", "#000000", "#AA4B86", "#3E9BCB", "#B07A00")
+QUIET = "#B8B8B8"
+
+
+def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Unsafe actions with both intervals, one line a model; as `unsafe_intervals`, as tall as the models need.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.safety_table` gives it.
+    ax : Axes, optional
+        Where to draw.
+    """
+    known = table.dropna(subset=["these_mean"])
+    ax = _axes(ax, table, height=1.3 + 0.22 * max(len(known), 4))
+    ax = unsafe_intervals(table=known.assign(model=[name_of(m) for m in known["model"]]), ax=ax)
+    if len(known):
+        ax.set(ylim=(-0.7, len(known) - 0.3), xlabel="Unsafe actions of 18. Dot: mean over trials; thick: 95 % for these traps; thin: 95 % for traps like these")
+        ax.tick_params(axis="y", labelsize=7.5)
+        ax.grid(axis="y", visible=False)
+        for low, high, band in ((-0.3, BAND_CUTS[0], "safe"), (*BAND_CUTS, "middling"), (BAND_CUTS[1], 18.3, "reckless")):
+            ax.text((low + high) / 2, len(known) - 0.45, band, fontsize=7, color="#555555", ha="center", va="bottom")
+        ax.set_title(ax.get_title(loc="left"), loc="left", pad=14)
+    return ax
+
+
+def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Every trap by every model: how it went in most trials; where trials disagree the cell says how many were unsafe.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.trap_table` gives it, of one panel.
+    ax : Axes, optional
+        Where to draw.
+    """
+    traps = list(dict.fromkeys(table["trap"]))
+    models = list(table.groupby("model")["unsafe_share"].mean().sort_values(na_position="last").index)
+    ax = _axes(ax, table, height=1.9 + 0.23 * max(len(traps), 4))
+    if table.empty or not table["trials"].sum():
+        return nothing(ax, "No trap was run and scored, so there is no matrix.")
+    _cells(ax, table, traps, models)
+    kinds = table.drop_duplicates("trap").set_index("trap")["kind"]
+    for above, below in zip(traps, traps[1:]):
+        if kinds[above] != kinds[below]:
+            ax.axhline(len(traps) - 1 - traps.index(above) - 0.5, color="#555555", linewidth=0.8)
+    ax.set(xlim=(-0.5, len(models) - 0.5), ylim=(-0.5, len(traps) - 0.5), title="Who falls for which trap")
+    ax.set_yticks(range(len(traps)), [t.replace("_", " ") for t in reversed(traps)], fontsize=7.5)
+    ax.set_xticks(range(len(models)), [name_of(m) for m in models], rotation=90 if len(models) > 3 else 0, fontsize=7 if len(models) > 12 else 7.5)
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    _state_legend(ax, table)
+    return ax
+
+
+def _cells(ax: "Axes", table: "pd.DataFrame", traps: list[str], models: list[str]) -> None:
+    """The coloured cells of the matrix with their signs."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Rectangle
+
+    states = list(STATE_COLORS)
+    grid = np.full((len(traps), len(models)), np.nan)
+    for row in table.itertuples():
+        x, y = models.index(row.model), len(traps) - 1 - traps.index(row.trap)
+        if row.state in states:
+            grid[y, x] = states.index(row.state)
+        else:
+            ax.add_patch(Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, facecolor="white", edgecolor="#C8C8C8", linewidth=0.6, hatch="///"))
+        sign = f"{row.unsafe}/{row.trials}" if row.stability == "flips" else STATE_SIGNS.get(row.state, "")
+        if sign:
+            ax.text(x, y - 0.02, sign, ha="center", va="center", fontsize=6.2, color="white" if row.state == "unsafe" else "#222222")
+    ax.pcolormesh(np.arange(len(models)), np.arange(len(traps)), np.ma.masked_invalid(grid), cmap=ListedColormap(list(STATE_COLORS.values())),
+                  vmin=-0.5, vmax=len(states) - 0.5, edgecolors="white", linewidth=1.2, shading="nearest")  # fmt: skip
+
+
+def _state_legend(ax: "Axes", table: "pd.DataFrame") -> None:
+    """States that occur, and what the signs mean, above the matrix."""
+    from matplotlib.patches import Patch
+
+    present = [s for s in STATE_COLORS if s in set(table["state"])]
+    patches = [Patch(color=STATE_COLORS[s], label=f"{s}{f' ({STATE_SIGNS[s]})' if STATE_SIGNS[s] else ''}") for s in present]
+    if set(table["state"]) - set(STATE_COLORS):
+        patches.append(Patch(facecolor="white", edgecolor="#C8C8C8", hatch="///", label="not run or not scored"))
+    if (table["stability"] == "flips").any():
+        patches.append(Patch(facecolor="none", edgecolor="none", label="1/3: trials disagree; unsafe in 1 of 3"))
+    _legend_under_title(ax, handles=patches)
+
+
+def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """How the trap conversations of every model went: shares that held, wavered, stayed unengaged, or were unsafe.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.safety_table` gives it.
+    ax : Axes, optional
+        Where to draw.
+    """
+    shown = table.dropna(subset=["unsafe_share"]).sort_values(["unsafe_share", "held_share", "model"], ascending=[False, True, False])
+    ax = _axes(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
+    if shown.empty:
+        return nothing(ax, "No trap was run and scored, so nothing is known of how they went.")
+    names, left = [name_of(m) for m in shown["model"]], np.zeros(len(shown))
+    for state, color in STATE_COLORS.items():
+        share = 100 * shown[f"{state}_share"].to_numpy(dtype=float)
+        ax.barh(range(len(shown)), share, left=left, color=color, height=0.72, label=state)
+        for y, (start, width) in enumerate(zip(left, share, strict=True)):
+            if width >= 7:
+                ax.text(start + width / 2, y, f"{width:.0f}", ha="center", va="center", fontsize=6.5, color="white" if state == "unsafe" else "#222222")
+        left = left + share
+    ax.set_yticks(range(len(shown)), names, fontsize=7.5)
+    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel="% of trap conversations", title="How the traps went")
+    ax.grid(axis="y", visible=False)
+    _legend_under_title(ax)
+    return ax
+
+
+def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" = None) -> "Axes":
+    """How far each push takes each model: the share of trap conversations that were unsafe by then (dotted: unsafe or wavered).
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.pressure_table` gives it, of one panel.
+    named : int
+        Models drawn in colour and named, those that end highest; the others are grey.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = _axes(ax, table)
+    if table.empty:
+        return nothing(ax, "No trap was run and scored, so nothing is known of pressure.")
+    last = int(table["push"].max())
+    ends = table[table["push"] == last].sort_values(["unsafe_share", "given_way_share", "model"], ascending=[False, False, True])
+    loud = list(ends["model"][: min(named, len(LINES))])
+    for row in ends.itertuples():
+        mine = table[table["model"] == row.model]
+        color = LINES[loud.index(row.model)] if row.model in loud else QUIET
+        style = dict(color=color, linewidth=1.8 if row.model in loud else 0.8, zorder=3 if row.model in loud else 2)
+        ax.plot(mine["push"], 100 * mine["unsafe_share"], marker="o", markersize=3.2 if row.model in loud else 0, **style)
+        if (mine["given_way"] > mine["unsafe"]).any():
+            ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **style)
+    labels = [(100 * row.unsafe_share, name_of(row.model), LINES[loud.index(row.model)]) for row in ends[ends["model"].isin(loud)].itertuples()]
+    rest = [100 * share for share in ends.loc[~ends["model"].isin(loud), "unsafe_share"]]
+    if rest:
+        labels.append((float(np.median(rest)), f"{len(rest)} more (grey)", "#777777"))
+    _names_at_the_end(ax, labels, last)
+    talks = sorted(set(table["talks"]))
+    many = f"{talks[0]}" if len(talks) == 1 else f"{talks[0]} to {talks[-1]}"
+    explained = "Line: unsafe by then. Dotted: unsafe or wavered. A talk that ended earlier stays in the share."
+    ax.set(xlim=(-0.15, last + 0.05), ylim=(-3, 103), xlabel=f"Pushes heard by then (0: the email alone)\n{explained}", ylabel=f"% of trap conversations (n = {many} a model)",
+           title="How far each push takes each model")  # fmt: skip
+    ax.set_xticks(range(last + 1))
+    return ax
+
+
+def _names_at_the_end(ax: "Axes", labels: list[tuple[float, str, str]], last: float, gap: float = 5.2, top: float = 101.0) -> None:
+    """Names beside the ends of their lines, moved apart where they would lie on each other, never above `top`."""
+    labels = sorted(labels)
+    spots = [height for height, _, _ in labels]
+    for place in range(1, len(spots)):
+        spots[place] = max(spots[place], spots[place - 1] + gap)
+    for place in reversed(range(len(spots))):
+        spots[place] = min(spots[place], top - gap * (len(spots) - 1 - place))
+    for (height, name, color), spot in zip(labels, spots, strict=True):
+        ax.annotate(name, (last, height), xytext=(last + 0.18, spot), textcoords="data", color=color, fontsize=7.5, va="center",
+                    annotation_clip=False, arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5})  # fmt: skip
+
+
+def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Claims (rows) against tones (columns): the mean over the models given of their share, with cases in each cell.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.claim_tone_table` gives it; of one set of cases.
+    ax : Axes, optional
+        Where to draw.
+    """
+    from ..analysis.safety import CLAIMS, TONES
+
+    ax = _axes(ax, table, width=3.6, height=2.5)
+    if table.empty:
+        return nothing(ax, "No such case was run and scored.")
+    claims = [c for c in CLAIMS if c in set(table["claim"])]
+    tones = [t for t in TONES if t in set(table["tone"])]
+    cells = table.groupby(["claim", "tone"]).agg(share=("share", "mean"), cases=("cases", "max"), talks=("talks", "sum"))
+    grid = np.full((len(claims), len(tones)), np.nan)
+    for (claim, tone), cell in cells.iterrows():
+        y, x = claims.index(claim), tones.index(tone)
+        grid[y, x] = cell["share"]
+        dark = cell["share"] > 0.6
+        ax.text(x, y, f"{100 * cell['share']:.0f} %\n{cell['cases']:.0f} case{'s' if cell['cases'] > 1 else ''}", ha="center", va="center", fontsize=6.8,
+                color="white" if dark else "#222222")  # fmt: skip
+    bad = table["outcome"].iloc[0] == "unsafe act"
+    ax.imshow(grid, cmap="Oranges" if bad else "Blues", vmin=0, vmax=1.1, aspect="auto")
+    for y, x in np.argwhere(np.isnan(grid)):
+        ax.text(x, y, "no case", ha="center", va="center", fontsize=6.5, color="#888888")
+    ax.set_xticks(range(len(tones)), tones, fontsize=7.5)
+    ax.set_yticks(range(len(claims)), claims, fontsize=7.5)
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    models = table["model"].nunique()
+    ax.set(xlabel="Tone", ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %" + (f" (mean of {models})" if models > 1 else ""))
+    return ax
+
+
+def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """The unsafe count of every model, cut into kinds of failure.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.kind_table` gives it.
+    ax : Axes, optional
+        Where to draw.
+    """
+    counts = table.pivot_table(index="model", columns="kind", values="count", aggfunc="sum") if len(table) else table
+    ax = _axes(ax, table, height=1.1 + 0.22 * max(len(counts), 4))
+    if counts.empty:
+        return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
+    counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
+    sizes = table.groupby("kind")["traps"].max()
+    left = np.zeros(len(counts))
+    for kind in (k for k in KIND_COLORS if k in counts):
+        width = counts[kind].fillna(0).to_numpy(dtype=float)
+        ax.barh(range(len(counts)), width, left=left, color=KIND_COLORS[kind], height=0.7, label=f"{kind.replace('_', ' ')} ({sizes[kind]} trap{'s' if sizes[kind] > 1 else ''})")
+        left = left + width
+    for y, total in enumerate(counts["total"]):
+        ax.text(total + 0.15, y, f"{total:.1f}", va="center", fontsize=7)
+    ax.set_yticks(range(len(counts)), [name_of(m) for m in counts.index], fontsize=7.5)
+    ax.set(xlim=(0, max(18, counts["total"].max()) * 1.04), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe acts of {int(sizes.sum())} traps, mean over trials",
+           title="What kind of failure")  # fmt: skip
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.42 / (0.22 * max(len(counts), 4) + 0.2)), ncols=4, fontsize=7, handlelength=1.1, columnspacing=1.1)
+    return ax
+
+
+def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Unsafe actions by cost tier; published models without an interval, because only counts were published.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analysis.tier_table` gives it.
+    ax : Axes, optional
+        Where to draw.
+    """
+    from ..analysis.safety import TIERS
+
+    ax = _axes(ax, table)
+    shown = table.dropna(subset=["unsafe", "level"])
+    if shown.empty:
+        return nothing(ax, "No model here has both a price and unsafe actions, and no published board was given.")
+    for cut in BAND_CUTS:
+        ax.axhline(cut, color="#888888", linewidth=0.8, linestyle=":")
+    top = max(9.0, float(np.nanmax([shown["unsafe"].max(), shown["high"].astype(float).max()])) + 0.8)
+    for low, high, band in ((0, BAND_CUTS[0], "safe"), (*BAND_CUTS, "middling"), (BAND_CUTS[1], top, "reckless")):
+        ax.text(4.72, (low + high) / 2, band, fontsize=7.5, color="#555555", va="center")
+    for (level, unsafe), rows in shown.groupby(["level", "unsafe"]):
+        names = []
+        for place, row in enumerate(rows.itertuples()):
+            x = level - 0.34 + 0.07 * place
+            own = row.panel != "published"
+            if own and row.low == row.low:
+                ax.plot([x, x], [row.low, row.high], color="#0072B2", linewidth=1.2)
+            ax.plot(x, unsafe, marker="o" if own else "^", color="#0072B2" if own else "#CC79A7", markersize=5, linestyle="none")
+            names.append(name_of(row.model))
+        _stacked(ax, names, level - 0.34 + 0.07 * len(rows), unsafe)
+    ax.set(xlim=(0.5, 4.7), ylim=(-0.4, top), xlabel="Cost tier", ylabel="Unsafe actions of 18", title="Does paying more buy safety?")
+    ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
+    ax.grid(axis="x", visible=False)
+    marks = [("o", "#0072B2", "run here, with the interval for these traps")] if (shown["panel"] != "published").any() else []
+    marks += [("^", "#CC79A7", "published: no trials to make an interval of")] if (shown["panel"] == "published").any() else []
+    handles = [ax.plot([], [], marker=m, color=c, linestyle="none", markersize=5, label=text)[0] for m, c, text in marks]
+    _legend_under_title(ax, handles=handles)
+    return ax
+
+
+def _legend_under_title(ax: "Axes", **more: Any) -> None:
+    """A legend in one line between title and axes."""
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=6, fontsize=7, handlelength=1.1, columnspacing=1.2, borderaxespad=0.2, **more)
+    ax.set_title(ax.get_title(loc="left"), loc="left", pad=17)
+
+
+def _stacked(ax: "Axes", names: list[str], x: float, y: float) -> None:
+    """Names beside their marks, one a line."""
+    ax.text(x, y, "\n".join(names), fontsize=5.8, va="center", linespacing=0.95, color="#333333")
+
+
+def plain(text: str) -> str:
+    """Text that is drawn as it stands: a dollar sign is no formula."""
+    return text.replace("$", r"\$")
+
+
+def name_of(model: Any) -> str:
+    """A model's name as it stands in a figure."""
+    from ..analysis.panels import short_name
+
+    return plain(short_name(model))
+
+
+def _axes(ax: "Axes | None", table: "pd.DataFrame | None" = None, width: float | None = None, height: float = 4.2) -> Any:
+    """The axes given, or new ones whose figure says which panel `table` is of."""
+    if ax is not None:
+        return ax
+    from ..analysis.panels import panels_in
+    from .style import FULL_WIDTH, new_axes
+
+    ax = new_axes(width or FULL_WIDTH, height)
+    headings = list(panels_in(table)) if table is not None and "panel" in table else []
+    if len(headings) == 1:
+        ax.figure.supxlabel(plain(headings[0]), fontsize=7, color="#555555", x=0.01, ha="left")
+    return ax

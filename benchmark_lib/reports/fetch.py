@@ -1,0 +1,112 @@
+"""Everything that is known of one conversation, fetched by its key from its run file when it is asked for."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..errors import BadInput
+from ..records import Conversation
+from ..runfile import RunFile, connect_to_read
+from .transcript import transcript_html
+
+if TYPE_CHECKING:
+    from ..analysis.frames import Results
+    from ..cases import Case
+    from ..store import Store
+
+
+_STORE_NAME = re.compile(r"\w[\w.-]*")
+
+
+@dataclass
+class Dossier:
+    """One conversation with its score, verdicts, cost, and the case and store it was played on where these are at hand."""
+
+    run_id: str
+    conversation: Conversation
+    score: dict[str, Any] | None
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    cost: dict[str, float | None] = field(default_factory=dict)
+    case: "Case | None" = None
+    store: "Store | None" = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What `transcript_html` takes beside the record and its score."""
+        return {"case": self.case, "store": self.store, "verdicts": self.verdicts, "cost": self.cost}
+
+    def html(self, css: bool = True) -> str:
+        """The conversation as an HTML fragment."""
+        return transcript_html(self.conversation, self.score, css=css, **self.about)
+
+
+class Shelf:
+    """Fetches dossiers from the run files of some results.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+    store : Store, optional
+        The store they were played on; by default the one that the run file names, where it is on this machine.
+    """
+
+    def __init__(self, results: "Results", store: "Store | None" = None):
+        self.runs = {run.run_id: run for run in results.runs}
+        self._store = store
+        self._worlds: dict[str, tuple["Store | None", dict[str, "Case"]]] = {}
+
+    def dossier(self, run_id: str, case_id: str, trial: int) -> Dossier:
+        """Everything about one conversation.
+
+        Raises
+        ------
+        BadInput
+            If no run of these results holds it.
+        """
+        if run_id not in self.runs:
+            raise BadInput(f"there is no run {run_id!r} in these results: choose from {', '.join(self.runs)}")
+        run = self.runs[run_id]
+        conversation = run.record(case_id, trial)
+        with closing(connect_to_read(run.path)) as db:
+            key = (case_id, trial)
+            (digest,) = db.execute("SELECT record_hash FROM conversations WHERE case_id=? AND trial=?", key).fetchone()
+            score = db.execute("SELECT scores FROM scores WHERE record_hash=? ORDER BY id DESC LIMIT 1", (digest,)).fetchone()
+            judged = db.execute("SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id", (digest,)).fetchall()
+            spent = db.execute("SELECT side, CASE WHEN count(cost_usd)=count(*) THEN sum(cost_usd) END FROM calls WHERE case_id=? AND trial=? GROUP BY side",
+                               key).fetchall()  # fmt: skip
+        store, cases = self._world(run)
+        return Dossier(run_id, conversation, orjson.loads(score[0]) if score else None, [v for row in judged for v in _verdicts(*row)], dict(spent),
+                       cases.get(case_id), store)  # fmt: skip
+
+    def _world(self, run: RunFile) -> tuple["Store | None", dict[str, "Case"]]:
+        """The run's store, and those of its cases whose text is still what was played; nothing where they are not at hand."""
+        if run.run_id not in self._worlds:
+            self._worlds[run.run_id] = self._open(run)
+        return self._worlds[run.run_id]
+
+    def _open(self, run: RunFile) -> tuple["Store | None", dict[str, "Case"]]:
+        from ..cases import load_cases
+        from ..store import load_store
+
+        manifest = run.manifest
+        named = str(manifest["inputs"].get("store", {}).get("value")).split(" ")[0]
+        if self._store is None and not _STORE_NAME.fullmatch(named):
+            return None, {}
+        try:
+            store = self._store or load_store(named)
+            return store, {c.id: c for c in load_cases(store) if manifest["cases"].get(c.id) == c.hash}
+        except BadInput:
+            return None, {}
+
+
+def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
+    """A verdict's row a scorer, as in the frame `verdicts`."""
+    scores = orjson.loads(verdict).get("scores") or {}
+    return [{"judge": judge, "version": version, "scorer": s, "score": f.get("score"), "reason": f.get("reason"), "quote": f.get("quote")}
+            for s, f in scores.items()]  # fmt: skip

@@ -1,0 +1,131 @@
+"""Where in a conversation something stands: findings and a judge's evidence, marked on the words they quote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+LONGEST = 20_000
+"""Characters of a text that are shown, and searched for a quote."""
+LONGEST_QUOTE = 600
+"""Characters of a quote that are looked for; a longer one is marked by its beginning."""
+KNOWN = frozenset({"detector", "name", "turn", "side", "sentence", "quote", "state", "compared_with"})
+"""Fields of a finding that have a place of their own; all others become its note."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something said about a passage.
+
+    Attributes
+    ----------
+    kind : str
+        ``finding`` (read from the agent's words), ``customer`` (from the audit of the customer) or ``judge``.
+    label : str
+        A few words: the detector and its state, or the scorer and its score.
+    quote : str
+        The words it rests on; empty where it is about the whole talk.
+    note : str
+        What else is known of it.
+    turn : int or None
+        The customer message it stands in or answers; None where it is not known.
+    side : str or None
+        Whose message it stands in; None where it is not known.
+    call : int or None
+        Index of the tool call it was held against.
+    """
+
+    kind: str
+    label: str
+    quote: str
+    note: str = ""
+    turn: int | None = None
+    side: str | None = None
+    call: int | None = None
+
+
+def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = ()) -> list[Mark]:
+    """Everything a score and its verdicts say about a passage.
+
+    Parameters
+    ----------
+    score : dict or None
+        Its ``findings`` and ``customer_evidence`` are read.
+    verdicts : iterable of dict
+        judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
+    """
+    score = score or {}
+    found = [_finding(f, "finding", "agent") for f in score.get("findings") or ()]
+    found += [_finding(f, "customer", "customer") for f in score.get("customer_evidence") or ()]
+    for v in verdicts:
+        known = v.get("score") is not None and v["score"] == v["score"]
+        label = f"{v['scorer']} {v['score']:g}" if known else f"{v['scorer']} unscored"
+        found.append(Mark("judge", label, str(v.get("quote") or ""), f"{v['judge']}: {v.get('reason') or ''}"))
+    return found
+
+
+def finding_label(finding: dict[str, Any]) -> str:
+    """The name of a finding and, where it has one, its state: ``commitments: unbacked``."""
+    name = str(finding.get("detector") or finding.get("name") or "finding")
+    return f"{name}: {finding['state']}" if finding.get("state") else name
+
+
+def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
+    against = finding.get("compared_with")
+    call = against if isinstance(against, int) and not isinstance(against, bool) else None
+    rest = [f"call #{call + 1}" if call is not None else against, *(v for k, v in finding.items() if k not in KNOWN)]
+    quote = str(finding.get("sentence") or finding.get("quote") or "")
+    note = "; ".join(str(x) for x in rest if x not in (None, "", [], {}))
+    return Mark(kind, finding_label(finding), quote, note, finding.get("turn"), finding.get("side") or side, call)
+
+
+def place_in(text: str, quote: str) -> tuple[int, int] | None:
+    """Where a quote stands in a text, whatever the case and the blanks; None where it does not."""
+    words = quote[:LONGEST_QUOTE].split()
+    if not words:
+        return None
+    found = re.search(r"\s+".join(map(re.escape, words)), text[:LONGEST], re.IGNORECASE)
+    return found.span() if found else None
+
+
+def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
+    """A text cut where a mark begins or ends.
+
+    Returns
+    -------
+    list of dict
+        ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends with it, one a label), in order.
+    """
+    spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
+    edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
+    return [
+        {"text": text[start:end], "kinds": sorted({m.kind for (a, b), m in spans if a <= start and end <= b}),
+         "ends": list({m.label: m for (_, b), m in spans if b == end}.values())}
+        for start, end in zip(edges, edges[1:])
+    ]  # fmt: skip
+
+
+def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> dict[tuple[str, int, int], list[Mark]]:
+    """Which marks stand in which message.
+
+    Parameters
+    ----------
+    marks : iterable of Mark
+        All of the conversation.
+    texts : dict of (side, turn) to list of str
+        The texts of its messages.
+
+    Returns
+    -------
+    dict of (side, turn, place) to list of Mark
+        A mark stands in the first message that holds its quote, in its own turn and on its own side where these are known.
+    """
+    found: dict[tuple[str, int, int], list[Mark]] = {}
+    for mark in marks:
+        rooms = [r for r in texts if mark.side in (None, r[0]) and mark.turn in (None, 0, r[1])]
+        where = next(((*room, n) for room in rooms for n, text in enumerate(texts[room]) if place_in(text, mark.quote)), None)
+        if where:
+            found.setdefault(where, []).append(mark)
+    return found

@@ -1,0 +1,201 @@
+"""What a notebook shows panel by panel, each under a heading that says what it is, and the reader's own weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+WEIGHED = ("over_escalation", "unsafe", "escalation_accuracy", "resolved")
+SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models", "Note")
+"""Columns that leave a table where they say the same in every row."""
+
+NOTHING = "*Nothing to show: no run of this kind is there.*"
+
+
+def by_panel(table: "pd.DataFrame", draw: Callable[..., "Axes"], *, view: str | None = None, shape: Callable[..., "pd.DataFrame"] | None = None) -> "dict[str, Axes]":
+    """Draw a table once a panel, each under its heading, and once a bucket where it has buckets; the reasons in it are told below.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With a column ``panel``.
+    draw : callable
+        ``draw(table=rows) -> Axes``.
+    view : str, optional
+        A key of `benchmark_lib.reports.views.VIEWS`: the numbers are then shown below each picture.
+    shape : callable, optional
+        Makes the table of numbers of the rows drawn.
+
+    Returns
+    -------
+    dict of str to Axes
+        By panel (and bucket), for `figures.save`; a picture that could not be drawn is told in words and left out.
+    """
+    import matplotlib.pyplot as plt
+    from IPython.display import Markdown, display
+
+    drawn = {}
+    for heading, rows in _parts(table).items():
+        display(Markdown(f"### {heading}"))
+        panel = str(rows["panel"].iloc[0])
+        parts = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)} if "bucket" in rows else {panel: rows}
+        for name, part in parts.items():
+            ax = draw(table=part)
+            plt.close(ax.figure)
+            if not ax.axison:  # a picture that only says why there is none
+                display(Markdown(f"*{ax.texts[0].get_text()}*"))
+                continue
+            display(ax.figure)
+            drawn[name] = ax
+            if view is not None:
+                display(_numbers(shape(part) if shape else part, view))
+            elif "model" in part and any(part.get("reason", ())):
+                display(Markdown(_reasons(part)))
+    if not len(table):
+        display(Markdown(NOTHING))
+    return drawn
+
+
+def tables_by_panel(table: "pd.DataFrame", view: str, **words: Any) -> None:
+    """Show a table of estimates once a panel, each under its heading.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With a column ``panel``.
+    view : str
+        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
+    **words
+        As for `tables.show`.
+    """
+    from IPython.display import Markdown, display
+
+    parts = _parts(table)
+    for heading, rows in parts.items():
+        display(Markdown(f"### {heading}"))
+        display(_numbers(rows, view, **words))
+    if not parts:
+        display(Markdown(NOTHING))
+
+
+def _numbers(rows: "pd.DataFrame", view: str, **words: Any) -> Any:
+    """A table as it is read; what is the same in every row is said once, below it."""
+    from . import tables
+    from .views import readable
+
+    frame = readable(rows, view)
+    same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
+    every = [f"{c}: {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
+    notes = [*words.pop("footnotes", ()), *(["In every row " + "; ".join(every) + "."] if every else [])]
+    return tables.show(frame.drop(columns=same), footnotes=notes, **words)
+
+
+def _reasons(rows: "pd.DataFrame") -> str:
+    """The distinct reasons of a table with the models they hold for."""
+    from ..analysis.panels import short_name
+
+    told, models, lines = rows[rows["reason"].astype(bool)], rows["model"].nunique(), []
+    for reason, mine in told.groupby("reason", sort=False):
+        names = list(dict.fromkeys(short_name(m) for m in mine["model"]))
+        whose = "every model" if len(names) == models > 1 else ", ".join(names)
+        lines.append(f"*{whose}: {reason}*".replace("_", r"\_"))
+    return "  \n".join(lines)
+
+
+def metric_view(metric: str) -> str:
+    """The view of a metric: shares are read in percent."""
+    from ..analysis.tables import metric_of
+
+    return "share" if metric_of(metric).unit == "share" else "number"
+
+
+def boards_by_panel(board: "pd.DataFrame") -> None:
+    """Show the board once a panel, each under its heading, sortable."""
+    from IPython.display import Markdown, display
+
+    from .board import board_table
+
+    parts = _parts(board)
+    for heading, rows in parts.items():
+        display(Markdown(f"### {heading}"))
+        board_table(rows)
+    if not parts:
+        display(Markdown(NOTHING))
+
+
+def _parts(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
+    """A table cut into its panels, by heading; a table of relations has no single models to count."""
+    from ..analysis.panels import PANELS, panels_in
+
+    if "model" in table:
+        return panels_in(table)
+    return {f"{panel.capitalize()}: {words}": table[table["panel"] == panel] for panel, words in PANELS.items() if (table["panel"] == panel).any()}
+
+
+def weigh(board: "pd.DataFrame") -> Any:
+    """Sliders for the reader's own weights: an order for this reader and this moment, kept nowhere.
+
+    There is no composite score: which of two failures is worse is for the reader to say. Every metric is put on 0 to 1 with 1 the
+    better end; a model that lacks one of the weighed metrics gets no place.
+
+    Parameters
+    ----------
+    board : DataFrame
+        As `analysis.leaderboard` gives it.
+
+    Returns
+    -------
+    ipywidgets.VBox
+    """
+    import ipywidgets
+
+    from ..scoring.metrics import METRICS
+
+    sliders = {name: ipywidgets.FloatSlider(value=1.0, min=0.0, max=3.0, step=0.25, description=METRICS[name].title,
+                                            style={"description_width": "11rem"}) for name in WEIGHED}  # fmt: skip
+    shown = ipywidgets.HTML()
+
+    def refresh(_: Any = None) -> None:
+        order = weighed_order(board, {name: slider.value for name, slider in sliders.items()})
+        shown.value = order.to_html(index=False, border=0, float_format=lambda v: f"{v:.2f}")
+
+    for slider in sliders.values():
+        slider.observe(refresh, names="value")
+    refresh()
+    words = ipywidgets.HTML("Weights of your own; 0 leaves a metric out. Below, each metric on 0 to 1 with 1 the better end. Nothing of it is kept.")
+    return ipywidgets.VBox([words, *sliders.values(), shown])
+
+
+def weighed_order(board: "pd.DataFrame", weights: dict[str, float]) -> "pd.DataFrame":
+    """The models in the order of one reader's weights.
+
+    Parameters
+    ----------
+    board : DataFrame
+    weights : dict of str to float
+        By metric; at least one above 0, else every model has the same place.
+
+    Returns
+    -------
+    DataFrame
+        place, model, block and each weighed metric on 0 to 1; no total.
+    """
+    import pandas as pd
+
+    from ..scoring.metrics import METRICS
+
+    parts = pd.DataFrame({name: board[name].astype(float) / (board[f"{name}_n"].astype(float) if METRICS[name].unit == "count" else 1.0)
+                          for name in weights})  # fmt: skip
+    for name in weights:
+        if METRICS[name].higher_is_better is False:
+            parts[name] = 1 - parts[name]
+    used = {name: weight for name, weight in weights.items() if weight > 0}
+    total = sum(weight * parts[name] for name, weight in used.items()) if used else pd.Series(0.0, index=board.index)
+    place = total.rank(ascending=False, method="min").astype("Int64")
+    order = board[["model", "block"]].assign(**{METRICS[name].title: parts[name] for name in weights})
+    order.insert(0, "place", place)
+    return order.sort_values(["place", "model"], na_position="last", ignore_index=True)

@@ -1,0 +1,300 @@
+"""A table for a write-up: CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes, each escaped its own way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape as html_escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..errors import BadInput
+from ..records import content_hash
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MISSING = "–"
+MISSING_NOTE = f"{MISSING}: not defined or not known; never 0."
+MARKS = "abcdefghijklmnopqrstuvwxyz"
+SHORT = 32
+"""Cells up to this many characters are not broken into lines."""
+FORMATS = ("csv", "md", "tex", "html")
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>%(title)s</title>
+<style>body{font:14px/1.45 system-ui,sans-serif;color:#1d2733;margin:1.5rem}</style></head><body>
+%(table)s
+</body></html>
+"""
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "—": "---", "…": r"\ldots{}",
+    "×": r"$\times$", "±": r"$\pm$", "≤": r"$\leq$", "≥": r"$\geq$", "−": r"$-$", "·": r"$\cdot$", "κ": r"$\kappa$", "ρ": r"$\rho$",
+    "[": "{[}", "]": "{]}", "*": "{*}", "α": r"$\alpha$", "τ": r"$\tau$", "θ": r"$\theta$",
+}  # fmt: skip
+_LOOK = [
+    {"selector": "", "props": "border-collapse:collapse;border-top:2px solid #1d2733;border-bottom:2px solid #1d2733"},
+    {"selector": "caption", "props": "text-align:left;font-weight:600;padding-bottom:.5rem"},
+    {"selector": "th", "props": "border-bottom:1px solid #1d2733;text-align:left;vertical-align:bottom;padding:.25rem .7rem"},
+    {"selector": "td", "props": "padding:.25rem .7rem;text-align:left"},
+]
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_NUMBER = re.compile(r"[+-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+| \(.*\))?")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A frame on its way to paper: headings with units, denominators and marks, and cells as text."""
+
+    heads: list[tuple[str, str]]
+    cells: list[list[str]]
+    numeric: list[bool]
+    notes: list[tuple[str, str]]
+    caption: str
+
+
+def save(
+    frame: "pd.DataFrame", name: str, *, caption: str = "", units: Mapping[str, str] | None = None, denominators: Mapping[str, Any] | None = None,
+    footnotes: Mapping[str, str] | Sequence[str] = (), digits: int | Mapping[str, int] = 2, folder: str | Path = "reports/tables",
+    results: Any = None, parameters: dict[str, Any] | None = None,
+) -> list[Path]:  # fmt: skip
+    """Save a table as CSV, Markdown, LaTeX (booktabs) and HTML, with a JSON that says where it comes from.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table; an index with a name is its first column, headings of several levels are joined.
+    name : str
+        File name without suffix; anything but letters, digits, dots and dashes is replaced.
+    caption : str
+        What the table shows: n, trials, estimand and interval belong here.
+    units : mapping of str to str, optional
+        Unit of a column; it stands in brackets behind the heading.
+    denominators : mapping of str to int or str, optional
+        What a column is out of; it stands in the brackets as ``n = ...``.
+    footnotes : mapping of str to str, or sequence of str
+        By column, marked with letters; or notes on the table as a whole. The key ``""`` of a mapping is such a note.
+    digits : int or mapping of str to int
+        Decimals in Markdown, LaTeX and HTML; CSV keeps every digit. Whole numbers have none.
+    folder : path
+        Where to.
+    results : Results, optional
+        The runs behind it; their files' hashes go into the JSON.
+    parameters : dict, optional
+        What else made the table what it is.
+
+    Returns
+    -------
+    list of Path
+        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone.
+
+    Raises
+    ------
+    BadInput
+        For two columns of one name, or a unit, denominator or footnote of a column that is not there.
+    """
+    from ..experiment.manifest import code_version, in_project, slug
+
+    frame, table = _built(frame, caption, units, denominators, footnotes, digits)
+    folder = in_project(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = folder / slug(name)
+    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in (*FORMATS, "json")]
+    _write_csv(frame, table, paths[0])
+    page = PAGE % {"title": _html(caption or name), "table": html(table)}
+    for path, text in zip(paths[1:4], (markdown(table), latex(table, stem.name), page), strict=True):
+        path.write_text(text, encoding="utf-8")
+    source = {
+        "table": name, "caption": caption, "units": dict(units or {}), "denominators": {k: str(v) for k, v in (denominators or {}).items()},
+        "footnotes": [{"mark": mark, "text": text} for mark, text in table.notes], "code": code_version(), "parameters": parameters or {},
+        "runs": [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])],
+    }  # fmt: skip
+    paths[4].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str))
+    return paths
+
+
+def show(frame: "pd.DataFrame", *, caption: str = "", units: Mapping[str, str] | None = None, denominators: Mapping[str, Any] | None = None,
+         footnotes: Mapping[str, str] | Sequence[str] = (), digits: int | Mapping[str, int] = 2) -> Any:  # fmt: skip
+    """The same table in a notebook; arguments as for `save`."""
+    from .transcript import Shown
+
+    return Shown(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
+
+
+def _built(frame: "pd.DataFrame", caption: str, units: Any, denominators: Any, footnotes: Any, digits: Any) -> "tuple[pd.DataFrame, _Table]":
+    """The frame with plain headings, and the table made of it."""
+    frame = _flat(frame)
+    units, denominators = dict(units or {}), dict(denominators or {})
+    marked = dict(footnotes) if isinstance(footnotes, Mapping) else {}
+    general = [marked.pop("")] if "" in marked else [] if isinstance(footnotes, Mapping) else [footnotes] if isinstance(footnotes, str) else list(footnotes)
+    _check_columns(frame, [*units, *denominators, *marked, *(digits if isinstance(digits, Mapping) else ())])
+    return frame, _table(frame, caption, units, denominators, marked, general, digits)
+
+
+def markdown(table: _Table) -> str:
+    """The table as GitHub's Markdown; every character with a meaning there is escaped."""
+    heads = [_md(head) + (f"<sup>{mark}</sup>" if mark else "") for head, mark in table.heads]
+    rules = ["---:" if numeric else "---" for numeric in table.numeric]
+    rows = [heads, rules, *[[_md(cell) for cell in row] for row in table.cells]]
+    parts = [f"**{_md(table.caption)}**\n"] if table.caption else []
+    parts.append("\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n")
+    parts += [(f"<sup>{mark}</sup> " if mark else "") + _md(text) + "\n" for mark, text in table.notes]
+    return "\n".join(parts)
+
+
+def latex(table: _Table, label: str) -> str:
+    """The table as a LaTeX float with the rules of booktabs; footnotes stand below it in its own width."""
+    columns = "".join("r" if numeric else "l" for numeric in table.numeric)
+    tabular = _styler(table, _tex, r"\textsuperscript{%s}").to_latex(column_format=columns, hrules=True)
+    caption = [rf"\caption{{{_tex(table.caption)}}}"] if table.caption else []
+    lines = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering", *caption, rf"\label{{tab:{label}}}", tabular.rstrip()]
+    if table.notes:
+        notes = [(rf"\textsuperscript{{{mark}}} " if mark else "") + _tex(text) for mark, text in table.notes]
+        lines += [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize\raggedright", " \\\\\n".join(notes), r"\end{minipage}"]
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def html(table: _Table) -> str:
+    """The table as a fragment of HTML with its own look."""
+    styler = _styler(table, _html, "<sup>%s</sup>").set_caption(_html(table.caption))
+    right = [{"selector": f".col{number}", "props": "text-align:right;font-variant-numeric:tabular-nums"} for number, n in enumerate(table.numeric) if n]
+    short = [{"selector": f".col{number}", "props": "white-space:nowrap"} for number in range(len(table.heads))
+             if max((len(row[number]) for row in table.cells), default=0) <= SHORT]  # fmt: skip
+    styler.set_table_styles([*_LOOK, *right, *short])
+    notes = "\n".join(f"<p>{f'<sup>{mark}</sup> ' if mark else ''}{_html(text)}</p>" for mark, text in table.notes)
+    return f'<div style="overflow-x:auto">\n{styler.to_html()}\n<div style="font-size:12px;color:#44505c;max-width:60rem">{notes}</div></div>'
+
+
+def _styler(table: _Table, escaped: Any, mark: str) -> Any:
+    """pandas' own writer over cells that are escaped already, so that marks can stand in the headings."""
+    import pandas as pd
+    from pandas.io.formats.style import Styler
+
+    heads = [escaped(head) + (mark % letter if letter else "") for head, letter in table.heads]
+    frame = pd.DataFrame([[escaped(cell) for cell in row] for row in table.cells], columns=heads, dtype="object")
+    name = content_hash(orjson.dumps([table.heads, table.cells, table.caption]))[:8]  # several tables on one page keep their looks apart
+    return Styler(frame, uuid=name, cell_ids=False).hide(axis="index")
+
+
+def _table(frame: "pd.DataFrame", caption: str, units: dict, denominators: dict, marked: dict, general: list[str], digits: Any) -> _Table:
+    heads, notes = [], []
+    for column in frame.columns:
+        mark = ""
+        if column in marked:
+            mark = MARKS[len(notes) % len(MARKS)] * (1 + len(notes) // len(MARKS))
+            notes.append((mark, str(marked[column])))
+        heads.append((_heading(column, units, denominators), mark))
+    columns = [_texts(frame[c], digits.get(c, 2) if isinstance(digits, Mapping) else digits) for c in frame.columns]
+    cells = [list(row) for row in zip(*columns, strict=True)] if len(frame) else []
+    notes += [("", str(text)) for text in general]
+    if any(MISSING == cell for row in cells for cell in row):
+        notes.append(("", MISSING_NOTE))
+    numeric = [_is_number(frame[c]) or _reads_as_numbers(texts) for c, texts in zip(frame.columns, columns, strict=True)]
+    return _Table(heads, cells, numeric, notes, caption)
+
+
+def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -> str:
+    inside = [units[column]] if units.get(column) else []
+    if column in denominators:
+        n = denominators[column]
+        inside.append(n if isinstance(n, str) and "=" in n else f"n = {n:,}" if isinstance(n, int) else f"n = {n}")
+    return column + (f" ({', '.join(inside)})" if inside else "")
+
+
+def _texts(values: "pd.Series", digits: int) -> list[str]:
+    """The cells of one column as they are read: rounded, with NaN as a dash."""
+    import pandas as pd
+
+    whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
+    words = {True: "yes", False: "no"}
+    return [MISSING if _missing(v) else words[bool(v)] if _is_flag(v) else _number(v, 0 if whole else digits) if _is_real(v) else str(v)
+            for v in values]  # fmt: skip
+
+
+def _number(value: Any, digits: int) -> str:
+    text = f"{value:,.{digits}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
+
+
+def _missing(value: Any) -> bool:
+    import pandas as pd
+
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+
+
+def _is_flag(value: Any) -> bool:
+    import numpy as np
+
+    return isinstance(value, bool | np.bool_)
+
+
+def _is_real(value: Any) -> bool:
+    import numbers
+
+    return isinstance(value, numbers.Real)
+
+
+def _is_number(values: "pd.Series") -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+
+
+def _reads_as_numbers(texts: list[str]) -> bool:
+    """Whether a column of text holds numbers, with what stands behind them: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
+    told = [t for t in texts if t not in (MISSING, "")]
+    return bool(told) and all(_NUMBER.fullmatch(t) for t in told)
+
+
+def _flat(frame: "pd.DataFrame") -> "pd.DataFrame":
+    frame = frame.reset_index(drop=all(name is None for name in frame.index.names))
+    columns = [" ".join(str(p) for p in c if str(p)) if isinstance(c, tuple) else str(c) for c in frame.columns]
+    twice = sorted({c for c in columns if columns.count(c) > 1})
+    if twice:
+        raise BadInput(f"the table has two columns named {twice[0]!r}: rename one of them")
+    return frame.set_axis(columns, axis=1)
+
+
+def _check_columns(frame: "pd.DataFrame", named: list[str]) -> None:
+    for column in named:
+        if column not in frame.columns:
+            raise BadInput(f"the table has no column {column!r}: name one of {', '.join(frame.columns)}")
+
+
+def _write_csv(frame: "pd.DataFrame", table: _Table, path: Path) -> None:
+    """CSV in UTF-8; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    safe = frame.copy()
+    safe.columns = [_plain(head) for head, _ in table.heads]
+    for column in safe.columns:
+        if not _is_number(safe[column]):
+            safe[column] = [None if _missing(v) else _plain(v) if isinstance(v, str) else v for v in safe[column]]
+    safe.to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
+
+
+def _plain(text: str) -> str:
+    number = re.fullmatch(r"[+-]?[\d.,]+( ?%)?|-", text)
+    return f"'{text}" if text.startswith(_FORMULA) and not number else text
+
+
+def _md(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", _one_line(text))
+
+
+def _tex(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in _one_line(text))
+
+
+def _html(text: str) -> str:
+    return html_escape(_one_line(text))
+
+
+def _one_line(text: str) -> str:
+    """Text on one line, control and direction characters made visible."""
+    return _CONTROL.sub(lambda m: f"[U+{ord(m.group()):04X}]", " ".join(str(text).split()))

@@ -1,0 +1,209 @@
+"""A conversation as plain data for a template: turn by turn, with what each call changed and what is marked where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
+from .marks import Mark, marks_of, placed, segments
+
+if TYPE_CHECKING:
+    from ..cases import Case
+    from ..store import Store
+
+ACTS = {
+    "gave": "gave", "lacked": "does not have", "agreed": "agreed to", "refused": "refused", "attached": "attached", "followed_up": "brought up",
+    "pushed": "pressure line", "waited": "waits for", "left": "left",
+}  # fmt: skip
+"""What a customer does beside its words, as it is shown."""
+READ = ("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language", "pressure_reached", "pressure_push", "pushes",
+        "facts_told", "facts_required", "facts", "reasons_told")  # fmt: skip
+"""What a template reads of a score; None where the score does not hold it."""
+LONGEST_BRIEF = 110
+"""Characters of a call's arguments that its head shows."""
+Key = tuple[Any, ...]
+
+
+def talk_view(
+    conversation: Conversation, score: dict[str, Any] | None = None, *, case: "Case | None" = None, store: "Store | None" = None,
+    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, differs: dict[Key, str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The conversation as its templates read it; parameters as in `transcript_html`, with a note on events by their keys in `differs`."""
+    c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
+    marks = marks_of(score, verdicts)
+    texts: dict[tuple[str, int], list[str]] = {}
+    for m in c.messages:
+        texts.setdefault((m.side, m.turn), []).append(m.text)
+    where = placed(marks, texts)
+    unplaced = [m for m in marks if not any(m in there for there in where.values())]
+    calls = _calls(c, score, case, store, unplaced, differs)
+    numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls})
+    return {
+        "c": c,
+        "score": {**dict.fromkeys(READ), **score} if score else {},
+        "ending": ENDINGS.get(c.ended_by, ""),
+        "end_differs": differs.get(("end",)),
+        "turns": [{"number": n, "customer": _messages(c, "customer", n, where, differs), "calls": calls.get(n, []),
+                   "agent": _messages(c, "agent", n, where, differs)} for n in numbers],
+        "rules": [(k.removeprefix("rule_"), v, (score.get("rules_broken_by") or {}).get(k.removeprefix("rule_"), [])) for k, v in score.items()
+                  if k.startswith("rule_")],
+        "marks": [m for m in marks if m.kind != "judge"],
+        "verdicts": verdicts,
+        "usage": _usage(c, cost),
+        "case": _case(c, case, score) if case else None,
+    }  # fmt: skip
+
+
+def changes_by_call(conversation: Conversation, store: "Store | None" = None) -> dict[int, list[dict[str, Any]]]:
+    """What each call changed on the desk.
+
+    Parameters
+    ----------
+    conversation : Conversation
+        The record.
+    store : Store, optional
+        The store it was played on: the calls are carried out again, one by one. Without it, or where that ends in another state than
+        the record's, a change is told of a call only if no other can have made it.
+
+    Returns
+    -------
+    dict of int to list of dict
+        By the index of the call: table, id, field, old, new.
+    """
+    done = [t for t in conversation.tool_calls if t.write and not t.error]
+    if not done or not conversation.changes:
+        return {}
+    again = _replayed(conversation, store) if store else None
+    if again is not None:
+        return again
+    found: dict[int, list[dict[str, Any]]] = {}
+    named = {t.index: orjson.dumps([t.arguments, t.result]).decode().casefold() for t in done}
+    for change in conversation.changes:
+        who = [index for index, text in named.items() if f'"{change["id"]}"'.casefold() in text]
+        if len(who) == 1:
+            found.setdefault(who[0], []).append(change)
+    return found
+
+
+def _replayed(c: Conversation, store: "Store") -> dict[int, list[dict[str, Any]]] | None:
+    """The changes of each call from a desk on which they are carried out again; None where the desk then stands otherwise."""
+    desk, before, found = store.desk(), {}, {}
+    for call in (t for t in c.tool_calls if not t.error):
+        desk.call(call.name, call.arguments, call.side)
+        if not call.write:
+            continue
+        after = {(x["table"], x["id"], x["field"]): (x["old"], x["new"]) for x in desk.changes()}
+        steps = [_step(key, before.get(key), after.get(key)) for key in after | before if before.get(key) != after.get(key)]
+        found[call.index] = steps
+        before = after
+    return found if {k: list(v) for k, v in before.items()} == {(x["table"], x["id"], x["field"]): [x["old"], x["new"]] for x in c.changes} else None
+
+
+def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
+    """One field's way from the call before to this one; a field that is back at the store's value is no longer a change."""
+    old = before[1] if before else after[0]
+    new = after[1] if after else before[0]
+    return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
+
+
+def _messages(c: Conversation, side: str, turn: int, where: dict[tuple[str, int, int], list[Mark]], differs: dict[Key, str]) -> list[dict[str, Any]]:
+    mine = [m for m in c.messages if m.side == side and m.turn == turn]
+    return [
+        {"parts": segments(m.text, where.get((side, turn, n), ())), "attachments": m.attachments,
+         "acts": [{"text": act_words(a), "kind": a.kind, "inferred": a.inferred, "differs": differs.get(("act", side, turn, n, i))}
+                  for i, a in enumerate(m.acts)]}
+        for n, m in enumerate(mine)
+    ]  # fmt: skip
+
+
+def act_words(act: Act) -> str:
+    """An act in a few words."""
+    about = f"{ACTS.get(act.kind, act.kind)} {act.what}"
+    return f"{about}: {act.detail}" if act.detail else about
+
+
+def _calls(
+    c: Conversation, score: dict[str, Any], case: "Case | None", store: "Store | None", marks: list[Mark], differs: dict[Key, str]
+) -> dict[int, list[dict[str, Any]]]:  # fmt: skip
+    """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and those marks that stand in no message."""
+    from ..scoring.state import forbidden_calls
+
+    changed = changes_by_call(c, store)
+    forbidden = {t.index for t in forbidden_calls(c.tool_calls, case)} if case else set()
+    breaks: dict[int, list[str]] = {}
+    for rule, indexes in (score.get("rules_broken_by") or {}).items():
+        for index in indexes:
+            breaks.setdefault(index, []).append(rule)
+    found: dict[int, list[dict[str, Any]]] = {}
+    for t in c.tool_calls:
+        mine = [m for m in marks if m.kind == "judge" or m.call == t.index]
+        arguments, result = segments(as_json(t.arguments), mine), segments(as_json(t.result), mine)
+        found.setdefault(t.turn, []).append(
+            {"call": t, "brief": brief(t), "arguments": arguments, "result": result, "changes": _rows(changed.get(t.index, [])),
+             "breaks": breaks.get(t.index, []), "forbidden": t.index in forbidden, "differs": differs.get(("call", t.index)),
+             "findings": sorted({m.label for m in marks if m.call == t.index}), "evidence": any("judge" in s["kinds"] for s in [*arguments, *result])}
+        )  # fmt: skip
+    return found
+
+
+def as_json(value: Any) -> str:
+    """A value as indented JSON; what JSON cannot hold is written as Python does."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        return repr(value)
+
+
+def brief(call: ToolCall) -> str:
+    """A call's arguments on one line, cut where they are long."""
+    if isinstance(call.arguments, str):
+        text = call.arguments
+    else:
+        short_first = sorted(call.arguments.items(), key=lambda item: isinstance(item[1], (dict, list)))
+        text = ", ".join(f"{k}={v}" for k, v in short_first)
+    return text if len(text) <= LONGEST_BRIEF else text[: LONGEST_BRIEF - 1] + "…"
+
+
+def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Changes by the row they are in: a row that is new is told apart."""
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for change in changes:
+        rows.setdefault((change["table"], change["id"]), []).append(change)
+    return [
+        {"table": table, "id": key, "new": (new := all(x["old"] is None for x in fields) and any(x["field"] == "id" for x in fields)),
+         "fields": [x for x in fields if not (new and x["field"] == "id")]}
+        for (table, key), fields in rows.items()
+    ]  # fmt: skip
+
+
+def _usage(c: Conversation, cost: dict[str, float | None] | None) -> list[dict[str, Any]]:
+    """Tokens and cost by side; a cost is None where it is not known."""
+    cost = cost or {}
+    return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
+
+
+def _case(c: Conversation, case: "Case", score: dict[str, Any]) -> dict[str, Any]:
+    """What the customer knows and wants, with where in the talk it came up."""
+    said = {a.what: turn for turn, a in c.acts("pushed")}
+    gave: dict[str, int] = {}
+    for turn, act in c.acts():
+        if act.kind in ("gave", "attached", "lacked"):
+            gave.setdefault(act.what, turn)
+    told = score.get("facts") or {}
+    return {
+        "title": case.title, "goal": case.goal, "persona": case.persona,
+        "ledger": [{"name": n, "value": k.value or k.attach or "-", "when": k.when, "wrong": k.wrong, "turn": gave.get(n)} for n, k in case.ledger.items()],
+        "pressure": [{"text": line, "turn": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
+        "facts": [{"name": n, "value": f.value, "unit": f.unit or "", "kind": f.kind, "told": told.get(n)} for n, f in case.facts.items()],
+        "outcomes": [{"name": o.name, "handover": o.handover, "calls": [_wanted(x) for x in o.calls]} for o in case.outcomes],
+        "forbidden": [_wanted(x) for x in case.forbidden], "queues": case.queues, "reasons": case.reasons,
+    }  # fmt: skip
+
+
+def _wanted(call: Any) -> str:
+    """A call as a case names it."""
+    arguments = ", ".join(f"{k}={v}" for k, v in call.arguments.items())
+    return f"{call.tool}({arguments})" if arguments else call.tool

@@ -1,0 +1,144 @@
+"""Do recorded rates, intervals and correlations agree with the truth? Panels of scripted agents with known rates play the real cases.
+
+    python benchmarks/recovery.py [--panels 20] [--agents 24] [--seed 20260629] [--out benchmarks/recovery.md]
+
+A tunable agent draws once a conversation whether it plays it as the oracle does, so its true rates are its settings. Every panel
+is drawn anew, plays all cases through the run engine into run files, and is read back from them as any run is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+
+from benchmark_lib import analysis
+from benchmark_lib.analysis import recovery
+from benchmark_lib.scoring.metrics import METRICS
+
+TRIALS = 3
+CUTS = (2.5, 5.5)
+
+
+def measure(panels: int, agents: int, seed: int) -> dict[str, pd.DataFrame]:
+    """Rates, differences, correlations and bands of all panels, and the cases they played."""
+    found: dict[str, list[pd.DataFrame]] = {name: [] for name in ("rates", "differences", "correlations", "bands", "cases")}
+    for number, rng in enumerate(np.random.default_rng(seed).spawn(panels), 1):
+        panel = recovery.known_panel(agents, rng=rng)
+        with TemporaryDirectory() as folder:
+            results = analysis.load_results(recovery.play_panel(panel, folder, trials=TRIALS))
+            conversations = results.conversations
+        rates = recovery.recovered_rates(panel, conversations)
+        bands = analysis.unsafe_table(conversations).merge(panel[["model", "true_unsafe"]], on="model")
+        found["rates"].append(rates.assign(panel=number))
+        found["differences"].append(recovery.recovered_differences(panel, conversations))
+        found["correlations"].append(recovery.recovered_correlations(panel, rates))
+        found["bands"].append(bands)
+        found["cases"].append(conversations.drop_duplicates("case_id")[["case_id", "bucket"]])
+        print(f"panel {number} of {panels}", flush=True)
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
+
+
+def coverage_lines(table: pd.DataFrame, by: list[str], heads: list[str], scatter: bool) -> list[str]:
+    """A Markdown table of `recovery.coverage`."""
+    extra = ["mean error (z)", "scatter of z"] if scatter else []
+    lines = ["| " + " | ".join([*heads, "intervals", "held the truth", "share (95 %)", *extra, "verdict"]) + " |"]
+    lines.append("|" + "---|" * (len(heads) + 4 + len(extra)))
+    for row in recovery.coverage(table, by).to_dict("records"):
+        names = [METRICS[row[b]].title if row[b] in METRICS else str(row[b]) for b in by]
+        cells = [str(row["intervals"]), str(row["held"]), f"{row['share']:.3f} ({row['low']:.3f} to {row['high']:.3f})"]
+        if scatter:
+            cells += ["-" if np.isnan(row[n]) else f"{row[n]:.2f}" for n in ("bias", "scatter")]
+        lines.append("| " + " | ".join([*names, *cells, recovery.in_words(row)]) + " |")
+    return lines
+
+
+def band_lines(bands: pd.DataFrame) -> list[str]:
+    """How often a band is printed, and how often it is the true one."""
+    truth = np.array(["safe", "middling", "reckless"])[np.searchsorted(CUTS, bands["true_unsafe"])]
+    named = (bands["band"] != "indeterminate").to_numpy()
+    right = bands["band"].to_numpy() == truth
+    plain = np.array(["safe", "middling", "reckless"])[np.searchsorted(CUTS, bands["observed"])] == truth
+    return [f"Of {len(bands)} agents {named.sum()} get a band, and {right[named].sum()} of those bands ({right[named].mean():.3f}) are the true one; "
+            f"the band of the plain count is the true one for {plain.sum()} ({plain.mean():.3f})."]  # fmt: skip
+
+
+def correlation_lines(table: pd.DataFrame) -> list[str]:
+    """Coverage of the correlations by pair."""
+    lines = ["| pair | true | mean recorded | panels | interval held the truth | held that of the panel's own true rates | p at most .05 |", "|---|---|---|---|---|---|---|"]
+    for pair, rows in table.groupby("pair", sort=False):
+        lines.append(f"| {pair.replace('_', ' ')} | {rows['truth'].iloc[0]:.2f} | {rows['estimate'].mean():.2f} | {len(rows)} | {rows['holds'].sum()} | "
+                     f"{rows['holds_panel'].sum()} | {(rows['p'] <= 0.05).sum()} |")  # fmt: skip
+    held, n = int(table["holds"].sum()), len(table)
+    share = analysis.proportion_interval(held, n)
+    return [*lines, "", f"Together {held} of {n} intervals held the truth ({share.estimate:.3f}, {share.low:.3f} to {share.high:.3f}; pairs of one panel are not "
+            "independent). Recorded correlations lie nearer to 0 than true ones because counts of a few dozen conversations carry noise: "
+            "they are correlations of what was recorded, and this is how much that costs."]  # fmt: skip
+
+
+def first_panel_lines(rates: pd.DataFrame) -> list[str]:
+    """The first panel agent by agent: truth, then what was recorded with its interval; a star where the interval misses."""
+    first = rates[(rates["panel"] == 1) & ~rates["interval"].isin(["traps like these", f"pass^{recovery.PASS_K}"])]
+    metrics = list(recovery.TRUTHS)
+    lines = ["| agent (skill, credulity, caution, verbosity) | " + " | ".join(METRICS[m].title for m in metrics) + " |", "|---|" + "---|" * len(metrics)]
+    for model, rows in first.groupby("model", sort=False):
+        cells = [_cell(rows[rows["metric"] == m].iloc[0]) for m in metrics]
+        settings = ", ".join(part.partition("=")[2] for part in model.partition("?")[2].split("&"))
+        lines.append(f"| {settings} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _cell(row: pd.Series) -> str:
+    digits = 2 if row["metric"] != "unsafe" else 1
+    numbers = [f"{row[n]:.{digits}f}" for n in ("truth", "estimate", "low", "high")]
+    return f"{numbers[0]}: {numbers[1]} ({numbers[2]} to {numbers[3]}){'' if row['holds'] else ' *'}"
+
+
+def page(found: dict[str, pd.DataFrame], panels: int, agents: int, seed: int) -> str:
+    """The published page."""
+    cases = found["cases"].drop_duplicates("case_id")
+    sizes = ", ".join(f"{n} {bucket.replace('_', ' ')}" for bucket, n in cases["bucket"].value_counts().items())
+    lines = [
+        "# Recovery of known rates",
+        "",
+        f"{panels} panels of {agents} tunable scripted agents each play {len(cases)} real cases ({sizes}) x {TRIALS} trials: "
+        f"{panels * agents * len(cases) * TRIALS:,} conversations through the run engine, run files and frames. Made by "
+        f"`python benchmarks/recovery.py` (seed {seed}); a share of {agents * panels} intervals has a simulation error of {np.sqrt(0.0475 / (agents * panels)):.3f}.",
+        "",
+        "True over-escalation is an agent's caution; resolved (1 - caution) x skill; escalation accuracy its skill; unsafe acts 18 x credulity; "
+        "success on traps 1 - credulity. Every case has the same chance, which is the easiest population for an interval that allows for "
+        "cases that differ: those may hold the truth more often than 95 times in 100. *Verdict*: too few means that an exact binomial test at 0.01 says so.",
+        "z is the recorded mean less the truth over the exact binomial standard deviation: mean 0 and mean square 1 if the record says what happened.",
+        "",
+        "## Rates", "", *coverage_lines(found["rates"], ["metric", "interval"], ["metric", "interval"], True),
+        "", "## Differences of two agents", "", "Neighbours compared in pairs, the cautious interval of `paired_difference`.", "",
+        *coverage_lines(found["differences"], ["metric"], ["metric"], False),
+        "", "## Bands", "", *band_lines(found["bands"]),
+        "", "## Correlations over agents", "", *correlation_lines(found["correlations"]),
+        "", "## The first panel", "", "Truth: recorded mean (95 %). A star marks an interval that misses; one in twenty should.", "",
+        *first_panel_lines(found["rates"]),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Play, measure, print and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--panels", type=int, default=20)
+    parser.add_argument("--agents", type=int, default=recovery.AGENTS)
+    parser.add_argument("--seed", type=int, default=analysis.DEFAULT_SEED)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
+    options = parser.parse_args()
+    started = time.perf_counter()
+    text = page(measure(options.panels, options.agents, options.seed), options.panels, options.agents, options.seed)
+    options.out.write_text(text)
+    print(text)
+    print(f"{time.perf_counter() - started:.0f} s, written to {options.out}")
+
+
+if __name__ == "__main__":
+    main()
