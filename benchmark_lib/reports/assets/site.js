@@ -1,0 +1,268 @@
+// Everything that moves on the site. It reads what stands on the page, writes text only as text, and asks no network for anything.
+(() => {
+  "use strict";
+
+  const root = document.documentElement;
+  const kept = { get: () => { try { return localStorage.getItem("deskbench-theme"); } catch { return null; } },
+                 set: (value) => { try { localStorage.setItem("deskbench-theme", value); } catch { /* storage is closed to this page */ } } };
+  if (["dark", "light"].includes(kept.get())) root.dataset.theme = kept.get();
+
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const one = (id) => document.getElementById(id);
+
+  // An element with properties and children; a text child stays text.
+  function make(name, properties = {}, ...children) {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(properties)) {
+      if (key === "class") element.className = value;
+      else element.setAttribute(key, value);
+    }
+    element.append(...children);
+    return element;
+  }
+
+  const data = (id) => JSON.parse(one(id).textContent);
+  const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  const pageName = /^[a-z0-9-]+$/;
+  const talkPage = (entry, view, trial) =>
+    pageName.test(entry.page) && pageName.test(view.page) ? `transcripts/${entry.page}/${view.page}-${Number(trial)}.html` : "index.html";
+
+  function theme() {
+    const button = one("theme");
+    const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+    const label = () => { button.textContent = dark() ? "Light" : "Dark"; };
+    button.hidden = false;
+    button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; kept.set(root.dataset.theme); label(); });
+    label();
+  }
+
+  // One tooltip for the page: on hover, on focus, gone with Escape.
+  function tooltips() {
+    const tip = make("div", { class: "tip", role: "tooltip", hidden: "" });
+    document.body.append(tip);
+    const holder = (event) => (event.target instanceof Element ? event.target.closest("[data-tip], a.sq") : null);
+    function show(element) {
+      tip.textContent = element.dataset.tip || element.getAttribute("aria-label") || "";
+      tip.hidden = !tip.textContent;
+      const box = (element.querySelector(".mark, circle, rect:not(.hit)") || element).getBoundingClientRect(), own = tip.getBoundingClientRect();
+      const left = Math.min(Math.max(box.left + box.width / 2 - own.width / 2, 8), innerWidth - own.width - 8);
+      const above = box.top - own.height - 8;
+      tip.style.left = `${left}px`;
+      tip.style.top = `${above > 4 ? above : box.bottom + 8}px`;
+    }
+    const hide = () => { tip.hidden = true; };
+    document.addEventListener("mouseover", (event) => { const found = holder(event); if (found) show(found); else hide(); });
+    document.addEventListener("focusin", (event) => { const found = holder(event); if (found && event.target.matches(":focus-visible")) show(found); else hide(); });
+    document.addEventListener("focusout", hide);
+    document.addEventListener("scroll", hide, { passive: true, capture: true });
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  }
+
+  // Chips: by filter, the values that are switched on.
+  function chips(within, changed) {
+    const buttons = all(".chip", within);
+    const chosen = () => {
+      const on = {};
+      for (const button of buttons) {
+        const values = (on[button.dataset.filter] ??= new Set());
+        if (button.getAttribute("aria-pressed") === "true") values.add(button.dataset.value);
+      }
+      return on;
+    };
+    for (const button of buttons) {
+      button.addEventListener("click", () => {
+        button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") === "true" ? "false" : "true");
+        changed();
+      });
+    }
+    return chosen;
+  }
+
+  function board() {
+    const table = one("board"), tools = one("board-tools"), find = one("find"), pick = one("sort"), status = one("board-status");
+    if (!table) return;
+    const rows = all("tr.row", table), bodies = all("tbody", table), marks = all(".chart [data-block]");
+    let key = "board", up = true;
+    const chosen = chips(tools, filter);
+
+    function filter() {
+      const on = chosen(), text = find.value.trim().toLowerCase();
+      const off = ({ dataset: { block, tier } }) => !on.block.has(block) || (tier !== undefined && !on.tier.has(tier));
+      for (const row of rows) row.hidden = off(row) || !row.dataset.name.toLowerCase().includes(text);
+      for (const mark of marks) mark.toggleAttribute("hidden", off(mark));
+      for (const body of bodies) body.hidden = !all("tr.row", body).some((row) => !row.hidden);
+      say();
+    }
+    function say() {
+      const name = pick.selectedOptions[0].textContent;
+      status.textContent = `${plural(rows.filter((row) => !row.hidden).length, "row")}, by ${name}${key === "board" ? "" : up ? ", lowest first" : ", highest first"}.`;
+    }
+    function value(row) {
+      if (key === "board") return Number(row.dataset.place);
+      if (key === "name") return row.dataset.name.toLowerCase();
+      const text = row.querySelector(`td[data-key="${CSS.escape(key)}"]`).dataset.v;
+      return text === "" ? null : Number(text);
+    }
+    function order() {
+      for (const body of bodies) {
+        const mine = all("tr.row", body).map((row) => [value(row), row]);
+        mine.sort(([a], [b]) => (a === b ? 0 : a === null ? 1 : b === null ? -1 : (a < b ? -1 : 1) * (up ? 1 : -1)));
+        body.append(...mine.map(([, row]) => row));
+      }
+      for (const head of all("thead th[data-key]", table)) {
+        if (head.dataset.key === key) head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        else head.removeAttribute("aria-sort");
+      }
+      for (const cell of all("td[data-key]", table)) cell.classList.toggle("sorted", cell.dataset.key === key);
+      pick.value = key;
+      say();
+    }
+    function sortBy(next) {
+      const head = table.querySelector(`th[data-key="${CSS.escape(next)}"]`);
+      up = next === key ? !up : head?.dataset.better !== "high";
+      key = next;
+      order();
+    }
+    for (const button of all(".sort", table)) button.addEventListener("click", () => sortBy(button.dataset.sort));
+    pick.addEventListener("change", () => { const next = pick.value; key = null; sortBy(next); });
+    find.addEventListener("input", filter);
+    tools.addEventListener("submit", (event) => event.preventDefault());
+    one("columns").addEventListener("click", (event) => {
+      event.currentTarget.setAttribute("aria-pressed", String(table.classList.toggle("all")));
+    });
+    tools.hidden = false;
+    say();
+  }
+
+  function caseList() {
+    const tools = one("list-tools"), find = one("list-find"), status = one("list-status");
+    if (!tools) return;
+    const items = all(".list.cases > li");
+    const chosen = chips(tools, filter);
+    function filter() {
+      const on = chosen(), words = find.value.trim().toLowerCase().split(/\s+/);
+      for (const item of items) item.hidden = !on.bucket.has(item.dataset.bucket) || !words.every((word) => item.dataset.text.includes(word));
+      status.textContent = `${plural(items.filter((item) => !item.hidden).length, "case")}.`;
+    }
+    find.addEventListener("input", filter);
+    tools.addEventListener("submit", (event) => event.preventDefault());
+    tools.hidden = false;
+    filter();
+  }
+
+  function talkList() {
+    const tools = one("talk-tools");
+    if (!tools) return;
+    const { entries, cases, states, endings, whys, rows } = data("talk-data");
+    const list = one("talk-list"), more = one("talk-more"), status = one("talk-status"), find = one("talk-find");
+    const pick = { model: one("talk-model"), bucket: one("talk-bucket"), state: one("talk-state"), ending: one("talk-ending") };
+    const fill = (select, labels) => labels.forEach(([value, text]) => select.append(make("option", { value }, text)));
+    fill(pick.model, entries.map((entry, i) => [i, entry.name]));
+    fill(pick.bucket, [...new Set(cases.map((view) => view.bucket))].map((bucket) => [bucket, bucket.replaceAll("_", " ")]));
+    fill(pick.state, states.map((state, i) => [i, state.word]));
+    fill(pick.ending, endings.map((ending, i) => [i, ending]));
+    const texts = cases.map((view) => `${view.title} ${view.intent} ${view.id} ${view.language}`.toLowerCase()), names = entries.map((entry) => entry.name.toLowerCase());
+    const PAGE = 100;
+    let found = [], shown = 0;
+
+    function item([e, c, trial, s, ending, why]) {
+      const view = cases[c], state = states[s];
+      return make("li", {}, make("span", { class: `sq ${state.key}`, "aria-hidden": "true" }, state.sign),
+        make("div", {}, make("a", { href: talkPage(entries[e], view, trial) }, view.title),
+          make("small", {}, `${view.intent} · trial ${trial} · ${endings[ending]}`)),
+        make("div", {}, make("bdi", {}, entries[e].name), make("small", {}, [state.word, whys[why]].filter(Boolean).join(": "))));
+    }
+    function grow() {
+      list.append(...found.slice(shown, shown + PAGE).map(item));
+      shown = Math.min(shown + PAGE, found.length);
+      more.hidden = shown === found.length;
+      status.textContent = `${plural(found.length, "conversation")}${shown < found.length ? `, the first ${shown} shown` : ""}.`;
+    }
+    function filter() {
+      const words = find.value.trim().toLowerCase().split(/\s+/);
+      found = rows.filter(([e, c, , s, ending]) =>
+        (pick.model.value === "" || e === Number(pick.model.value)) && (pick.bucket.value === "" || cases[c].bucket === pick.bucket.value) &&
+        (pick.state.value === "" || s === Number(pick.state.value)) && (pick.ending.value === "" || ending === Number(pick.ending.value)) &&
+        words.every((word) => texts[c].includes(word) || names[e].includes(word)));
+      list.replaceChildren();
+      shown = 0;
+      grow();
+    }
+    find.addEventListener("input", filter);
+    for (const select of Object.values(pick)) select.addEventListener("change", filter);
+    more.addEventListener("click", grow);
+    tools.addEventListener("submit", (event) => event.preventDefault());
+    tools.hidden = false;
+    filter();
+  }
+
+  function compare() {
+    const tools = one("compare-tools");
+    if (!tools) return;
+    const { metrics, cases, states, entries, pairs } = data("compare-data");
+    const first = one("first"), second = one("second"), rows = one("compare-rows"), list = one("differ-list");
+    for (const select of [first, second]) entries.forEach((entry, i) => select.append(make("option", { value: i }, `${entry.name} (${entry.block})`)));
+    const kept = new URLSearchParams(location.hash.slice(1));
+    const place = (name, usual) => { const at = entries.findIndex((entry) => entry.page === kept.get(name)); return at < 0 ? Math.min(usual, entries.length - 1) : at; };
+    first.value = place("a", 0);
+    second.value = place("b", 1);
+
+    const signed = (value, unit) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(unit === "share" ? 100 * value : value).toFixed(1)}${unit === "share" ? " points" : ""}`;
+    const chance = (p) => (p === null ? "unknown" : p < 0.001 ? "under 0.001" : p.toFixed(3));
+    function difference(metric, a, b) {
+      const test = pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
+      const [x, y] = [entries[a].values[metric.key][2], entries[b].values[metric.key][2]];
+      if (a === b || x === null || y === null) return make("td", { class: "none" }, "–");
+      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric.unit), make("small", {}, "of the medians, not tested"));
+      const flip = a < b ? 1 : -1, [value, low, high, p, adjusted] = test;
+      const ends = low === null ? "" : `95% ${[low * flip, high * flip].sort((m, n) => m - n).map((end) => signed(end, metric.unit)).join(" to ")}; `;
+      return make("td", {}, signed(value * flip, metric.unit), make("small", {}, `${ends}p ${chance(p)}, adjusted ${chance(adjusted)}`));
+    }
+    function cell(metric, mine, other) {
+      const [text, interval, value] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
+      const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better;
+      return make("td", { class: wins ? "better" : "" }, text, make("small", {}, interval));
+    }
+    function squares(e, c) {
+      const signs = [...entries[e].outcomes[c]].map((letter, i) => [letter, i + 1]).filter(([letter]) => states[letter]);
+      const name = { g: "good", b: "bad", c: "corrupt", u: "unsafe", n: "none" };
+      return make("span", { class: "squares" }, ...signs.map(([letter, trial]) =>
+        make("a", { class: `sq ${name[letter]}`, href: talkPage(entries[e], cases[c], trial), "aria-label": `${entries[e].name}, trial ${trial}: ${states[letter].word}` }, states[letter].sign)));
+    }
+    const good = (e, c) => { const text = entries[e].outcomes[c].replaceAll(".", "").replaceAll("n", ""); return text ? [...text].filter((x) => x === "g").length / text.length : null; };
+    const risky = (e, c) => [...entries[e].outcomes[c]].filter((x) => x === "u").length;
+
+    function update() {
+      const a = Number(first.value), b = Number(second.value);
+      one("name-a").textContent = entries[a].name;
+      one("name-b").textContent = entries[b].name;
+      rows.replaceChildren(...metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric.title), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
+      const apart = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([c, x, y]) => x !== null && y !== null && (x !== y || risky(a, c) !== risky(b, c)));
+      apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);
+      list.replaceChildren(...apart.map(([c]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
+        make("small", {}, `${cases[c].bucket.replaceAll("_", " ")} · ${cases[c].intent.replaceAll("_", " ")}`)), squares(a, c), squares(b, c))));
+      one("differ-note").textContent = a === b ? "The same model twice." : `${plural(apart.length, "case")} of ${cases.length} with another share of successes; largest difference first. Signs to the left are the first model's.`;
+      one("compare-numbers").hidden = one("compare-cases").hidden = false;
+      one("compare-status").textContent = `${entries[a].name} and ${entries[b].name}.`;
+      history.replaceState(null, "", `#a=${encodeURIComponent(entries[a].page)}&b=${encodeURIComponent(entries[b].page)}`);
+    }
+    first.addEventListener("change", update);
+    second.addEventListener("change", update);
+    one("swap").addEventListener("click", () => { [first.value, second.value] = [second.value, first.value]; update(); });
+    tools.addEventListener("submit", (event) => event.preventDefault());
+    tools.hidden = false;
+    update();
+  }
+
+  // What is folded is unfolded on paper, and folded again after.
+  function printing() {
+    let opened = [];
+    addEventListener("beforeprint", () => { opened = all("details:not([open])"); for (const part of opened) part.open = true; });
+    addEventListener("afterprint", () => { for (const part of opened) part.open = false; });
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const part of [theme, tooltips, board, caseList, talkList, compare, printing]) part();
+    root.dataset.ready = "yes";
+  });
+})();

@@ -1,0 +1,99 @@
+"""Two conversations side by side, and where they part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ...records import Conversation, ToolCall
+from ..fetch import Dossier
+from ..talk_view import act_words, brief, talk_view
+from ..transcript import templates
+
+FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that was done in a talk: an act of the customer, a call, or the end; words are not compared.
+
+    Attributes
+    ----------
+    key : tuple
+        Where it stands: ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``.
+    turn : int
+        The customer message it stands in or answers.
+    what : str
+        In a few words.
+    same : str
+        Equal for events that are the same thing done.
+    counts : bool
+        False for a call that only reads, and for one that was refused.
+    """
+
+    key: tuple[Any, ...]
+    turn: int
+    what: str
+    same: str
+    counts: bool = True
+
+
+def events(conversation: Conversation) -> list[Event]:
+    """Everything done in a talk, in order."""
+    c, found = conversation, []
+    for turn in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls}):
+        found += [*_acts(c, "customer", turn), *(_call(t) for t in c.tool_calls if t.turn == turn), *_acts(c, "agent", turn)]
+    return [*found, Event(("end",), c.messages[-1].turn if c.messages else 0, f"ended: {c.ended_by}", c.ended_by)]
+
+
+def _acts(c: Conversation, side: str, turn: int) -> Iterator[Event]:
+    for n, message in enumerate(m for m in c.messages if m.turn == turn and m.side == side):
+        for i, act in enumerate(message.acts):
+            yield Event(("act", side, turn, n, i), turn, f"{side} {act_words(act)}", f"{side} {act.kind} {act.what} {act.detail}")
+
+
+def _call(call: ToolCall) -> Event:
+    arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
+    same = f"{call.side} {call.name} {arguments} {call.error}"
+    return Event(("call", call.index), call.turn, f"{call.name}({brief(call)})", same, call.write and not call.error)
+
+
+def first_difference(left: Conversation, right: Conversation, only_what_counts: bool = False) -> tuple[Event, Event] | None:
+    """The first two events in which two talks differ.
+
+    Parameters
+    ----------
+    left, right : Conversation
+        Two trials, or two models, on one case.
+    only_what_counts : bool
+        Leave out calls that only read, and calls that were refused.
+
+    Returns
+    -------
+    tuple of Event, or None
+        None where the same was done in both.
+    """
+    sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
+    return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
+
+
+def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
+    """Two conversations side by side, turn by turn, as an HTML fragment; the first differing act or call is marked on both sides."""
+    first = first_difference(left.conversation, right.conversation)
+    counts = first_difference(left.conversation, right.conversation, only_what_counts=True)
+    found = {words: pair for words, pair in ((FIRST, first), (FIRST_THAT_COUNTS, counts)) if pair and (words == FIRST or pair != first)}
+    views = [talk_view(d.conversation, d.score, differs={pair[n].key: words for words, pair in found.items()}, **d.about)
+             for n, d in enumerate((left, right))]  # fmt: skip
+    turns = [{t["number"]: t for t in v["turns"]} for v in views]
+    rows = [[mine.get(number) for mine in turns] for number in sorted({*turns[0], *turns[1]})]
+    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()] or ["The same acts and calls on both sides."]
+    return templates().get_template("compare.html.j2").render(left=views[0], right=views[1], rows=rows, lines=lines, css=css)
+
+
+def _where(one: Event, other: Event) -> str:
+    """Two differing events in words, with the messages they belong to."""
+    turns = f"message {one.turn}" if one.turn == other.turn else f"message {one.turn} against message {other.turn}"
+    return f"{turns}: {one.what}  |  {other.what}"

@@ -1,0 +1,102 @@
+"""The leaderboard as cells: value, interval, denominator, and a small drawing of the interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...analysis.panels import PANELS
+from ...scoring.metrics import METRICS, Metric
+from .content import Content, Entry
+from .words import as_published, interval, measured, number
+
+MAIN = ("over_escalation", "unsafe", "escalation_accuracy", "resolved")
+"""The metrics of the published order, with what stands beside it; all others can be unfolded."""
+
+BLOCKS = {
+    "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
+    "not ranked": ("Not ranked", "Resolves under half of the resolvable cases, so low over-escalation says nothing about it."),
+    "scripted": ("Scripted agents", "No model: rules that mark the ceiling, the floors and the ways between. Not ranked."),
+    "imported": ("Imported", "Records of another harness, scored by its rules. Not ranked."),
+    "published": ("Published figures", "SupportAgentBench, July 2026: another benchmark, quoted for comparison and not measured here. No intervals were published."),
+}
+"""How each block of the board is headed, and what kind of thing it holds."""
+
+APART = ("local model", "recovery panel")
+"""Panels whose rows are marked within their block."""
+
+BANDS = ("safe", "middling", "reckless")
+
+
+def board(content: Content) -> dict[str, Any]:
+    """The board for its template: columns, and blocks of rows in order."""
+    columns = [_column(METRICS[n], content.entries, n in MAIN) for n in (*MAIN, *(m for m in METRICS if m not in MAIN))]
+    blocks = []
+    for block in content.blocks:
+        title, note = BLOCKS.get(block, (block.capitalize(), ""))
+        rows = [_row(e, columns) for e in content.entries if e.block == block]
+        blocks.append({"block": block, "title": title, "note": note, "rows": rows})
+    return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 5}
+
+
+def traps_counted(entries: list[Entry]) -> int | None:
+    """How many traps the counts of unsafe actions are out of; None where no entry met one, or they met different numbers."""
+    sizes = {int(e.row["unsafe_n"]) for e in entries if e.page and e.row["unsafe_n"] == e.row["unsafe_n"] and e.row["unsafe_n"]}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
+    """A column's head: title, what it is out of, and which way is better."""
+    sizes = [e.row[f"{metric.name}_n"] for e in entries if e.page and e.row[f"{metric.name}_n"] == e.row[f"{metric.name}_n"]]
+    most = int(max(sizes, default=0))
+    over = f"{most} {metric.bucket.replace('_', '-') if metric.bucket else 'cases'}" if metric.unit != "count" else f"of {most} traps"
+    better = {True: "higher is better", False: "lower is better", None: "neither way is better"}[metric.higher_is_better]
+    return {"metric": metric, "key": metric.name, "title": metric.title, "over": over if most else "no case run", "n": most, "main": main, "better": better}
+
+
+def _row(entry: Entry, columns: list[dict[str, Any]]) -> dict[str, Any]:
+    row = entry.row
+    rank = row["rank"]
+    return {
+        "entry": entry,
+        "rank": str(rank) if rank is not None and rank == rank else "",
+        "cells": [_cell(row, c) for c in columns],
+        "band": band(row),
+        "tier": row["cost_tier"],
+        "notes": row["notes"],
+        "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in APART else None,
+        "trials": row["trials"],
+    }
+
+
+def _cell(row: dict[str, Any], column: dict[str, Any]) -> dict[str, Any]:
+    metric: Metric = column["metric"]
+    name = metric.name
+    value, low, high, mean, n = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_mean", "_n"))
+    known = value == value
+    cell = {"key": name, "title": column["title"], "main": column["main"], "sort": f"{value:.6g}" if known else "", "text": as_published(value, metric.unit) if row["source"] == "published" else measured(value, metric),
+            "interval": interval(low, high, metric), "mean": measured(mean, metric), "glyph": None, "n": ""}  # fmt: skip
+    if known and n == n and n != column["n"]:
+        cell["n"] = f"{int(n)} cases"
+    full = 1.0 if metric.unit == "share" else column["n"] if metric.unit == "count" else None
+    if known and full and low == low:
+        cell["glyph"] = {"low": _at(low / full), "width": _at((high - low) / full), "mean": _at(mean / full), "median": _at(value / full)}
+    return cell
+
+
+def _at(share: float) -> str:
+    return f"{100 * min(max(share, 0), 1):.1f}"
+
+
+def band(row: dict[str, Any]) -> dict[str, Any] | None:
+    """The band of unsafe actions with the probability of each; None where there is none."""
+    if row["band"] in ("none", "", None):
+        return None
+    chances = [(b, float(row[f"p_{b}"])) for b in BANDS]
+    words = ", ".join(f"{b} {number(p, 2)}" for b, p in chances)
+    left, parts = 0.0, []
+    for name, chance in chances:
+        parts.append({"band": name, "x": _at(left), "width": _at(chance)})
+        left += chance
+    best = max(chances, key=lambda item: item[1])
+    text = f"{best[1]:.2f}" if row["band"] != "indeterminate" else ", ".join(f"{b} {p:.2f}" for b, p in chances if p >= 0.05)
+    return {"band": row["band"], "text": text, "words": f"{row['band']}: probability {words}", "parts": parts}

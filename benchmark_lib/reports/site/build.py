@@ -1,0 +1,79 @@
+"""Building a site: run files in, one folder out, which opens from disk or from any web server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from .folder import MARK, site_folder
+
+if TYPE_CHECKING:
+    from ...analysis.frames import Results
+
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site that was built.
+
+    Attributes
+    ----------
+    path : Path
+        Its folder.
+    pages : dict of str to int
+        Files by kind.
+    bytes : int
+        What all of them take.
+    """
+
+    path: Path
+    pages: dict[str, int]
+    bytes: int
+
+    @property
+    def index(self) -> Path:
+        """The page to open first."""
+        return self.path / "index.html"
+
+
+def build_site(results: "Results | Any" = None, out: str | Path = "reports/site", *, published: bool = True) -> Site:
+    """Build the site of some runs.
+
+    Parameters
+    ----------
+    results : Results, run files or folders, optional
+        ``data/runs`` where nothing is given.
+    out : path
+        The folder; a site that stands there is replaced once the new one is whole.
+    published : bool
+        Whether the published figures stand on the board, as a block of their own.
+
+    Returns
+    -------
+    Site
+
+    Raises
+    ------
+    BadInput
+        If there is no run, or `out` holds something else than a site.
+    """
+    from ...analysis import Results, load_results
+    from ...experiment.manifest import code_version, in_project
+    from .content import Content
+    from .pages import Pages
+
+    if not isinstance(results, Results):
+        results = load_results(*([] if results is None else [results]))
+    out = in_project(out)
+    with site_folder(out) as folder:
+        content = Content(results, published)
+        for asset in sorted(ASSETS.iterdir()):
+            folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
+        Pages(content, folder).write_all()
+        mark = {"deskbench_site": 1, "code": code_version(), "runs": sorted(content.manifests), "pages": dict(folder.pages)}
+        folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
+    return Site(out, dict(folder.pages), folder.bytes)

@@ -1,0 +1,139 @@
+"""The page of one case: what the customer wants, what is right and by which lines of the policy, and who falls for it."""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from ...cases import Call
+from ...cases.load import money
+from .content import CaseView, Content
+from .models import worth_quoting
+from .talks import Talk
+from .words import tidy, words
+
+LINES = 2
+"""Passages of the knowledge base that are shown."""
+
+
+def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, Any]:
+    """Everything on the page of one case."""
+    by_entry: dict[str, list[Talk]] = defaultdict(list)
+    for talk in sorted(talks, key=lambda t: t.trial):
+        by_entry[talk.entry.page or ""].append(talk)
+    rows = [{"entry": e, "talks": by_entry[e.page or ""], "quoted": worth_quoting(by_entry[e.page or ""]), "state": _worst(by_entry[e.page or ""])}
+            for e in content.played if e.page in by_entry]  # fmt: skip
+    twins = [v for v in content.cases.values() if v.case and (v.case.twin_of == view.intent or (view.case and view.case.twin_of == v.intent))]
+    return {
+        "view": view,
+        "rows": rows,
+        "fallen": [r for r in rows if r["state"] == "unsafe"],
+        "failed": [r for r in rows if r["state"] in ("bad", "corrupt")],
+        "held": [r for r in rows if r["state"] == "good"],
+        "tally": {"good": sum(t.state == "good" for t in talks), "unsafe": sum(t.state == "unsafe" for t in talks), "n": sum(t.state != "none" for t in talks)},
+        "twins": twins,
+        **({"right": _right(view), "facts": _facts(view), "policy": _policy(view), "articles": _articles(view)} if view.case else {}),
+    }
+
+
+def _worst(talks: list[Talk]) -> str:
+    states = {t.state for t in talks}
+    return next((s for s in ("unsafe", "bad", "corrupt", "good") if s in states), "none")
+
+
+def _right(view: CaseView) -> list[dict[str, Any]]:
+    """The accepted outcomes in words."""
+    case, store = view.case, view.store
+    found = []
+    for outcome in case.outcomes:
+        queues = [(q, store.policy.get("queues", {}).get(q, "")) for q in case.queues] if outcome.handover else []
+        found.append({"name": outcome.name, "calls": [(c.tool, tidy(c.arguments)) for c in outcome.calls], "handover": outcome.handover, "queues": queues,
+                      "reason": _reason(view, outcome.reason) if outcome.reason else "",
+                      "facts": [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)]})  # fmt: skip
+    return found
+
+
+def _reason(view: CaseView, name: str) -> str:
+    """A listed reason as an agent of the desk may say it."""
+    for book in view.store.phrases.values():
+        said = ((book.get("reasons") or {}).get(name) or {}).get("say")
+        if said:
+            return said if isinstance(said, str) else said.get("en") or next(iter(said.values()))
+    return words(name)
+
+
+def _facts(view: CaseView) -> list[tuple[str, str]]:
+    """Required facts with their values."""
+    shown = []
+    for name, fact in view.case.facts.items():
+        value = money(fact.value) if fact.kind == "money" else f"{fact.value} {words(fact.unit or '')}".strip()
+        shown.append((words(name), words(value) if fact.kind == "choice" else value))
+    return shown
+
+
+def _tools(view: CaseView) -> list[str]:
+    case = view.case
+    calls: list[Call] = [*(c for o in case.outcomes for c in o.calls), *case.requested, *case.forbidden]
+    return list(dict.fromkeys(c.tool for c in calls if c.tool in view.store.tools))
+
+
+def _policy(view: CaseView) -> list[dict[str, Any]]:
+    """The process rules that guard the calls in question, each with the lines of the policy it reads."""
+    store, tools, found = view.store, _tools(view), []
+    for name, rule in store.policy["process_rules"].items():
+        guarded = [t for t in tools if t in rule["guards"]]
+        if not guarded:
+            continue
+        own = {t: rule["guards"][t] for t in guarded} if isinstance(rule["guards"], dict) else {}
+        named = orjson.dumps(own).decode()
+        rest = {k: v for k, v in rule.items() if k != "guards" and (not own or f'"{k}"' in named)}
+        lines = dict.fromkeys(_lines({**own, **rest}, store.policy))
+        about = " ".join((inspect.getdoc(store.rules[name]) or "").split("\n\n")[0].split()) if name in store.rules else ""
+        found.append({"name": name, "about": about, "tools": guarded, "lines": list(lines)})
+    return found
+
+
+def _lines(value: Any, policy: dict[str, Any], key: str = "") -> Iterator[tuple[str, str]]:
+    """Each number or word a rule reads: a reference into the policy with the value it stands for, or the value itself."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _lines(inner, policy, str(name))
+        return
+    found = _look_up(value, policy) if isinstance(value, str) else None
+    yield (value, _plainly(_short(found))) if found is not None else (words(key), _plainly(value))
+
+
+def _plainly(value: Any) -> str:
+    """A value of the policy in words; alternatives that ask for several things are joined by a plus."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", or ".join(" + ".join(map(words, v)) for v in value) if value and isinstance(value[0], list) else ", ".join(map(words, value))
+    return tidy(value) if isinstance(value, dict) else words(value)
+
+
+def _look_up(reference: str, policy: dict[str, Any]) -> Any:
+    found: Any = policy
+    for part in reference.split("."):
+        if not isinstance(found, dict) or part not in found:
+            return None
+        found = found[part]
+    return found
+
+
+def _short(value: Any) -> Any:
+    """A long table by its names only."""
+    if isinstance(value, dict) and len(tidy(value)) > 300:
+        return next((v for k, v in value.items() if k == "names"), list(value))
+    return value
+
+
+def _articles(view: CaseView) -> list[dict[str, str]]:
+    """The passages of the knowledge base nearest to what is asked."""
+    asked = " ".join([view.described, *(_reason(view, r) for r in view.case.reasons)])
+    found = view.store.search.knowledge_base(asked, LINES) if asked.strip() else []
+    return [{**f, "text": f["text"].replace("**", "").replace("*For the desk.*", "For the desk.").replace("*Internal.", "Internal.")} for f in found]

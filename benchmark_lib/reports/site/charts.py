@@ -1,0 +1,142 @@
+"""The pictures of the front page as plain geometry; templates draw it as inline SVG whose x is in percent, so that it fits any width."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...analysis.safety import STATES
+from ...analysis.unsafe import BAND_CUTS, BANDS
+from .board import BLOCKS
+from .content import Content, Entry
+from .words import percent, words
+
+MARKS = {"ranked": "circle", "not ranked": "diamond", "scripted": "square", "imported": "cross", "published": "triangle"}
+HEIGHT, TOP, BOTTOM, LINE = 470, 14, 18, 15
+SCALE_MIN = 8
+LABEL_ROOM = 98
+"""Letters that fit beside the marks of all columns together."""
+
+
+def value_picture(content: Content) -> dict[str, Any] | None:
+    """Unsafe actions by cost tier: a column a tier, a mark an entry, labels beside that never cover each other."""
+    shown = [e for e in content.entries if e.row["unsafe"] == e.row["unsafe"]]
+    if not shown:
+        return None
+    top = max([SCALE_MIN, *(e.row["unsafe"] for e in shown), *(e.row["unsafe_high"] for e in shown if e.row["unsafe_high"] == e.row["unsafe_high"])])
+    tiers = [t for t in content.tiers if any(e.row["cost_tier"] == t for e in shown)]
+    width = 100 / len(tiers)
+    columns = [{"tier": t, "x": i * width, "middle": (i + 0.5) * width, "marks": _column_marks([e for e in shown if e.row["cost_tier"] == t], i * width, width, top, LABEL_ROOM // len(tiers))}
+               for i, t in enumerate(tiers)]  # fmt: skip
+    cuts = (-0.5, *BAND_CUTS, top + 0.5)
+    bands = [{"band": b, "y": _y(cuts[i + 1], top), "height": _y(cuts[i], top) - _y(cuts[i + 1], top)} for i, b in enumerate(BANDS) if cuts[i] < top]
+    ticks = [{"value": v, "y": _y(v, top)} for v in range(0, int(top) + 1, 2 if top > 10 else 1)]
+    return {"height": HEIGHT, "columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top)}
+
+
+def _y(value: float, top: float) -> float:
+    """Height of a count in pixels from the upper edge; half a step of air stands at both ends."""
+    return round(TOP + (HEIGHT - TOP - BOTTOM) * (top + 0.5 - value) / (top + 1), 1)
+
+
+def _column_marks(entries: list[Entry], x: float, width: float, top: float, longest: int) -> list[dict[str, Any]]:
+    entries = sorted(entries, key=lambda e: (-e.row["unsafe"], e.row["over_escalation"] if e.row["over_escalation"] == e.row["over_escalation"] else 9, e.name))
+    beside: dict[float, int] = {}
+    marks = []
+    for e in entries:
+        place = beside[e.row["unsafe"]] = beside.get(e.row["unsafe"], -1) + 1
+        has = e.row["unsafe_low"] == e.row["unsafe_low"]
+        tip = f"{e.name} ({BLOCKS[e.block][0].lower() if e.block in BLOCKS else e.block}): {e.row['unsafe']:g} unsafe"
+        tip += f", 95% for these traps {e.row['unsafe_low']:.1f} to {e.row['unsafe_high']:.1f}" if has else ", no interval published"
+        tip += f"; over-escalation {percent(e.row['over_escalation'])}; tier {e.row['cost_tier']}"
+        name = e.name.removeprefix("scripted:")
+        marks.append({"entry": e, "shape": MARKS.get(e.block, "circle"), "tip": tip, "x": round(x + width * (0.07 + 0.06 * (place % 4)), 2), "y": _y(e.row["unsafe"], top),
+                      "low": _y(e.row["unsafe_low"], top) if has else None, "high": _y(e.row["unsafe_high"], top) if has else None,
+                      "label": name if len(name) <= longest else name[: longest - 1] + "…", "label_x": round(x + width * 0.34, 2)})  # fmt: skip
+    for mark, y in zip(marks, spread([m["y"] for m in marks], LINE, TOP, HEIGHT - BOTTOM), strict=True):
+        mark["label_y"] = round(y, 1)
+    return marks
+
+
+def spread(wanted: list[float], gap: float, first: float, last: float) -> list[float]:
+    """Positions at least `gap` apart, in the order of `wanted`, that move as little as can be and stay between the ends.
+
+    Parameters
+    ----------
+    wanted : list of float
+        Rising.
+    gap : float
+        Least distance; smaller where there is no room for it.
+    first, last : float
+        The ends.
+    """
+    if len(wanted) > 1:
+        gap = min(gap, (last - first) / (len(wanted) - 1))
+    groups: list[list[float]] = []
+    for index, value in enumerate(wanted):
+        groups.append([value - index * gap, 1.0])
+        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
+            mean, count = groups.pop()
+            groups[-1] = [(groups[-1][0] * groups[-1][1] + mean * count) / (groups[-1][1] + count), groups[-1][1] + count]
+    starts = [mean for mean, count in groups for _ in range(int(count))]
+    highest = last - gap * (len(wanted) - 1)
+    return [min(max(start, first), max(highest, first)) + index * gap for index, start in enumerate(starts)]
+
+
+def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
+    """Misses to the left of one centre line, over-escalation to the right, a row an entry; the half width is 46 % of the drawing."""
+    rows = []
+    for e in content.entries:
+        right, over = e.row["escalation_accuracy"], e.row["over_escalation"]
+        if right != right or over != over:
+            continue
+        rows.append({"entry": e, "missed": 1 - right, "over": over,
+                     "miss_tip": f"{e.name}: {percent(1 - right)} of the cases that need a human were not handed over" + _within(e, "escalation_accuracy", True),
+                     "over_tip": f"{e.name}: {percent(over)} of the resolvable cases were handed over" + _within(e, "over_escalation", False)})  # fmt: skip
+    return rows
+
+
+def _within(entry: Entry, name: str, flipped: bool) -> str:
+    low, high, n = (entry.row[f"{name}_{end}"] for end in ("low", "high", "n"))
+    if low != low:
+        return ""
+    low, high = (1 - high, 1 - low) if flipped else (low, high)
+    return f" (median over trials; the mean's 95% interval {percent(low)} to {percent(high)}; {int(n)} cases)"
+
+
+def pressure_chart(content: Content) -> dict[str, Any] | None:
+    """How trap talks ended by entry, and after which push those that gave way did."""
+    traps = content.conversations[(content.conversations["bucket"] == "adversarial") & content.conversations["pressure_reached"].notna()]
+    if traps.empty:
+        return None
+    given_way = traps[traps["pressure_reached"].isin(["unsafe", "wavered"])]
+    pushes = int(max(6, given_way["pressure_push"].max() if len(given_way) else 0))
+    rows = []
+    for e in content.played:
+        mine = traps[(traps["model"] == e.name) & (traps["source"] == e.source)]
+        if len(mine):
+            rows.append({"entry": e, "n": len(mine), "parts": _parts(e, mine), "falls": _falls(e, mine, pushes)})
+    return {"rows": rows, "pushes": list(range(pushes + 1)), "states": STATES}
+
+
+def _parts(entry: Entry, mine: Any) -> list[dict[str, Any]]:
+    counts, left, parts = mine["pressure_reached"].value_counts(), 0.0, []
+    for state, meaning in STATES.items():
+        count = int(counts.get(state, 0))
+        share = 100 * count / len(mine)
+        if count:
+            parts.append({"state": state, "x": round(left, 2), "width": round(share, 2), "count": count,
+                          "tip": f"{entry.name}: {state} in {count} of {len(mine)} trap talks ({share:.0f}%): {meaning}"})  # fmt: skip
+        left += share
+    return parts
+
+
+def _falls(entry: Entry, mine: Any, pushes: int) -> list[dict[str, Any]]:
+    """Circles, one a push and state, whose area is the number of talks that gave way there."""
+    found = []
+    for state in ("unsafe", "wavered"):
+        there = mine[mine["pressure_reached"] == state]["pressure_push"].dropna().astype(int).value_counts()
+        for push, count in sorted(there.items()):
+            when = "at once, before any push" if push == 0 else f"after push {push}"
+            found.append({"state": state, "x": round(100 * (push + 0.5) / (pushes + 1) + (0.9 if state == "wavered" else 0), 2), "r": round(min(2.2 * count**0.5, 11), 1),
+                          "count": int(count), "tip": f"{entry.name}: {words(state)} in {count} of {len(mine)} trap talks {when}"})  # fmt: skip
+    return found

@@ -1,0 +1,23 @@
+"""The command ``site``."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def site(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench site``."""
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="run files, or folders of them (default: data/runs)")
+    parser.add_argument("--out", metavar="FOLDER", default="reports/site", help="where the site goes (default: reports/site)")
+    parser.add_argument("--no-published", action="store_true", help="leave out the block of figures published elsewhere")
+    parser.set_defaults(execute=_site)
+
+
+def _site(options: argparse.Namespace) -> int:
+    from ...analysis import load_results
+    from .build import build_site
+
+    built = build_site(load_results(*options.runs), options.out, published=not options.no_published)
+    print(f"site: {sum(built.pages.values())} files ({built.pages['transcript']} transcripts), {built.bytes / 1e6:.1f} MB")
+    print(f"open: {built.index.resolve()}")
+    return 0

@@ -1,0 +1,251 @@
+"""What the pages are made from: the conversations, the board in its order, and the cases with what the store says of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadInput
+from ...scoring.metrics import METRICS
+from .folder import page_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+    from ...cases import Case
+    from ...store import Store
+
+BUCKETS = ("resolvable", "must_escalate", "adversarial")
+_STORE_NAME = re.compile(r"[a-z0-9_-]+")
+
+
+@dataclass
+class Entry:
+    """One row of the board.
+
+    Attributes
+    ----------
+    name, source, block : str
+        As on the board; a model with several runs has one entry a run.
+    row : dict
+        Its board row.
+    page : str or None
+        Name of its pages; None for a published row and for a run without conversations, which have none.
+    """
+
+    name: str
+    source: str
+    block: str
+    row: dict[str, Any]
+    page: str | None = None
+
+    @property
+    def href(self) -> str:
+        """Where more is said about it, from the site's root."""
+        if self.page:
+            return f"models/{self.page}.html"
+        return "methodology.html#published" if self.source == "published" else "downloads.html#runs"
+
+
+@dataclass
+class CaseView:
+    """A case as the site knows it; `case` and `store` are None where the store is not on this machine.
+
+    Attributes
+    ----------
+    case_id, page, bucket, intent, title, kind, language : str
+        The title is the id where the case itself is unknown.
+    described : str
+        What the store says of its intent.
+    changed : list of str
+        Entries that were played on another text of this case.
+    """
+
+    case_id: str
+    page: str
+    bucket: str
+    intent: str
+    title: str
+    kind: str
+    language: str
+    case: "Case | None" = None
+    store: "Store | None" = None
+    described: str = ""
+    changed: list[str] = field(default_factory=list)
+
+
+class Content:
+    """Everything the pages say, read once.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+    published : bool
+        Whether the published figures stand on the board as a block of their own.
+    """
+
+    def __init__(self, results: "Results", published: bool = True):
+        self.results = results
+        self.manifests = {run.run_id: run.manifest for run in results.runs}
+        self._cases: dict[int, dict[str, Case]] = {}
+        from ...analysis import labelled, leaderboard
+
+        if results.conversations.empty:
+            raise BadInput("the runs hold no conversation yet: play some with `deskbench run MODEL`")
+        frame = labelled(results)
+        self.conversations: "pd.DataFrame" = frame.assign(bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown"))
+        self.board = leaderboard(results)
+        rows = self.board.to_dict("records")
+        self.entries = [Entry(r["model"], r["source"], r["block"], r, page_name(f"{r['model']}\n{r['source']}") if r["conversations"] else None) for r in rows]
+        self.entries += published_entries() if published else []
+
+    @cached_property
+    def played(self) -> list[Entry]:
+        """The entries with conversations of their own."""
+        return [e for e in self.entries if e.page]
+
+    @cached_property
+    def rows_of(self) -> "dict[tuple[str, str], pd.DataFrame]":
+        """Conversations by (name, source) of the entry."""
+        return {key: mine for key, mine in self.conversations.groupby(["model", "source"], sort=False)}
+
+    def rows(self, entry: Entry) -> "pd.DataFrame":
+        """The conversations of an entry."""
+        return self.rows_of[(entry.name, entry.source)]
+
+    @cached_property
+    def entry_of_run(self) -> dict[tuple[str, str], Entry]:
+        """Entries by (run_id, source): where a record belongs."""
+        seen = self.conversations[["run_id", "source", "model"]].drop_duplicates()
+        known = {(e.name, e.source): e for e in self.played}
+        return {(run_id, source): known[(model, source)] for run_id, source, model in seen.itertuples(index=False)}
+
+    @cached_property
+    def costs(self) -> dict[tuple[str, str, int], dict[str, float | None]]:
+        """US dollars by (run_id, case_id, trial) and side; None where a price is unknown."""
+        columns = ["run_id", "case_id", "trial", "cost_usd", "customer_cost_usd"]
+        rows = self.conversations[columns].itertuples(index=False)
+        return {(r, c, t): {"agent": _number(mine), "customer": _number(theirs)} for r, c, t, mine, theirs in rows}
+
+    def case_played(self, run_id: str, case_id: str) -> "Case | None":
+        """The case, where it is at hand in the very text that this run played."""
+        view = self.cases[case_id]
+        case = self._known(run_id).get(case_id)
+        return case if view.case is not None and case is not None and self.manifests[run_id].get("cases", {}).get(case_id) == case.hash else None
+
+    def _known(self, run_id: str) -> "dict[str, Case]":
+        """The cases of a run's store by id."""
+        from ...cases import load_cases
+
+        store = self.stores.get(run_id)
+        if store is None:
+            return {}
+        if id(store) not in self._cases:
+            self._cases[id(store)] = {c.id: c for c in load_cases(store)}
+        return self._cases[id(store)]
+
+    @cached_property
+    def stores(self) -> "dict[str, Store]":
+        """Stores of the runs by run_id, as far as they are on this machine."""
+        from ...store import load_store
+
+        found = {}
+        for run_id, manifest in self.manifests.items():
+            value = manifest.get("inputs", {}).get("store", {}).get("value")
+            name = str(value.get("name") if isinstance(value, dict) else value).split(" ")[0]
+            if not _STORE_NAME.fullmatch(name):
+                continue
+            try:
+                found[run_id] = load_store(name)
+            except BadInput:
+                continue
+        return found
+
+    @cached_property
+    def cases(self) -> dict[str, CaseView]:
+        """Every case that was played, in the order bucket, intent, id."""
+        found: dict[str, CaseView] = {}
+        columns = ["run_id", "model", "case_id", "bucket", "intent", "kind", "language"]
+        for run_id, model, case_id, bucket, intent, kind, language in self.conversations[columns].drop_duplicates().itertuples(index=False):
+            store = self.stores.get(run_id)
+            case = self._known(run_id).get(case_id)
+            view = found.get(case_id)
+            if view is None or (view.case is None and case is not None):
+                view = found[case_id] = CaseView(case_id, page_name(case_id), bucket, intent, case.title if case else case_id, _text(kind),
+                                                 _text(language), case, store, _described(store, intent))  # fmt: skip
+            if case is not None and self.manifests[run_id].get("cases", {}).get(case_id, case.hash) != case.hash and model not in view.changed:
+                view.changed.append(model)
+        rank = {b: i for i, b in enumerate(BUCKETS)}
+        return dict(sorted(found.items(), key=lambda item: (rank.get(item[1].bucket, 9), item[1].intent, item[0])))
+
+    @cached_property
+    def unsafe(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Unsafe actions with both estimands, by (name, source)."""
+        from ...analysis import unsafe_table
+
+        return {(r["model"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
+
+    @cached_property
+    def traps(self) -> list[CaseView]:
+        """The adversarial cases."""
+        return [c for c in self.cases.values() if c.bucket == "adversarial"]
+
+    @cached_property
+    def canary(self) -> str:
+        """The strings that mark benchmark data, of every store whose cases stand on the site."""
+        return " | ".join(sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""}))
+
+    @cached_property
+    def blocks(self) -> list[str]:
+        """The blocks of the board, in order."""
+        return list(dict.fromkeys(e.block for e in self.entries))
+
+    @cached_property
+    def tiers(self) -> list[str]:
+        """The cost tiers on the board, cheapest first."""
+        from ...endpoint.prices import load_prices
+
+        order = ["none (scripted)", *(name for name, _ in load_prices().tiers), "price unknown"]
+        seen = {e.row["cost_tier"] for e in self.entries}
+        return [t for t in order if t in seen] + sorted(seen - set(order))
+
+
+def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
+    """Address of a transcript from the site's root, without the suffix."""
+    return f"transcripts/{entry.page}/{view.page}-{int(trial)}"
+
+
+def published_entries() -> list[Entry]:
+    """Rows of the published board, as a block of its own: figures of another benchmark, not measured here."""
+    from ...analysis import published_board
+
+    entries = []
+    nothing = {f"{name}{end}": float("nan") for name in METRICS for end in ("", "_mean", "_low", "_high", "_n")}
+    for r in published_board().sort_values("board_rank").to_dict("records"):
+        row = {**nothing, "model": r["model"], "source": "published", "block": "published", "rank": None, "band": "none",
+               "over_escalation": r["over_escalation_pct"] / 100, "unsafe": r["unsafe_actions_of_18"],
+               "escalation_accuracy": r["escalation_accuracy_pct"] / 100, "agent_messages": r["agent_messages_per_conversation"],
+               "tool_calls": r["tool_calls_per_conversation"], "cost_tier": r["cost_tier"], "conversations": None, "versions": "",
+               "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None, "panel": "published",
+               "notes": "" if r["resolution_pct"] != r["resolution_pct"] else f"judged resolution {r['resolution_pct']:.0f}%"}  # fmt: skip
+        entries.append(Entry(r["model"], "published", "published", row))
+    return entries
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _described(store: "Store | None", intent: str) -> str:
+    if store is None:
+        return ""
+    known = {**store.info.get("intents", {}), **store.info.get("traps", {})}
+    return known.get(intent, {}).get("description", "")

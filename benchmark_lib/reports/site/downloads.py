@@ -1,0 +1,74 @@
+"""Files to take away: the board and the frames as CSV and Parquet, and what each run was made of, with its file's hash."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from .content import Content
+from .folder import Folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula at the start of a cell."""
+
+
+def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
+    """Write every file under ``downloads/``; one row a file for the page."""
+    import pandas as pd
+
+    board = pd.DataFrame([{"block": e.block, **{k: v for k, v in e.row.items() if k != "block"}} for e in content.entries])
+    cases = pd.DataFrame([{"case_id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "kind": v.kind, "language": v.language} for v in content.cases.values()])
+    unsafe = pd.DataFrame(list(content.unsafe.values()))
+    frames = [
+        ("board", board, "csv", "The board: every metric with mean, interval and cases, and the probability of each band."),
+        ("unsafe", unsafe, "csv", "Unsafe actions by model: on these traps, and on 18 traps like these."),
+        ("cases", cases, "csv", "The cases."),
+        ("conversations", content.conversations, "csv", "One row a conversation with its score."),
+        ("conversations", content.conversations, "parquet", "The same with exact types and texts."),
+        ("messages", content.results.messages, "parquet", "One row a message."),
+        ("tool_calls", content.results.tool_calls, "parquet", "One row a tool call, arguments and result as JSON."),
+    ]
+    rows = []
+    for name, frame, suffix, text in frames:
+        place = folder.place(f"downloads/{name}.{suffix}")
+        if suffix == "csv":
+            _plain_cells(frame).to_csv(place, index=False, lineterminator="\n")
+        else:
+            frame.to_parquet(place, index=False, compression="zstd")
+        rows.append(_row(place, text, f"{len(frame):,} rows, {frame.shape[1]} columns"))
+    runs = run_rows(content)
+    place = folder.place("downloads/runs.json")
+    place.write_bytes(orjson.dumps(runs, option=orjson.OPT_INDENT_2))
+    rows.append(_row(place, "What each run was made of: inputs and cases with their hashes, and the hash of its file.", f"{len(runs)} runs"))
+    for row in rows:
+        folder.count(row["bytes"], "download")
+    return rows
+
+
+def _row(place: Any, text: str, size: str) -> dict[str, Any]:
+    data = place.read_bytes()
+    return {"name": place.name, "text": text, "rows": size, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _plain_cells(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """The frame with an apostrophe before every text that a spreadsheet would take for a formula."""
+    texts = [c for c in frame.columns if not frame[c].dtype.kind in "biufM" and str(frame[c].dtype) != "boolean"]
+    return frame.assign(**{c: frame[c].map(lambda v: f"'{v}" if isinstance(v, str) and v.startswith(FORMULA) else v) for c in texts})
+
+
+def run_rows(content: Content) -> list[dict[str, Any]]:
+    """What each run was made of, without addresses of endpoints and without paths."""
+    rows = []
+    for run in content.results.runs:
+        manifest = content.manifests[run.run_id]
+        sessions = manifest.get("sessions") or [{}]
+        rows.append({"run_id": run.run_id, "model": manifest["model"], "source": manifest.get("source"), "created": manifest.get("created"), "trials": manifest.get("trials"),
+                     "file": run.path.name, "sha256": hashlib.sha256(run.path.read_bytes()).hexdigest(), "conversations": len(run.endings()),
+                     "inputs": {k: {"value": v.get("value"), "hash": v.get("hash")} for k, v in manifest.get("inputs", {}).items()},
+                     "code": sessions[-1].get("code"), "cases": manifest.get("cases", {})})  # fmt: skip
+    return rows

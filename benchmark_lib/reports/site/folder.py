@@ -1,0 +1,98 @@
+"""Where pages are written: names made safe, nothing outside the folder, and a site that appears whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...errors import BadInput
+
+MARK = "site.json"
+"""The file by which a folder is known to hold a site, so that no other folder is ever replaced."""
+
+
+def page_name(name: str) -> str:
+    """A name as part of an address: a readable slug of ASCII letters, digits and dashes, and a hash that keeps two names apart.
+
+    Whatever the name holds (slashes, dots, control characters, reserved names), the result is one plain file name.
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    words = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()[:200]).split("-")
+    slug = "-".join(w for w in words if w)[:40].strip("-")
+    return f"{slug or 'page'}-{digest}"
+
+
+class Folder:
+    """A folder that is being filled; counts what is written, by kind of page.
+
+    Parameters
+    ----------
+    path : Path
+        An existing folder.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._real = os.path.realpath(path)
+        self.pages: Counter[str] = Counter()
+        self.bytes = 0
+
+    def place(self, relative: str) -> Path:
+        """Where a file goes; its folder is made.
+
+        Raises
+        ------
+        ValueError
+            If that would be outside the folder.
+        """
+        target = os.path.realpath(os.path.join(self._real, relative))
+        if os.path.commonpath((target, self._real)) != self._real:
+            raise ValueError(f"{relative!r} is outside the site")
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        return Path(target)
+
+    def write(self, relative: str, text: str | bytes, kind: str) -> None:
+        """Write one file and count it as `kind`."""
+        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        self.place(relative).write_bytes(data)
+        self.count(len(data), kind)
+
+    def count(self, size: int, kind: str) -> None:
+        """Count a file of `size` bytes that was written at its `place`."""
+        self.pages[kind] += 1
+        self.bytes += size
+
+
+@contextmanager
+def site_folder(out: Path) -> Iterator[Folder]:
+    """A new folder beside `out` that takes its place once everything is written.
+
+    Raises
+    ------
+    BadInput
+        If `out` exists and holds something else than a site.
+    """
+    if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
+        raise BadInput(f"{out} exists and holds no site: give another --out, or move it away")
+    building = out.with_name(f".{out.name}.{secrets.token_hex(4)}.new")
+    old = building.with_suffix(".old")
+    try:
+        building.mkdir(parents=True)
+    except OSError as error:
+        raise BadInput(f"{out.parent} cannot be written ({error.strerror}): give another --out") from None
+    try:
+        yield Folder(building)
+        if out.exists():
+            os.replace(out, old)
+        os.replace(building, out)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        if old.exists() and not out.exists():
+            os.replace(old, out)
+        shutil.rmtree(building, ignore_errors=True)

@@ -1,0 +1,111 @@
+"""The methodology page, generated from the definitions that the code uses: nothing on it is written twice."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import yaml
+
+from ... import analysis
+from ...analysis.safety import STATES
+from ...analysis.tables import RANKED_FROM
+from ...analysis.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
+from ...conversation.talk import CALLS_PER_TURN, EMPTY_REPLIES
+from ...records import ENDINGS, NOT_SCORED
+from ...scoring.metrics import METRICS
+from ...scoring.score import RULES_OF_SUCCESS, VERSION
+from .content import BUCKETS, Content
+
+BUCKET_WORDS = {
+    "resolvable": "can be resolved in the conversation, without a handover",
+    "must_escalate": "must be handed over to a human",
+    "adversarial": "a trap: the forbidden act is to be refused, with the reason or by a handover",
+}
+ESTIMATORS = ("unsafe", "passk", "trials", "intervals", "comparisons", "ranks", "correlations", "judge_agreement", "planning")
+"""The rooms of the analysis whose public functions are estimators."""
+
+PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
+
+
+def method_view(content: Content) -> dict[str, Any]:
+    """Everything on the methodology page."""
+    from ...endpoint.prices import load_prices
+
+    prices = load_prices()
+    cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
+    return {
+        "metrics": list(METRICS.values()),
+        "buckets": [(b, BUCKET_WORDS[b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
+        "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],
+        "states": STATES,
+        "success_rules": RULES_OF_SUCCESS,
+        "bands": [(b, f"{cuts[i]} to {cuts[i + 1] - 1}" if i + 1 < len(cuts) else f"{cuts[i]} or more") for i, b in enumerate(BANDS)],
+        "band_certainty": BAND_CERTAINTY,
+        "band_traps": BAND_TRAPS,
+        "ranked_from": RANKED_FROM,
+        "limits": {"calls": CALLS_PER_TURN, "empty": EMPTY_REPLIES},
+        "estimators": _estimators(),
+        "prices": {"dated": prices.dated, "tiers": _tiers(prices.tiers), "hash": prices.hash},
+        "stores": _stores(content),
+        "versions": _versions(content),
+    }
+
+
+def _estimators() -> list[dict[str, str]]:
+    """The public functions of the analysis that take arrays, each with its docstring."""
+    found = []
+    for room in ESTIMATORS:
+        module = import_module(f"benchmark_lib.analysis.{room}")
+        for name, thing in vars(module).items():
+            if name not in analysis.__all__ or not inspect.isfunction(thing) or thing.__module__ != module.__name__:
+                continue
+            first, _, rest = (inspect.getdoc(thing) or "").partition("\n\n")
+            found.append({"name": name, "signature": str(inspect.signature(thing)).split(" ->")[0], "first": " ".join(first.split()), "rest": rest.strip()})
+    return found
+
+
+def _tiers(tiers: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:
+    low, found = 0.0, []
+    for name, high in tiers:
+        found.append((name, f"over ${low:g}" if high == float("inf") else f"up to ${high:g}" if not low else f"over ${low:g}, up to ${high:g}"))
+        low = high
+    return found
+
+
+def _stores(content: Content) -> list[dict[str, Any]]:
+    """Each store once: its process rules with what they check, its queues, and its policy as data."""
+    found = []
+    for store in {id(s): s for s in content.stores.values()}.values():
+        rules = [{"name": name, "about": _about(store.rules.get(name)), "guards": list(rule["guards"])} for name, rule in store.policy["process_rules"].items()]
+        sections = [(name, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)) for name, value in store.policy.items() if name not in ("version", "process_rules")]
+        tools = [(t.name, t.description, t.write) for t in store.tools.values()]
+        found.append({"title": store.title, "version": store.version, "clock": f"{store.now:%A, %d %B %Y, %H:%M}", "rules": rules, "policy": sections, "tools": tools,
+                      "languages": ", ".join(store.info.get("languages", ()))})  # fmt: skip
+    return found
+
+
+def _about(predicate: Any) -> str:
+    return " ".join((inspect.getdoc(predicate) or "").split("\n\n")[0].split()) if predicate else ""
+
+
+def _versions(content: Content) -> list[tuple[str, str]]:
+    """What the site was made with."""
+    from ...experiment.manifest import code_version
+
+    code = code_version()
+    rows = [("Deskbench", f"{code['version']}, source {code['hash']}"), ("Scoring rules", f"{VERSION}; on file: {', '.join(_seen(content, 'scoring')) or 'none'}"),
+            ("Cases of", ", ".join(_seen(content, "store_version"))), ("Python", ".".join(map(str, sys.version_info[:3])))]  # fmt: skip
+    for name in PACKAGES:
+        try:
+            rows.append((name, version(name)))
+        except PackageNotFoundError:
+            continue
+    return rows
+
+
+def _seen(content: Content, column: str) -> list[str]:
+    return sorted(str(v) for v in content.conversations[column].dropna().unique())

