@@ -178,8 +178,8 @@ def _measure(value: str, unit: str) -> str:
 
     The end of a range is not told as a number of its own.
     """
-    start = r"(?<![\d.,-])" + "".join(rf"(?<!\d {word} )" for word in ("to", "bis", "a", "à", "-"))
-    after, end = UNITS[unit], r"(?![\d.,]*\d)" if unit == "count" else r"(?!\w)"
+    start = (r"(?<![\w.,-])" if unit == "count" else r"(?<![\d.,-])") + "".join(rf"(?<!\d {word} )" for word in ("to", "bis", "a", "à", "-"))
+    after, end = UNITS[unit], r"(?!\w|[.,]\d)" if unit == "count" else r"(?!\w)"
     low, dash, high = value.partition("-")
     if dash and low:
         link = r"\s?(?:-|to|through|and|a|hasta|y|à|et|bis|und)\s?"

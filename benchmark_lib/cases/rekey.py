@@ -141,7 +141,7 @@ class Rekey:
         plain = {_plain(o): _plain(n) for o, n in parts.items() if " " not in o}
         new = [plain.get(p, p) for p in pieces]
         initials = {o[0].casefold(): n[0].casefold() for o, n in parts.items() if ". " in o}
-        if name and new == pieces:
+        if name and any(p.isalpha() and len(p) > 1 and p not in plain for p in pieces):
             new = [".".join(_plain(w) for w in re.split(r"[ -]", self.names.full(name))[:2])]
         elif pieces[0] in initials and new != pieces:
             new[0] = initials[pieces[0]]

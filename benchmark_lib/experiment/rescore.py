@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 
 from ..cases import load_cases
+from ..cases.factorial import variants
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_write, upsert
@@ -40,7 +41,7 @@ def rescore(path: str | Path, store: str | Path = "northline", again: bool = Fal
 
     run = RunFile(path)
     shop = load_store(store)
-    cases = {c.id: c for c in load_cases(shop, "all")}
+    cases = {c.id: c for c in (*load_cases(shop, "all"), *variants(shop))}
     manifest = run.manifest
     if manifest["inputs"]["store"]["hash"] != shop_hash(shop):
         raise BadInput(f"{run.path} was played on another store or another version of it: name its folder with --store")
