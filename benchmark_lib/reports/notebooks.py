@@ -94,7 +94,19 @@ def _to_html(notebook: Path) -> Path:
     exporter.exclude_input = True
     exporter.mathjax_url = ""
     exporter.require_js_url = ""
-    page, _ = exporter.from_filename(str(notebook))
+    page, _ = exporter.from_notebook_node(_without_widgets(notebook))
     target = notebook.with_suffix(".html")
     target.write_text(page, encoding="utf-8")
     return target
+
+
+def _without_widgets(notebook: Path) -> Any:
+    """The executed notebook with what its widgets show as plain HTML; a page with live widgets would load code over the network."""
+    import nbformat
+
+    book = nbformat.read(notebook, as_version=4)
+    book.metadata.pop("widgets", None)
+    for cell in book.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    return book
