@@ -40,7 +40,7 @@ PAYLOADS = {
     # event handlers
     "img_onerror": f"<img src=x onerror={_RUN}>",
     "img_quotes": f"\"><img src=x onerror='{_RUN}'>",
-    "img_single": f"'><img src=x onerror=\"{_RUN}\">",
+    "img_single": f'\'><img src=x onerror="{_RUN}">',
     "attribute": f'" onmouseover="{_RUN}" x="',
     "attribute_single": f"' onfocus='{_RUN}' autofocus='",
     "attribute_backtick": f"` onclick={_RUN} `",
@@ -123,11 +123,38 @@ PAYLOADS = {
 """Texts by name."""
 
 NAMES = (
-    "../../escaped", "..\\..\\escaped", "/tmp/escaped", "C:\\escaped", "..", ".", "", "CON", "nul.html", "a/b/c", "%2e%2e%2fescaped", "file:///tmp/escaped",
-    "index", "index.html", "~root", "-rf", "name\nwith a line", "nul\x00l", "\u202egpj.exe", "x" * 3000, "caf\u00e9/\u043c\u043e\u0434\u0435\u043b\u044c", "q?a=b#c",
-    "<b>bold</b>", f"<img src=x onerror={_RUN}>", "\"'><svg onload=window.__in=1>", "{{ 7*191 }}", "javascript:window.__in=1", f"</script><script>{_RUN}</script>",
-    "=cmd|' /C calc'!A0", "$(touch escaped)", "vendor/model:70b-instruct@2026",
-)  # fmt: skip
+    "../../escaped",
+    "..\\..\\escaped",
+    "/tmp/escaped",
+    "C:\\escaped",
+    "..",
+    ".",
+    "",
+    "CON",
+    "nul.html",
+    "a/b/c",
+    "%2e%2e%2fescaped",
+    "file:///tmp/escaped",
+    "index",
+    "index.html",
+    "~root",
+    "-rf",
+    "name\nwith a line",
+    "nul\x00l",
+    "\u202egpj.exe",
+    "x" * 3000,
+    "caf\u00e9/\u043c\u043e\u0434\u0435\u043b\u044c",
+    "q?a=b#c",
+    "<b>bold</b>",
+    f"<img src=x onerror={_RUN}>",
+    "\"'><svg onload=window.__in=1>",
+    "{{ 7*191 }}",
+    "javascript:window.__in=1",
+    f"</script><script>{_RUN}</script>",
+    "=cmd|' /C calc'!A0",
+    "$(touch escaped)",
+    "vendor/model:70b-instruct@2026",
+)
 """Names by which a model or a case may be called."""
 
 BUCKETS = ("resolvable", "must_escalate", "adversarial")
@@ -154,7 +181,13 @@ def write_hostile_runs(folder: Path) -> list[Path]:
     return paths
 
 
-MODELS = (f"<script>{_RUN}</script>", "../../escaped", "\"'><img src=x onerror=window.__in=1>", "{{ 7*191 }}\u202e\x00", "=cmd|' /C calc'!A0" + "x" * 3000)
+MODELS = (
+    f"<script>{_RUN}</script>",
+    "../../escaped",
+    "\"'><img src=x onerror=window.__in=1>",
+    "{{ 7*191 }}\u202e\x00",
+    "=cmd|' /C calc'!A0" + "x" * 3000,
+)
 """Names of models, a run each."""
 
 
@@ -174,21 +207,74 @@ def talk(case_id: str, texts: list[str], model: str, ended_by: str = "customer_g
 
 def _score(text: str, number: int) -> dict[str, Any]:
     short, bucket = text[:200], BUCKETS[number % 3]
-    numbers = dict.fromkeys(("facts_told", "forbidden_calls", "forbidden_malformed", "pushes", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls",
-                             "write_calls", "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults"), 1)  # fmt: skip
-    return {**numbers, "facts_required": 2, "bucket": bucket, "intent": short or "none", "kind": short, "claim": short, "tone": short, "language": short, "hardness": short,
-            "twin_of": short, "scored": True, "handed_over": False, "queue": short, "queue_accepted": False, "unsafe": bucket == "adversarial" or None, "state_matches": False,
-            "resolved": False if bucket == "resolvable" else None, "corrupt_success": False if bucket == "resolvable" else None, "success": False, "right_end": False,
-            "facts": {short: True, "other": False}, "reasons_told": [short], "rule_identity": "broken", "rule_" + short: "kept", "rules_broken_by": {short: [0], "identity": [1]},
-            "findings": [{"detector": short, "state": short, "turn": 1, "sentence": text[:80], "detail": short}], "customer_evidence": [{"name": short, "quote": text[:40]}],
-            "pressure_reached": "unsafe" if bucket == "adversarial" else None, "pressure_push": 1 if bucket == "adversarial" else None}  # fmt: skip
+    numbers = dict.fromkeys(
+        (
+            "facts_told",
+            "forbidden_calls",
+            "forbidden_malformed",
+            "pushes",
+            "turns",
+            "agent_messages",
+            "agent_words",
+            "empty_replies",
+            "tool_calls",
+            "write_calls",
+            "failed_calls",
+            "order_lookups",
+            "knowledge_base_searches",
+            "customer_faults",
+        ),
+        1,
+    )
+    return {
+        **numbers,
+        "facts_required": 2,
+        "bucket": bucket,
+        "intent": short or "none",
+        "kind": short,
+        "claim": short,
+        "tone": short,
+        "language": short,
+        "hardness": short,
+        "twin_of": short,
+        "scored": True,
+        "handed_over": False,
+        "queue": short,
+        "queue_accepted": False,
+        "unsafe": bucket == "adversarial" or None,
+        "state_matches": False,
+        "resolved": False if bucket == "resolvable" else None,
+        "corrupt_success": False if bucket == "resolvable" else None,
+        "success": False,
+        "right_end": False,
+        "facts": {short: True, "other": False},
+        "reasons_told": [short],
+        "rule_identity": "broken",
+        "rule_" + short: "kept",
+        "rules_broken_by": {short: [0], "identity": [1]},
+        "findings": [{"detector": short, "state": short, "turn": 1, "sentence": text[:80], "detail": short}],
+        "customer_evidence": [{"name": short, "quote": text[:40]}],
+        "pressure_reached": "unsafe" if bucket == "adversarial" else None,
+        "pressure_push": 1 if bucket == "adversarial" else None,
+    }
 
 
 def _write(path: Path, model: str, records: list[Conversation]) -> None:
     part = {"value": PAYLOADS["img_quotes"], "hash": PAYLOADS["script"]}
-    inputs = {name: part for name in ("model", "agent", "customer", "prompt", "settings", PAYLOADS["attribute"])} | {"store": {"value": "../../escaped 1.0", "hash": "x"}}
-    manifest = {"run_id": f"{model[:60]}-run", "model": model, "source": "model", "created": PAYLOADS["script"], "inputs": inputs, "cases": {}, "trials": 1,
-                "planned": {c.case_id: 1 for c in records}, "sessions": [{"code": part}]}  # fmt: skip
+    inputs = {name: part for name in ("model", "agent", "customer", "prompt", "settings", PAYLOADS["attribute"])} | {
+        "store": {"value": "../../escaped 1.0", "hash": "x"}
+    }
+    manifest = {
+        "run_id": f"{model[:60]}-run",
+        "model": model,
+        "source": "model",
+        "created": PAYLOADS["script"],
+        "inputs": inputs,
+        "cases": {},
+        "trials": 1,
+        "planned": {c.case_id: 1 for c in records},
+        "sessions": [{"code": part}],
+    }
     runfile.create(path, manifest)
     db = runfile.connect_to_write(path)
     db.execute("BEGIN")
@@ -196,7 +282,12 @@ def _write(path: Path, model: str, records: list[Conversation]) -> None:
         data = record.to_json()
         digest = content_hash(data)
         text = record.messages[0].text
-        verdict = {"scores": {text[:100]: {"score": 50, "reason": text[:2000], "quote": text[:500]}, "tone": {"score": None, "reason": text[:200], "quote": text[:200]}}}
+        verdict = {
+            "scores": {
+                text[:100]: {"score": 50, "reason": text[:2000], "quote": text[:500]},
+                "tone": {"score": None, "reason": text[:200], "quote": text[:200]},
+            }
+        }
         db.execute(runfile.upsert("conversations"), (record.case_id, record.trial, record.ended_by, digest, data, "2026-11-21"))
         db.execute(runfile.upsert("scores"), (digest, text[:100], orjson.dumps(_score(text, number))))
         db.execute(runfile.upsert("verdicts"), (digest, text[:100], text[:100], orjson.dumps(verdict)))

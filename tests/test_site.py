@@ -19,6 +19,13 @@ from benchmark_lib.reports.site.words import POLICY, embedded, tidy
 
 CASES = "tracking,return_used,abusive,adversarial"
 PAGES = ("index", "traps", "cases", "transcripts", "compare", "methodology", "downloads")
+TAGS = (
+    "html head meta title link script body a header div svg rect path nav button main section h1 h2 h3 p dl dt dd form label input "
+    "select option fieldset legend span table caption thead tbody tr th td small circle line text figure figcaption ul ol li b em "
+    "strong details summary footer bdi code pre q blockquote article wbr noscript mark ins del "
+)
+"""Elements that the templates use; no text may bring another one."""
+
 PLAIN = re.compile(r"[a-z0-9_-]+\.(html|css|js|svg|csv|parquet|json)")
 
 
@@ -44,7 +51,7 @@ def runs(tmp_path_factory):
         for name, agent in agents:
             out = folder / f"{name.replace(':', '-')}.deskbench"
             experiment = Experiment(name, agent=agent, cases=CASES, trials=2, out=out, progress=False)
-            thread.submit(lambda: asyncio.run(experiment.run())).result()
+            thread.submit(asyncio.run, experiment.run()).result()
     return load_results(folder)
 
 
@@ -98,7 +105,9 @@ def test_every_page_stands_under_the_strict_policy_and_carries_no_inline_style_o
         text = page.read_text()
         assert f'<meta http-equiv="Content-Security-Policy" content="{POLICY.replace(chr(39), "&#39;")}">' in text, page
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text), page
-        assert re.findall(r"<script(?! type=\"application/json\")[^>]*>", text) == [f'<script src="{"../" * (len(page.relative_to(site.path).parts) - 1)}assets/site.js">']
+        assert re.findall(r"<script(?! type=\"application/json\")[^>]*>", text) == [
+            f'<script src="{"../" * (len(page.relative_to(site.path).parts) - 1)}assets/site.js">'
+        ]
 
 
 def test_the_files_to_take_away_agree_with_the_frames(site, runs):
@@ -140,7 +149,7 @@ def test_the_command_says_what_it_built_and_refuses_an_empty_folder(runs, tmp_pa
 def test_labels_never_cover_each_other_and_stay_inside():
     for wanted in ([], [5.0], [10, 10, 10], [0, 1, 2, 99], [95, 96, 97, 98, 99]):
         placed = spread(wanted, 12, 0, 100)
-        assert all(b - a >= 12 - 1e-9 for a, b in zip(placed, placed[1:])) and all(0 <= p <= 100 for p in placed)
+        assert all(b - a >= 12 - 1e-9 for a, b in zip(placed, placed[1:], strict=False)) and all(0 <= p <= 100 for p in placed)
     assert len(spread([50.0] * 40, 12, 0, 100)) == 40
 
 
@@ -159,7 +168,9 @@ def test_the_board_sorts_filters_and_finds(browser, site, runs):
         assert names(page)[:4] == list(board["model"])
         page.click("button[data-sort=resolved]")
         measured = page.locator("tbody[data-block=scripted] tr.row td[data-key=resolved] .value").all_inner_texts()
-        assert [float(t.rstrip("%")) for t in measured] == sorted((round(100 * v, 1) for v in board[board["block"] == "scripted"]["resolved"]), reverse=True)
+        assert [float(t.rstrip("%")) for t in measured] == sorted(
+            (round(100 * v, 1) for v in board[board["block"] == "scripted"]["resolved"]), reverse=True
+        )
         assert page.get_attribute("th[data-key=resolved]", "aria-sort") == "descending"
         page.click("button[data-sort=resolved]")
         assert page.get_attribute("th[data-key=resolved]", "aria-sort") == "ascending"
@@ -295,6 +306,8 @@ def test_a_page_is_printed_with_everything_unfolded(browser, site, tmp_path):
 def test_axe_finds_nothing_serious(browser, site):
     own = (first(site, "models", "scripted-tunable"), first(site, "cases", "vip"), first(site, "transcripts"))
     with open_page(browser) as (page, _):
+        page.set_content("<img src=x><button></button>")
+        assert violations(page), "axe is awake"
         for name in (*PAGES, *own):
             visit(page, site, name)
             page.evaluate("for (const part of document.querySelectorAll('.wrap > section > details, .tool')) part.open = true")
@@ -339,6 +352,14 @@ def test_no_name_becomes_a_path(hostile, tmp_path):
             Folder(tmp_path).write(wrong, "x", "page")
 
 
+def test_no_cell_of_a_csv_is_a_formula(hostile):
+    made, _ = hostile
+    for path in made.path.glob("downloads/*.csv"):
+        cells = [cell for row in csv.reader(path.open(newline="")) for cell in row]
+        assert not [c for c in cells if c.startswith(("=", "@", "\t", "\r")) or re.match(r"[+-](?![\d.])", c)], path.name
+    assert any(c.startswith("'=cmd") for c in cells)
+
+
 def test_nothing_hostile_runs_leaves_or_changes_a_page(hostile, browser):
     made, _ = hostile
     inspect = f"""() => {{
@@ -347,20 +368,16 @@ def test_nothing_hostile_runs_leaves_or_changes_a_page(hostile, browser):
         return {{
             ran: window.{FLAG} !== undefined,
             handlers: all.filter((e) => [...e.attributes].some((a) => a.name.startsWith("on") || a.name === "style" || a.name === "srcdoc")).length,
-            links: all.flatMap((e) => [e.getAttribute("href"), e.getAttribute("src"), e.getAttribute("action")]).filter((a) => a && /^[a-z0-9+.-]*:|^\\/\\//i.test(a.trim())),
+            links: all.flatMap((e) => ["href", "src", "action"].map((name) => e.getAttribute(name))).filter((a) => a && /^[a-z0-9+.-]*:|^\\/\\//i.test(a.trim())),
             tags: [...new Set(all.map((e) => e.localName))],
         }};
     }}"""
-    known = {"html", "head", "meta", "title", "link", "script", "body", "a", "header", "div", "svg", "rect", "path", "nav", "button", "main", "section", "h1", "h2", "h3", "p",
-             "dl", "dt", "dd", "form", "label", "input", "select", "option", "fieldset", "legend", "span", "table", "caption", "thead", "tbody", "tr", "th", "td", "small",
-             "circle", "line", "text", "figure", "figcaption", "ul", "ol", "li", "b", "em", "strong", "details", "summary", "footer", "bdi", "code", "pre", "q", "blockquote",
-             "article", "wbr", "noscript", "mark", "ins", "del"}  # fmt: skip
     with open_page(browser) as (page, seen):
         for path in sorted(made.path.rglob("*.html")):
             page.goto(path.as_uri())
             found = page.evaluate(inspect)
             assert not found["ran"] and not found["handlers"] and not found["links"], (path, found)
-            assert set(found["tags"]) <= known, (path, set(found["tags"]) - known)
+            assert set(found["tags"]) <= set(TAGS.split()), path
             assert page.url == path.as_uri() or path.name == "compare.html"
         assert seen.dialogs == [] and seen.outside(made.path) == [] and seen.errors == []
 
@@ -373,7 +390,7 @@ def test_hostile_text_is_shown_as_text(hostile, browser):
         for path in pages:
             page.goto(path.as_uri())
             shown += page.evaluate("document.querySelector('.talk').textContent")
-    for name in ("script", "close_json", "img_onerror", "attribute", "javascript_link", "iframe_srcdoc", "style", "jinja", "jinja_globals", "angular", "js_template", "entities"):
+    for name in "script close_json img_onerror attribute javascript_link iframe_srcdoc style jinja jinja_globals angular js_template entities".split():
         assert PAYLOADS[name] in shown, name
     assert "1337" not in shown
     hidden = re.findall("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]", shown)

@@ -165,8 +165,8 @@ def html(table: _Table) -> str:
     """The table as a fragment of HTML with its own look."""
     styler = _styler(table, _html, "<sup>%s</sup>").set_caption(_html(table.caption))
     right = [{"selector": f".col{number}", "props": "text-align:right;font-variant-numeric:tabular-nums"} for number, n in enumerate(table.numeric) if n]
-    short = [{"selector": f".col{number}", "props": "white-space:nowrap"} for number in range(len(table.heads))
-             if max((len(row[number]) for row in table.cells), default=0) <= SHORT]  # fmt: skip
+    longest = [max((len(row[number]) for row in table.cells), default=0) for number in range(len(table.heads))]
+    short = [{"selector": f"td.col{number}", "props": "white-space:nowrap" if size <= SHORT else "min-width:14rem"} for number, size in enumerate(longest)]
     styler.set_table_styles([*_LOOK, *right, *short])
     notes = "\n".join(f"<p>{f'<sup>{mark}</sup> ' if mark else ''}{_html(text)}</p>" for mark, text in table.notes)
     return f'<div style="overflow-x:auto">\n{styler.to_html()}\n<div style="font-size:12px;color:#44505c;max-width:60rem">{notes}</div></div>'

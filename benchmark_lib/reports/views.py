@@ -185,8 +185,8 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Bucket": ("bucket",),
         "Cases": ("cases", "0"),
         "Trials": ("trials", "0"),
-        **{f"pass^{k}, %": (f"pass^{k}",) for k in range(1, 9)},
-        "p^8, a bound, %": ("p^k",),
+        **{f"pass^{k}": (f"pass^{k}",) for k in range(1, 9)},
+        "p^8, a bound": ("p^k",),
         "Note": ("reason",),
     },
     "flips": {

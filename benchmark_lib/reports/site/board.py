@@ -17,7 +17,10 @@ BLOCKS = {
     "not ranked": ("Not ranked", "Resolves under half of the resolvable cases, so low over-escalation says nothing about it."),
     "scripted": ("Scripted agents", "No model: rules that mark the ceiling, the floors and the ways between. Not ranked."),
     "imported": ("Imported", "Records of another harness, scored by its rules. Not ranked."),
-    "published": ("Published figures", "SupportAgentBench, July 2026: another benchmark, quoted for comparison and not measured here. No intervals were published."),
+    "published": (
+        "Published figures",
+        "SupportAgentBench, July 2026: another benchmark, quoted for comparison and not measured here. No intervals were published.",
+    ),
 }
 """How each block of the board is headed, and what kind of thing it holds."""
 
@@ -50,7 +53,15 @@ def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
     most = int(max(sizes, default=0))
     over = f"{most} {metric.bucket.replace('_', '-') if metric.bucket else 'cases'}" if metric.unit != "count" else f"of {most} traps"
     better = {True: "higher is better", False: "lower is better", None: "neither way is better"}[metric.higher_is_better]
-    return {"metric": metric, "key": metric.name, "title": metric.title, "over": over if most else "no case run", "n": most, "main": main, "better": better}
+    return {
+        "metric": metric,
+        "key": metric.name,
+        "title": metric.title,
+        "over": over if most else "no case run",
+        "n": most,
+        "main": main,
+        "better": better,
+    }
 
 
 def _row(entry: Entry, columns: list[dict[str, Any]]) -> dict[str, Any]:
@@ -73,8 +84,17 @@ def _cell(row: dict[str, Any], column: dict[str, Any]) -> dict[str, Any]:
     name = metric.name
     value, low, high, mean, n = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_mean", "_n"))
     known = value == value
-    cell = {"key": name, "title": column["title"], "main": column["main"], "sort": f"{value:.6g}" if known else "", "text": as_published(value, metric.unit) if row["source"] == "published" else measured(value, metric),
-            "interval": interval(low, high, metric), "mean": measured(mean, metric), "glyph": None, "n": ""}  # fmt: skip
+    cell = {
+        "key": name,
+        "title": column["title"],
+        "main": column["main"],
+        "sort": f"{value:.6g}" if known else "",
+        "text": as_published(value, metric.unit) if row["source"] == "published" else measured(value, metric),
+        "interval": interval(low, high, metric),
+        "mean": measured(mean, metric),
+        "glyph": None,
+        "n": "",
+    }
     if known and n == n and n != column["n"]:
         cell["n"] = f"{int(n)} cases"
     full = 1.0 if metric.unit == "share" else column["n"] if metric.unit == "count" else None

@@ -25,8 +25,11 @@ def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, 
     by_entry: dict[str, list[Talk]] = defaultdict(list)
     for talk in sorted(talks, key=lambda t: t.trial):
         by_entry[talk.entry.page or ""].append(talk)
-    rows = [{"entry": e, "talks": by_entry[e.page or ""], "quoted": worth_quoting(by_entry[e.page or ""]), "state": _worst(by_entry[e.page or ""])}
-            for e in content.played if e.page in by_entry]  # fmt: skip
+    rows = [
+        {"entry": e, "talks": by_entry[e.page or ""], "quoted": worth_quoting(by_entry[e.page or ""]), "state": _worst(by_entry[e.page or ""])}
+        for e in content.played
+        if e.page in by_entry
+    ]
     twins = [v for v in content.cases.values() if v.case and (v.case.twin_of == view.intent or (view.case and view.case.twin_of == v.intent))]
     return {
         "view": view,
@@ -34,7 +37,11 @@ def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, 
         "fallen": [r for r in rows if r["state"] == "unsafe"],
         "failed": [r for r in rows if r["state"] in ("bad", "corrupt")],
         "held": [r for r in rows if r["state"] == "good"],
-        "tally": {"good": sum(t.state == "good" for t in talks), "unsafe": sum(t.state == "unsafe" for t in talks), "n": sum(t.state != "none" for t in talks)},
+        "tally": {
+            "good": sum(t.state == "good" for t in talks),
+            "unsafe": sum(t.state == "unsafe" for t in talks),
+            "n": sum(t.state != "none" for t in talks),
+        },
         "twins": twins,
         **({"right": _right(view), "facts": _facts(view), "policy": _policy(view), "articles": _articles(view)} if view.case else {}),
     }
@@ -51,9 +58,16 @@ def _right(view: CaseView) -> list[dict[str, Any]]:
     found = []
     for outcome in case.outcomes:
         queues = [(q, store.policy.get("queues", {}).get(q, "")) for q in case.queues] if outcome.handover else []
-        found.append({"name": outcome.name, "calls": [(c.tool, tidy(c.arguments)) for c in outcome.calls], "handover": outcome.handover, "queues": queues,
-                      "reason": _reason(view, outcome.reason) if outcome.reason else "",
-                      "facts": [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)]})  # fmt: skip
+        found.append(
+            {
+                "name": outcome.name,
+                "calls": [(c.tool, tidy(c.arguments)) for c in outcome.calls],
+                "handover": outcome.handover,
+                "queues": queues,
+                "reason": _reason(view, outcome.reason) if outcome.reason else "",
+                "facts": [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)],
+            }
+        )
     return found
 
 

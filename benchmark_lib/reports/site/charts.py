@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...analysis.panels import short_name
 from ...analysis.safety import STATES
 from ...analysis.unsafe import BAND_CUTS, BANDS
 from .board import BLOCKS
@@ -25,8 +26,15 @@ def value_picture(content: Content) -> dict[str, Any] | None:
     top = max([SCALE_MIN, *(e.row["unsafe"] for e in shown), *(e.row["unsafe_high"] for e in shown if e.row["unsafe_high"] == e.row["unsafe_high"])])
     tiers = [t for t in content.tiers if any(e.row["cost_tier"] == t for e in shown)]
     width = 100 / len(tiers)
-    columns = [{"tier": t, "x": i * width, "middle": (i + 0.5) * width, "marks": _column_marks([e for e in shown if e.row["cost_tier"] == t], i * width, width, top, LABEL_ROOM // len(tiers))}
-               for i, t in enumerate(tiers)]  # fmt: skip
+    columns = [
+        {
+            "tier": t,
+            "x": i * width,
+            "middle": (i + 0.5) * width,
+            "marks": _column_marks([e for e in shown if e.row["cost_tier"] == t], i * width, width, top, LABEL_ROOM // len(tiers)),
+        }
+        for i, t in enumerate(tiers)
+    ]
     cuts = (-0.5, *BAND_CUTS, top + 0.5)
     bands = [{"band": b, "y": _y(cuts[i + 1], top), "height": _y(cuts[i], top) - _y(cuts[i + 1], top)} for i, b in enumerate(BANDS) if cuts[i] < top]
     ticks = [{"value": v, "y": _y(v, top)} for v in range(0, int(top) + 1, 2 if top > 10 else 1)]
@@ -39,7 +47,9 @@ def _y(value: float, top: float) -> float:
 
 
 def _column_marks(entries: list[Entry], x: float, width: float, top: float, longest: int) -> list[dict[str, Any]]:
-    entries = sorted(entries, key=lambda e: (-e.row["unsafe"], e.row["over_escalation"] if e.row["over_escalation"] == e.row["over_escalation"] else 9, e.name))
+    entries = sorted(
+        entries, key=lambda e: (-e.row["unsafe"], e.row["over_escalation"] if e.row["over_escalation"] == e.row["over_escalation"] else 9, e.name)
+    )
     beside: dict[float, int] = {}
     marks = []
     for e in entries:
@@ -48,11 +58,20 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
         tip = f"{e.name} ({BLOCKS[e.block][0].lower() if e.block in BLOCKS else e.block}): {e.row['unsafe']:g} unsafe"
         tip += f", 95% for these traps {e.row['unsafe_low']:.1f} to {e.row['unsafe_high']:.1f}" if has else ", no interval published"
         tip += f"; over-escalation {percent(e.row['over_escalation'])}; tier {e.row['cost_tier']}"
-        name = e.name.removeprefix("scripted:")
-        marks.append({"entry": e, "shape": MARKS.get(e.block, "circle"), "tip": tip, "x": round(x + width * (0.07 + 0.06 * (place % 4)), 2), "y": _y(e.row["unsafe"], top),
-                      "low": _y(e.row["unsafe_low"], top) if has else None, "high": _y(e.row["unsafe_high"], top) if has else None,
-                      "label": name if len(name) <= longest else name[: longest - 1] + "…", "label_x": round(x + width * 0.34, 2)})  # fmt: skip
-    for mark, y in zip(marks, spread([m["y"] for m in marks], LINE, TOP, HEIGHT - BOTTOM), strict=True):
+        marks.append(
+            {
+                "entry": e,
+                "shape": MARKS.get(e.block, "circle"),
+                "tip": tip,
+                "x": round(x + width * (0.07 + 0.06 * (place % 4)), 2),
+                "y": _y(e.row["unsafe"], top),
+                "low": _y(e.row["unsafe_low"], top) if has else None,
+                "high": _y(e.row["unsafe_high"], top) if has else None,
+                "label": short_name(e.name, longest),
+                "label_x": round(x + width * 0.34, 2),
+            }
+        )
+    for mark, y in zip(marks, spread([m["y"] for m in marks], LINE, TOP, HEIGHT - BOTTOM - 6), strict=True):
         mark["label_y"] = round(y, 1)
     return marks
 
@@ -83,15 +102,22 @@ def spread(wanted: list[float], gap: float, first: float, last: float) -> list[f
 
 
 def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
-    """Misses to the left of one centre line, over-escalation to the right, a row an entry; the half width is 46 % of the drawing."""
+    """Misses to the left of one centre line, over-escalation to the right, a row an entry; a rate of 1 is 40 % of the drawing."""
     rows = []
     for e in content.entries:
         right, over = e.row["escalation_accuracy"], e.row["over_escalation"]
         if right != right or over != over:
             continue
-        rows.append({"entry": e, "missed": 1 - right, "over": over,
-                     "miss_tip": f"{e.name}: {percent(1 - right)} of the cases that need a human were not handed over" + _within(e, "escalation_accuracy", True),
-                     "over_tip": f"{e.name}: {percent(over)} of the resolvable cases were handed over" + _within(e, "over_escalation", False)})  # fmt: skip
+        rows.append(
+            {
+                "entry": e,
+                "missed": 1 - right,
+                "over": over,
+                "miss_tip": f"{e.name}: {percent(1 - right)} of the cases that need a human were not handed over"
+                + _within(e, "escalation_accuracy", True),
+                "over_tip": f"{e.name}: {percent(over)} of the resolvable cases were handed over" + _within(e, "over_escalation", False),
+            }
+        )
     return rows
 
 
@@ -124,8 +150,15 @@ def _parts(entry: Entry, mine: Any) -> list[dict[str, Any]]:
         count = int(counts.get(state, 0))
         share = 100 * count / len(mine)
         if count:
-            parts.append({"state": state, "x": round(left, 2), "width": round(share, 2), "count": count,
-                          "tip": f"{entry.name}: {state} in {count} of {len(mine)} trap talks ({share:.0f}%): {meaning}"})  # fmt: skip
+            parts.append(
+                {
+                    "state": state,
+                    "x": round(left, 2),
+                    "width": round(share, 2),
+                    "count": count,
+                    "tip": f"{entry.name}: {state} in {count} of {len(mine)} trap talks ({share:.0f}%): {meaning}",
+                }
+            )
         left += share
     return parts
 
@@ -137,6 +170,13 @@ def _falls(entry: Entry, mine: Any, pushes: int) -> list[dict[str, Any]]:
         there = mine[mine["pressure_reached"] == state]["pressure_push"].dropna().astype(int).value_counts()
         for push, count in sorted(there.items()):
             when = "at once, before any push" if push == 0 else f"after push {push}"
-            found.append({"state": state, "x": round(100 * (push + 0.5) / (pushes + 1) + (0.9 if state == "wavered" else 0), 2), "r": round(min(2.2 * count**0.5, 11), 1),
-                          "count": int(count), "tip": f"{entry.name}: {words(state)} in {count} of {len(mine)} trap talks {when}"})  # fmt: skip
+            found.append(
+                {
+                    "state": state,
+                    "x": round(100 * (push + 0.5) / (pushes + 1) + (0.9 if state == "wavered" else 0), 2),
+                    "r": round(min(2.2 * count**0.5, 11), 1),
+                    "count": int(count),
+                    "tip": f"{entry.name}: {words(state)} in {count} of {len(mine)} trap talks {when}",
+                }
+            )
     return found

@@ -38,8 +38,10 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
         "metrics": [{"key": m.name, "title": m.title, "better": m.higher_is_better, "unit": m.unit} for m in metrics],
         "cases": [{"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "page": v.page} for v in cases],
         "states": {name[0]: {"sign": sign, "word": word} for name, (sign, word) in STATES.items()},
-        "entries": [{"name": e.name, "block": e.block, "page": e.page, "outcomes": outcomes[i], "values": {m.name: _value(e, m) for m in metrics}}
-                    for i, e in enumerate(entries)],  # fmt: skip
+        "entries": [
+            {"name": e.name, "block": e.block, "page": e.page, "outcomes": outcomes[i], "values": {m.name: _value(e, m) for m in metrics}}
+            for i, e in enumerate(entries)
+        ],
         "pairs": _tests(content) if len(entries) <= MOST_ENTRIES else {},
     }
 
@@ -47,7 +49,11 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
 def _value(entry: Any, metric: Any) -> list[Any]:
     row = entry.row
     value = row[metric.name]
-    return [measured(value, metric), interval(row[f"{metric.name}_low"], row[f"{metric.name}_high"], metric), None if value != value else round(float(value), 6)]
+    return [
+        measured(value, metric),
+        interval(row[f"{metric.name}_low"], row[f"{metric.name}_high"], metric),
+        None if value != value else round(float(value), 6),
+    ]
 
 
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
@@ -61,7 +67,9 @@ def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
         clusters = _clusters(content, METRICS[name].bucket)
         results = [_unsafe(tables[a], tables[b]) if METRICS[name].unit == "count" else _share(tables[a], tables[b], clusters) for a, b in pairs]
         adjusted = adjust_pvalues([r[3] for r in results], "bh") if results else []
-        found[name] = {f"{a}-{b}": [None if v != v else round(float(v), 4) for v in (*r, q)] for (a, b), r, q in zip(pairs, results, adjusted, strict=True)}
+        found[name] = {
+            f"{a}-{b}": [None if v != v else round(float(v), 4) for v in (*r, q)] for (a, b), r, q in zip(pairs, results, adjusted, strict=True)
+        }
     return found
 
 
@@ -72,7 +80,13 @@ def _tables(content: Content, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
     tables = []
     for e in content.played:
         rows = content.rows(e)
-        counts = rows[rows["bucket"] == metric.bucket].dropna(subset=[metric.column]).groupby("case_id")[metric.column].agg(["sum", "count"]).reindex(index, fill_value=0)
+        counts = (
+            rows[rows["bucket"] == metric.bucket]
+            .dropna(subset=[metric.column])
+            .groupby("case_id")[metric.column]
+            .agg(["sum", "count"])
+            .reindex(index, fill_value=0)
+        )
         tables.append((counts["sum"].to_numpy(dtype=int), counts["count"].to_numpy(dtype=int)))
     return tables
 

@@ -100,7 +100,9 @@ class Content:
         self.conversations: "pd.DataFrame" = frame.assign(bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown"))
         self.board = leaderboard(results)
         rows = self.board.to_dict("records")
-        self.entries = [Entry(r["model"], r["source"], r["block"], r, page_name(f"{r['model']}\n{r['source']}") if r["conversations"] else None) for r in rows]
+        self.entries = [
+            Entry(r["model"], r["source"], r["block"], r, page_name(f"{r['model']}\n{r['source']}") if r["conversations"] else None) for r in rows
+        ]
         self.entries += published_entries() if published else []
 
     @cached_property
@@ -175,8 +177,18 @@ class Content:
             case = self._known(run_id).get(case_id)
             view = found.get(case_id)
             if view is None or (view.case is None and case is not None):
-                view = found[case_id] = CaseView(case_id, page_name(case_id), bucket, intent, case.title if case else case_id, _text(kind),
-                                                 _text(language), case, store, _described(store, intent))  # fmt: skip
+                view = found[case_id] = CaseView(
+                    case_id,
+                    page_name(case_id),
+                    bucket,
+                    intent,
+                    case.title if case else case_id,
+                    _text(kind),
+                    _text(language),
+                    case,
+                    store,
+                    _described(store, intent),
+                )
             if case is not None and self.manifests[run_id].get("cases", {}).get(case_id, case.hash) != case.hash and model not in view.changed:
                 view.changed.append(model)
         rank = {b: i for i, b in enumerate(BUCKETS)}
@@ -226,12 +238,25 @@ def published_entries() -> list[Entry]:
     entries = []
     nothing = {f"{name}{end}": float("nan") for name in METRICS for end in ("", "_mean", "_low", "_high", "_n")}
     for r in published_board().sort_values("board_rank").to_dict("records"):
-        row = {**nothing, "model": r["model"], "source": "published", "block": "published", "rank": None, "band": "none",
-               "over_escalation": r["over_escalation_pct"] / 100, "unsafe": r["unsafe_actions_of_18"],
-               "escalation_accuracy": r["escalation_accuracy_pct"] / 100, "agent_messages": r["agent_messages_per_conversation"],
-               "tool_calls": r["tool_calls_per_conversation"], "cost_tier": r["cost_tier"], "conversations": None, "versions": "",
-               "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None, "panel": "published",
-               "notes": "" if r["resolution_pct"] != r["resolution_pct"] else f"judged resolution {r['resolution_pct']:.0f}%"}  # fmt: skip
+        row = {
+            **nothing,
+            "model": r["model"],
+            "source": "published",
+            "block": "published",
+            "rank": None,
+            "band": "none",
+            "over_escalation": r["over_escalation_pct"] / 100,
+            "unsafe": r["unsafe_actions_of_18"],
+            "escalation_accuracy": r["escalation_accuracy_pct"] / 100,
+            "agent_messages": r["agent_messages_per_conversation"],
+            "tool_calls": r["tool_calls_per_conversation"],
+            "cost_tier": r["cost_tier"],
+            "conversations": None,
+            "versions": "",
+            "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
+            "panel": "published",
+            "notes": "" if r["resolution_pct"] != r["resolution_pct"] else f"judged resolution {r['resolution_pct']:.0f}%",
+        }
         entries.append(Entry(r["model"], "published", "published", row))
     return entries
 

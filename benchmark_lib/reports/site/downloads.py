@@ -22,7 +22,12 @@ def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
     import pandas as pd
 
     board = pd.DataFrame([{"block": e.block, **{k: v for k, v in e.row.items() if k != "block"}} for e in content.entries])
-    cases = pd.DataFrame([{"case_id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "kind": v.kind, "language": v.language} for v in content.cases.values()])
+    cases = pd.DataFrame(
+        [
+            {"case_id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "kind": v.kind, "language": v.language}
+            for v in content.cases.values()
+        ]
+    )
     unsafe = pd.DataFrame(list(content.unsafe.values()))
     frames = [
         ("board", board, "csv", "The board: every metric with mean, interval and cases, and the probability of each band."),
@@ -67,8 +72,19 @@ def run_rows(content: Content) -> list[dict[str, Any]]:
     for run in content.results.runs:
         manifest = content.manifests[run.run_id]
         sessions = manifest.get("sessions") or [{}]
-        rows.append({"run_id": run.run_id, "model": manifest["model"], "source": manifest.get("source"), "created": manifest.get("created"), "trials": manifest.get("trials"),
-                     "file": run.path.name, "sha256": hashlib.sha256(run.path.read_bytes()).hexdigest(), "conversations": len(run.endings()),
-                     "inputs": {k: {"value": v.get("value"), "hash": v.get("hash")} for k, v in manifest.get("inputs", {}).items()},
-                     "code": sessions[-1].get("code"), "cases": manifest.get("cases", {})})  # fmt: skip
+        rows.append(
+            {
+                "run_id": run.run_id,
+                "model": manifest["model"],
+                "source": manifest.get("source"),
+                "created": manifest.get("created"),
+                "trials": manifest.get("trials"),
+                "file": run.path.name,
+                "sha256": hashlib.sha256(run.path.read_bytes()).hexdigest(),
+                "conversations": len(run.endings()),
+                "inputs": {k: {"value": v.get("value"), "hash": v.get("hash")} for k, v in manifest.get("inputs", {}).items()},
+                "code": sessions[-1].get("code"),
+                "cases": manifest.get("cases", {}),
+            }
+        )
     return rows

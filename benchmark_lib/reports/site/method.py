@@ -64,7 +64,9 @@ def _estimators() -> list[dict[str, str]]:
             if name not in analysis.__all__ or not inspect.isfunction(thing) or thing.__module__ != module.__name__:
                 continue
             first, _, rest = (inspect.getdoc(thing) or "").partition("\n\n")
-            found.append({"name": name, "signature": str(inspect.signature(thing)).split(" ->")[0], "first": " ".join(first.split()), "rest": rest.strip()})
+            found.append(
+                {"name": name, "signature": str(inspect.signature(thing)).split(" ->")[0], "first": " ".join(first.split()), "rest": rest.strip()}
+            )
     return found
 
 
@@ -80,11 +82,27 @@ def _stores(content: Content) -> list[dict[str, Any]]:
     """Each store once: its process rules with what they check, its queues, and its policy as data."""
     found = []
     for store in {id(s): s for s in content.stores.values()}.values():
-        rules = [{"name": name, "about": _about(store.rules.get(name)), "guards": list(rule["guards"])} for name, rule in store.policy["process_rules"].items()]
-        sections = [(name, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)) for name, value in store.policy.items() if name not in ("version", "process_rules")]
+        rules = [
+            {"name": name, "about": _about(store.rules.get(name)), "guards": list(rule["guards"])}
+            for name, rule in store.policy["process_rules"].items()
+        ]
+        sections = [
+            (name, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
+            for name, value in store.policy.items()
+            if name not in ("version", "process_rules")
+        ]
         tools = [(t.name, t.description, t.write) for t in store.tools.values()]
-        found.append({"title": store.title, "version": store.version, "clock": f"{store.now:%A, %d %B %Y, %H:%M}", "rules": rules, "policy": sections, "tools": tools,
-                      "languages": ", ".join(store.info.get("languages", ()))})  # fmt: skip
+        found.append(
+            {
+                "title": store.title,
+                "version": store.version,
+                "clock": f"{store.now:%A, %d %B %Y, %H:%M}",
+                "rules": rules,
+                "policy": sections,
+                "tools": tools,
+                "languages": ", ".join(store.info.get("languages", ())),
+            }
+        )
     return found
 
 
@@ -97,8 +115,12 @@ def _versions(content: Content) -> list[tuple[str, str]]:
     from ...experiment.manifest import code_version
 
     code = code_version()
-    rows = [("Deskbench", f"{code['version']}, source {code['hash']}"), ("Scoring rules", f"{VERSION}; on file: {', '.join(_seen(content, 'scoring')) or 'none'}"),
-            ("Cases of", ", ".join(_seen(content, "store_version"))), ("Python", ".".join(map(str, sys.version_info[:3])))]  # fmt: skip
+    rows = [
+        ("Deskbench", f"{code['version']}, source {code['hash']}"),
+        ("Scoring rules", f"{VERSION}; on file: {', '.join(_seen(content, 'scoring')) or 'none'}"),
+        ("Cases of", ", ".join(_seen(content, "store_version"))),
+        ("Python", ".".join(map(str, sys.version_info[:3]))),
+    ]
     for name in PACKAGES:
         try:
             rows.append((name, version(name)))

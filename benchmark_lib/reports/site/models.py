@@ -39,7 +39,9 @@ class ToolUse:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a tool, the most used first."""
-        return [{"name": n, "calls": k, "talks": self.talks[n], "failed": self.failed[n], "write": n in self.writes} for n, k in self.calls.most_common()]
+        return [
+            {"name": n, "calls": k, "talks": self.talks[n], "failed": self.failed[n], "write": n in self.writes} for n, k in self.calls.most_common()
+        ]
 
 
 def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse) -> dict[str, Any]:
@@ -129,9 +131,13 @@ def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
         by_case = mine[mine["bucket"] == bucket].dropna(subset=["success"]).groupby("case_id")["success"].agg(["sum", "count"])
         if by_case.empty:
             continue
-        curve = pass_hat_k_curve(by_case["sum"].to_numpy(dtype=int), by_case["count"].to_numpy(dtype=int), range(1, min(int(by_case["count"].max()), 8) + 1))
-        points = [{"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u)}
-                  for k, v, low, high, u in zip(curve.k, curve.estimate, curve.low, curve.high, curve.usable, strict=True)]  # fmt: skip
+        curve = pass_hat_k_curve(
+            by_case["sum"].to_numpy(dtype=int), by_case["count"].to_numpy(dtype=int), range(1, min(int(by_case["count"].max()), 8) + 1)
+        )
+        points = [
+            {"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u)}
+            for k, v, low, high, u in zip(curve.k, curve.estimate, curve.low, curve.high, curve.usable, strict=True)
+        ]
         found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points})
     return found
 
@@ -141,9 +147,18 @@ def _intents(mine: "pd.DataFrame") -> list[dict[str, Any]]:
     rows = []
     for bucket in BUCKETS[:2]:
         for intent, some in mine[mine["bucket"] == bucket].groupby("intent", sort=True):
-            rows.append({"bucket": bucket, "intent": intent, "cases": some["case_id"].nunique(), "success": _count(some["success"]), "handed": _count(some["handed_over"]),
-                         "corrupt": _count(some["corrupt_success"]), "queue": _count(some["queue_accepted"]),
-                         "messages": number(float(some["agent_messages"].mean()))})  # fmt: skip
+            rows.append(
+                {
+                    "bucket": bucket,
+                    "intent": intent,
+                    "cases": some["case_id"].nunique(),
+                    "success": _count(some["success"]),
+                    "handed": _count(some["handed_over"]),
+                    "corrupt": _count(some["corrupt_success"]),
+                    "queue": _count(some["queue_accepted"]),
+                    "messages": number(float(some["agent_messages"].mean())),
+                }
+            )
     return rows
 
 
@@ -190,8 +205,16 @@ def _endings(mine: "pd.DataFrame") -> list[dict[str, Any]]:
         if ending not in counts.index:
             continue
         some = mine[mine["ended_by"] == ending]
-        rows.append({"ending": ending, "meaning": ENDINGS.get(ending, ""), "count": len(some), "share": percent(len(some) / len(mine), 0),
-                     "width": f"{100 * len(some) / len(mine):.1f}", "buckets": [int((some["bucket"] == b).sum()) for b in BUCKETS]})  # fmt: skip
+        rows.append(
+            {
+                "ending": ending,
+                "meaning": ENDINGS.get(ending, ""),
+                "count": len(some),
+                "share": percent(len(some) / len(mine), 0),
+                "width": f"{100 * len(some) / len(mine):.1f}",
+                "buckets": [int((some["bucket"] == b).sum()) for b in BUCKETS],
+            }
+        )
     return rows
 
 
@@ -221,5 +244,7 @@ def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
     rows = []
     for (scorer, judge), some in mine.groupby(["scorer", "judge"], sort=True):
         known = some["score"].dropna()
-        rows.append({"scorer": scorer, "judge": judge, "mean": number(float(known.mean())) if len(known) else "–", "scored": len(known), "n": len(some)})
+        rows.append(
+            {"scorer": scorer, "judge": judge, "mean": number(float(known.mean())) if len(known) else "–", "scored": len(known), "n": len(some)}
+        )
     return rows

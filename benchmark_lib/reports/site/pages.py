@@ -65,10 +65,26 @@ class Pages:
         content = self.content
         models = [e for e in content.played if e.block in ("ranked", "not ranked")]
         sizes = Counter(v.bucket for v in content.cases.values())
-        facts = [("Models measured", len(models)), ("Scripted agents", sum(e.block == "scripted" for e in content.played)), ("Conversations", f"{len(self.talks):,}"),
-                 *((words(b).capitalize(), sizes[b]) for b in BUCKETS if sizes[b])]  # fmt: skip
-        self._write("index", "index", "page", "index", board=board(content), facts=facts, models=models, published=any(not e.page for e in content.entries),
-                    value=value_picture(content), escalation=escalation_both_ways(content), titles=BLOCKS, pressure=pressure_chart(content))  # fmt: skip
+        facts = [
+            ("Models measured", len(models)),
+            ("Scripted agents", sum(e.block == "scripted" for e in content.played)),
+            ("Conversations", f"{len(self.talks):,}"),
+            *((words(b).capitalize(), sizes[b]) for b in BUCKETS if sizes[b]),
+        ]
+        self._write(
+            "index",
+            "index",
+            "page",
+            "index",
+            board=board(content),
+            facts=facts,
+            models=models,
+            published=any(not e.page for e in content.entries),
+            value=value_picture(content),
+            escalation=escalation_both_ways(content),
+            titles=BLOCKS,
+            pressure=pressure_chart(content),
+        )
 
     def models(self) -> None:
         """A page a model."""
@@ -97,7 +113,9 @@ class Pages:
         for view in self.content.traps:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
-            kinds[view.kind or "other"].append({"view": view, "cells": cells, "unsafe": sum(t.state == "unsafe" for t in talks), "n": sum(t.state != "none" for t in talks)})
+            kinds[view.kind or "other"].append(
+                {"view": view, "cells": cells, "unsafe": sum(t.state == "unsafe" for t in talks), "n": sum(t.state != "none" for t in talks)}
+            )
         return list(kinds.items())
 
     def _count(self, case_id: str) -> dict[str, Any] | None:
@@ -113,10 +131,16 @@ class Pages:
         endings = sorted({t.ended_by for t in self.talks}, key=lambda e: (list(ENDINGS).index(e) if e in ENDINGS else 99, e))
         whys = sorted({"; ".join(t.why) for t in self.talks})
         why_at, ending_at, state_at = ({name: i for i, name in enumerate(names)} for names in (whys, endings, STATES))
-        rows = sorted([entry_at[id(t.entry)], case_at[t.view.case_id], t.trial, state_at[t.state], ending_at[t.ended_by], why_at["; ".join(t.why)]] for t in self.talks)
+        rows = sorted(
+            [entry_at[id(t.entry)], case_at[t.view.case_id], t.trial, state_at[t.state], ending_at[t.ended_by], why_at["; ".join(t.why)]]
+            for t in self.talks
+        )
         return {
             "entries": [{"name": e.name, "page": e.page, "kind": BLOCKS.get(e.block, (e.block,))[0]} for e in entries],
-            "cases": [{"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": words(v.intent), "page": v.page, "language": v.language} for v in cases],
+            "cases": [
+                {"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": words(v.intent), "page": v.page, "language": v.language}
+                for v in cases
+            ],
             "states": [{"key": k, "sign": sign, "word": word} for k, (sign, word) in STATES.items()],
             "endings": [words(e) for e in endings],
             "whys": whys,
@@ -142,8 +166,16 @@ class Pages:
         for talk, record in zip(self.talks, records, strict=True):
             others = [t for t in beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
             judged = verdicts.get((talk.run_id, talk.view.case_id, talk.trial), [])
-            self._write(talk.href, "transcript", "transcript", t=talk, v=transcript(self.content, talk, record, judged), word=STATES[talk.state][1],
-                        siblings=trials[talk.entry.page, talk.view.case_id], others=others)  # fmt: skip
+            self._write(
+                talk.href,
+                "transcript",
+                "transcript",
+                t=talk,
+                v=transcript(self.content, talk, record, judged),
+                word=STATES[talk.state][1],
+                siblings=trials[talk.entry.page, talk.view.case_id],
+                others=others,
+            )
 
     def _verdicts(self) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
         """Judges' verdicts by (run_id, case, trial)."""

@@ -87,8 +87,21 @@ def read_talks(content: Content) -> Iterator[tuple[Talk, dict[str, Any]]]:
             state = state_of(score, raw["ended_by"])
             case = content.case_played(run.run_id, case_id)
             told = (state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            yield Talk(run.run_id, entry, view, trial, talk_page(entry, view, trial), raw["ended_by"], state, why(score, raw["ended_by"]),
-                       quote(raw, score, view, case) if told else None, score), raw  # fmt: skip
+            yield (
+                Talk(
+                    run.run_id,
+                    entry,
+                    view,
+                    trial,
+                    talk_page(entry, view, trial),
+                    raw["ended_by"],
+                    state,
+                    why(score, raw["ended_by"]),
+                    quote(raw, score, view, case) if told else None,
+                    score,
+                ),
+                raw,
+            )
 
 
 def state_of(score: dict[str, Any], ended_by: str) -> str:
@@ -141,7 +154,11 @@ def quote(raw: dict[str, Any], score: dict[str, Any], view: CaseView, case: "Cas
     if turn is None:
         return None
     texts = {side: next((m["text"] for m in raw["messages"] if m["turn"] == turn and m["side"] == side), "") for side in ("customer", "agent")}
-    return {"turn": turn, **{side: _cut(text, QUOTE[side]) for side, text in texts.items()}, "call": f"{call['name']}  {brief(call['arguments'])}" if call else ""}
+    return {
+        "turn": turn,
+        **{side: _cut(text, QUOTE[side]) for side, text in texts.items()},
+        "call": f"{call['name']}  {brief(call['arguments'])}" if call else "",
+    }
 
 
 def _deciding_call(raw: dict[str, Any], view: CaseView, case: "Case | None") -> dict[str, Any] | None:
@@ -163,7 +180,10 @@ def brief(arguments: Any) -> str:
     """The arguments of a call in a few words."""
     if not isinstance(arguments, dict):
         return str(arguments)[:BRIEF]
-    parts = [str(v) if not isinstance(v, (dict, list)) else " ".join(str(x) for x in (v.values() if isinstance(v, dict) else v) if x) for v in arguments.values()]
+    parts = [
+        str(v) if not isinstance(v, (dict, list)) else " ".join(str(x) for x in (v.values() if isinstance(v, dict) else v) if x)
+        for v in arguments.values()
+    ]
     text = " · ".join(p for p in parts if p)
     return text if len(text) <= BRIEF else text[:BRIEF] + "…"
 

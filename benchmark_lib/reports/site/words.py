@@ -18,8 +18,8 @@ POLICY = (
 )
 """The Content-Security-Policy of every page: nothing but the site's own style and script, and no text ever becomes code."""
 
-_MORE_HIDDEN = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u206a-\u206f\u3164\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]")
-"""Characters without a shape, or that turn the direction of text, beside those that `visible` knows."""
+_MORE_HIDDEN = re.compile("[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\uffa0\U000e0080-\U000e0fff]")
+"""Characters without a shape, beside those that `visible` knows."""
 
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
@@ -88,7 +88,7 @@ def tight(text: str) -> str:
 
 def breaks(name: str) -> Markup:
     """A name that may be broken after its marks, for a narrow column."""
-    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:_/.-])", shown(name)))
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:_/?&=-])", shown(name)))
 
 
 def as_published(value: float, unit: str) -> str:
