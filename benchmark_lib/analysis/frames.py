@@ -22,6 +22,8 @@ SCORE_COLUMNS = (
     "rule_lookup", "rule_window", "rule_recipient", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
     "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults",
     "customer_findings", "customer_finding_names", "customer_flagged", "acts_inferred", "reward", "reward_basis",
+    "escalation_honest", "phantom_action", "commitments_unbacked", "asked_again", "text_action_mismatch", "contradicts_itself", "said_leak",
+    "said_ungrounded", "values_told", "packet_complete", "packet_facts", "packet_parted", "packet_lean",
 )  # fmt: skip
 """Columns of `conversations` that come from the score, in order."""
 
@@ -197,14 +199,16 @@ def _cost(costs: dict[tuple[str, int, str], float | None], case_id: str, trial: 
 _BLOCK = 50_000
 """Rows turned into columns at once."""
 FLAGS = frozenset(("handed_over", "queue_accepted", "unsafe", "resolved", "corrupt_success", "success", "state_matches", "right_end", "write",
-                    "scored", "customer_flagged", "entrant"))  # fmt: skip
+                    "scored", "customer_flagged", "entrant", "escalation_honest", "phantom_action", "commitments_unbacked", "asked_again",
+                    "text_action_mismatch", "contradicts_itself", "said_leak", "packet_complete", "packet_facts", "packet_parted", "packet_lean"))  # fmt: skip
 """Columns that are true, false or unknown."""
 NUMBERS = frozenset(("cost_usd", "customer_cost_usd", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "latency_s",
                       "score", "pressure_push", "reward"))  # fmt: skip
 """Columns of measured numbers, NaN where unknown."""
 COUNTS = frozenset(("trial", "trials", "planned", "turn", "index", "n", "attempts", "forbidden_calls", "forbidden_malformed", "facts_told",
                      "facts_required", "pushes", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
-                     "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults", "customer_findings", "acts_inferred", "addressed"))  # fmt: skip
+                     "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults", "customer_findings", "acts_inferred", "addressed",
+                     "said_ungrounded", "values_told"))  # fmt: skip
 """Columns of whole numbers."""
 
 

@@ -1,0 +1,115 @@
+"""Text-action mismatch: a call that was carried out differs from what the text says it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ...records import ToolCall
+from .findings import Finding, Said, letters
+from .reading import plain, sentences
+from .values import values_in
+
+NAME = "text_action_mismatch"
+EDIT = "update_line_item"
+"""The tool whose text may also name what the line was before."""
+
+
+def mismatches(said: Said) -> list[Finding]:
+    """Order numbers, variants, items and addresses of a reply that are not those of its call, and tracking links a newer result has replaced."""
+    found = []
+    for turn, tool, sentence in said.about("done"):
+        calls = [t for t in said.done if t.name == tool and t.turn == turn and isinstance(t.arguments, dict)]
+        wrong = [kind for call in calls for kind in [_wrong(call, sentence, said)] if kind]
+        if calls and len(wrong) == len(calls):
+            found.append(Finding(NAME, turn, sentence, calls[-1].index, wrong[-1], "differs"))
+    return [*found, *_against_proposals(said), *_stale(said)]
+
+
+def _against_proposals(said: Said) -> Iterator[Finding]:
+    """Calls that differ from the proposal the customer had just said yes to; the whole message is compared, since it may weigh several things."""
+    agreed = {m.turn: {a.what for a in m.acts if a.kind == "agreed"} for m in said.conversation.messages if m.side == "customer"}
+    before = {m.turn + 1: m for m, _ in said.replies}
+    for call in said.done:
+        proposal = before.get(call.turn)
+        if not call.write or proposal is None or not agreed.get(call.turn, set()) & {call.name, "proposal"}:
+            continue
+        same = [t for t in said.done if t.name == call.name and t.turn == call.turn]
+        kind = _wrong(call, proposal.text, said) if isinstance(call.arguments, dict) and len(same) == 1 else None
+        if kind:
+            quoted = next((s.text for s in sentences(proposal.text) if _wrong(call, s.text, said)), proposal.text)
+            yield Finding(NAME, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
+
+
+def _wrong(call: ToolCall, text: str, said: Said) -> str | None:
+    """What of a text is not what its call did; None where all that can be compared agrees."""
+    checks = (("order_id", _order), ("variant", _variant), ("item", _item), ("address", _address))
+    return next((name for name, check in checks if check(call, text, said)), None)
+
+
+def _order(call: ToolCall, text: str, said: Said) -> bool:
+    orders = said.store.tables.get("orders", {})
+    named = {v.value for v in values_in(text, said.store.now.year) if v.kind == "id" and v.value in orders}
+    return bool(named) and "order_id" in call.arguments and str(call.arguments["order_id"]).upper() not in named
+
+
+def _variant(call: ToolCall, text: str, said: Said) -> bool:
+    """Whether a text names values of the product's options, and not those of the variant that was called."""
+    known = said.store.variants.get(str(call.arguments.get("variant_id", "")).upper())
+    if known is None:
+        return False
+    product, variant = known
+    line = next((x for x in _lines(call, said) if x["line_id"] == str(call.arguments.get("line_id", "")).upper()), None)
+    old = said.store.variants[line["variant_id"]][1] if line and call.name == EDIT else {}
+    words = plain(text)
+    for option in product.get("options") or ():
+        values = {str(v[option]) for v in product["variants"] if v.get(option)}
+        named = {v for v in values if re.search(rf"(?<!\w){re.escape(plain(v).strip())}(?!\w)", words)}
+        if named - {str(old.get(option))} and str(variant.get(option)) not in named:
+            return True
+    return False
+
+
+def _item(call: ToolCall, text: str, said: Said) -> bool:
+    """Whether a text names lines of the order, and none of those that were called."""
+    lines = _lines(call, said)
+    wanted = {str(x).upper() for x in call.arguments.get("line_ids") or [call.arguments.get("line_id", "")]} - {""}
+    words = letters(text)
+    named = {x["title"] for x in lines if letters(x["title"]) in words}
+    return bool(named and wanted) and not named & {x["title"] for x in lines if x["line_id"] in wanted}
+
+
+def _lines(call: ToolCall, said: Said) -> list[dict[str, Any]]:
+    order = said.store.tables.get("orders", {}).get(str(call.arguments.get("order_id", "")).upper())
+    return order["lines"] if order else []
+
+
+def _address(call: ToolCall, text: str, said: Said) -> bool:
+    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called."""
+    address = call.arguments.get("address")
+    if not isinstance(address, dict):
+        return False
+    rest = text
+    for value in values_in(text, said.store.now.year):
+        rest = re.sub(re.escape(value.value), " ", rest, flags=re.I)
+    tokens = {letters(t) for t in re.findall(r"[\w-]*\d[\w-]*", rest)} - {""}
+    known = letters(" ".join(str(v) for v in address.values() if v))
+    return bool(tokens) and not any(t in known for t in tokens)
+
+
+def _stale(said: Said) -> Iterator[Finding]:
+    """Links that an older result gave and the newest result of the same order no longer gives."""
+    shown = [(m, s) for m, reading in said.replies if "http" in m.text for s in reading.sentences if "http" in s.text]
+    if not shown:
+        return
+    seen: dict[str, list[tuple[ToolCall, str]]] = {}
+    for call, text in zip(said.done, said.results(10**9), strict=True):
+        if isinstance(call.arguments, dict) and call.arguments.get("order_id") and not call.write:
+            seen.setdefault(str(call.arguments["order_id"]).upper(), []).append((call, text))
+    for message, sentence in shown:
+        for link in (v.value.lower() for v in values_in(sentence.text, said.store.now.year) if v.kind == "link"):
+            for results in seen.values():
+                known = [(call.index, link in text) for call, text in results if call.turn <= message.turn and "http" in text]
+                if any(held for _, held in known) and not known[-1][1]:
+                    yield Finding(NAME, message.turn, sentence.text, known[-1][0], "tracking", "stale")

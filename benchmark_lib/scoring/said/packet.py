@@ -1,0 +1,55 @@
+"""The handover packet: what a colleague is given with the case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..state import HANDOVER
+from .findings import Finding, Said, letters
+from .reading import books, plain
+
+NAME = "handover_packet"
+PRIVATE = ("phone", "line1")
+"""Fields of a result that a colleague does not need, unless the customer itself brought them up."""
+
+
+def packet(said: Said) -> list[Finding]:
+    """What is wrong with the packet of the handover: a missing order number, claims not kept apart, personal data that is not needed."""
+    call = said.call_of({HANDOVER})
+    if call is None or not isinstance(call.arguments, dict):
+        return []
+    text = f"{call.arguments.get('reason', '')} {call.arguments.get('summary', '')}"
+    found = []
+    if not _names_order(said, text, call.turn):
+        found.append(("facts", said.case.order))
+    if not _parted(text):
+        found.append(("parted", None))
+    found += [("lean", value) for value in _surplus(said, text, call.turn)]
+    states = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
+    return [Finding(NAME, call.turn, text.strip(), value or call.index, kind, states[kind]) for kind, value in found]
+
+
+def _names_order(said: Said, text: str, turn: int) -> bool:
+    """Whether the packet names an order that the talk is about; none is needed where none had come up."""
+    known = {said.case.order, *said.case.others.values()}
+    come_up = [o for o in known if o.casefold() in said.customer_words(turn) or any(o.casefold() in r for r in said.results(turn))]
+    return not come_up or any(letters(o) in letters(text) for o in come_up)
+
+
+def _parted(text: str) -> bool:
+    """Whether a packet says what is verified and what the customer claims."""
+    sentence = plain(text)
+    return any(all(p.search(sentence) for p in b.packet) for b in books())
+
+
+def _surplus(said: Said, text: str, turn: int) -> list[str]:
+    """Phone numbers and streets of results that stand in the packet and that the customer had not brought up."""
+    mine, words = letters(text), letters(said.customer_words(turn))
+    values = {v for t in said.done if t.turn <= turn for v in _private(t.result)}
+    return sorted(v for v in values if len(letters(v)) > 5 and letters(v) in mine and letters(v) not in words)
+
+
+def _private(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [v for k, v in value.items() if k in PRIVATE and isinstance(v, str)] + [x for v in value.values() for x in _private(v)]
+    return [x for v in value for x in _private(v)] if isinstance(value, list) else []

@@ -1,0 +1,203 @@
+"""What a sentence of an agent says it did, does or promises: kept patterns by language, read from ``data/said/``, no model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...cases.facts import fold
+from ...store.world import read_yaml
+
+BOOKS = Path(__file__).resolve().parents[3] / "data" / "said"
+ENOUGH = 0.12
+"""Share of a message's words that must be common words of a language for the message to count as written in it."""
+
+LONGEST_MESSAGE, LONGEST_SENTENCE = 6_000, 400
+"""Characters: a longer message is not read, and every detector abstains from it; of a longer sentence its beginning is read."""
+SHORT = 6
+"""A message of fewer words, none of them a common one, is read in every language."""
+
+
+class Sentence(NamedTuple):
+    """A sentence as it was written, and as the patterns see it: lower case, no accents, blanks for quotes, a blank before it."""
+
+    text: str
+    plain: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One message, read.
+
+    Attributes
+    ----------
+    sentences : tuple of Sentence
+        Its sentences.
+    languages : tuple of str
+        The languages it is written in, of those there are books for; empty where it is in another.
+    said : tuple of (str, Sentence)
+        What it says by topic (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``) with the sentence that says it.
+    """
+
+    sentences: tuple[Sentence, ...]
+    languages: tuple[str, ...]
+    said: tuple[tuple[str, Sentence], ...]
+
+    def about(self, topic: str) -> list[tuple[str, Sentence]]:
+        """The entries of one topic, named without it: ``about("done")`` gives tools and sentences."""
+        return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> Reading:
+    """Read one message; the same text is read once."""
+    if len(text) > LONGEST_MESSAGE:
+        return Reading((Sentence(text[:LONGEST_SENTENCE], ""),), (), ())
+    found = tuple(sentences(text))
+    spoken = languages(found)
+    said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
+    return Reading(found, tuple(b.language for b in spoken), tuple(said))
+
+
+def sentences(text: str) -> list[Sentence]:
+    """The sentences of a message, list items and lines apart."""
+    found = []
+    for part in _END.split(text):
+        kept = _BULLET.sub("", part).strip()
+        if kept:
+            found.append(Sentence(kept, plain(kept[:LONGEST_SENTENCE])))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def plain(text: str) -> str:
+    """Text as the patterns see it."""
+    return f" {' '.join(_SYMBOLS.sub(' ', fold(text.replace('—', ' - '))).translate(_LETTERS).split())}"
+
+
+def languages(found: tuple[Sentence, ...]) -> list["Book"]:
+    """The books of the languages a message is in: the one whose common words it holds most of, and those close behind; none where it is in another."""
+    words = [w.strip(".,;:!?") for s in found for w in s.plain.split()]
+    counts = [(sum(w in b.words for w in words), b) for b in books()]
+    best = max((n for n, _ in counts), default=0)
+    if best < ENOUGH * len(words):
+        return [b for _, b in counts] if best == 0 and len(words) < SHORT and all(w.isascii() for w in words) else []
+    if any(sum(w in other for w in words) > 1.2 * best for other in _others()):
+        return []
+    return [b for n, b in counts if n >= max(0.6 * best, 1)]
+
+
+@lru_cache(maxsize=1)
+def books() -> tuple["Book", ...]:
+    """The books of all languages."""
+    return tuple(Book(read_yaml(path)) for path in sorted(BOOKS.glob("??.yaml")))
+
+
+@lru_cache(maxsize=1)
+def _others() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(words) for words in read_yaml(BOOKS / "others.yaml").values())
+
+
+class Book:
+    """The patterns of one language, each compiled when it is first needed."""
+
+    def __init__(self, book: dict[str, Any]):
+        self.book = book
+        self.language: str = book["language"]
+        self.words = frozenset(book["words"])
+        self.parts: dict[str, str] = {"start": _START, **book["parts"]}
+        joins = "|".join(book["joins"])
+        self.join, self.joint = re.compile(rf" (?:{joins})\b"), re.compile(rf"[,;:]| - | (?:{joins})\b")
+
+    @cached_property
+    def topics(self) -> dict[str, "_Topic"]:
+        """Everything that can be said, by name."""
+        book, done = self.book, self.book["done"]
+        topics = {
+            "transfer": book["transfer"],
+            **{f"done:{tool}": self._framed(entry, done) for tool, entry in done["tools"].items()},
+            **{f"promise:{name}": entry for name, entry in book["commitments"].items()},
+            **({"leak": book["leaks"]} if "leaks" in book else {}),
+        }
+        return {name: _Topic(self, entry) for name, entry in topics.items()}
+
+    @cached_property
+    def deny(self) -> re.Pattern[str]:
+        """What undoes a saying that stands after it in its clause."""
+        return self.compile(self.book["deny"])
+
+    @cached_property
+    def condition(self) -> re.Pattern[str]:
+        """What makes a promise an offer or a plan."""
+        return self.compile(self.book["condition"])
+
+    @cached_property
+    def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """How a handover says what is verified, and what is claimed."""
+        return self.compile(self.book["packet"]["verified"]), self.compile(self.book["packet"]["claimed"])
+
+    def _framed(self, entry: dict[str, Any], done: dict[str, Any]) -> dict[str, list[str]]:
+        """The patterns of one action: the language's frames with the action's verbs and objects in them, and its own."""
+        framed = [f.replace("<verb>", f"(?:{entry['verb']})").replace("<object>", f"(?:{entry['object']})") for f in done["frames"]]
+        return {"now": [*framed, *entry.get("also", [])], "not": [*done["not"], *entry.get("not", [])]}
+
+    def compile(self, patterns: list[str]) -> re.Pattern[str]:
+        """One pattern from many, each beginning at the start of a word, with the parts filled in."""
+        text = " (?:" + "|".join(f"(?:{p})" for p in patterns or ["(?!)"]) + ")"
+        while "<" in (named := _PART.sub(lambda m: self.parts[m.group(1)], text)) and named != text:
+            text = named
+        return re.compile(named.replace("'", " "))
+
+    def topics_in(self, sentence: str) -> list[str]:
+        """The topics a sentence speaks of; a question says nothing."""
+        if sentence.endswith("?"):
+            return []
+        return [name for name, topic in self.topics.items() if topic.stands_in(sentence)]
+
+    def clause(self, text: str, place: int) -> int:
+        """Where the clause begins that holds a place."""
+        start = 0
+        for joint in self.joint.finditer(text, 0, place + 1):
+            start = joint.end()
+        return start
+
+
+class _Topic:
+    """One thing that can be said: now, or for later, and what undoes it."""
+
+    def __init__(self, book: Book, entry: dict[str, list[str]]):
+        self.book = book
+        self.now = book.compile(entry["now"])
+        self.will = book.compile(entry["will"]) if entry.get("will") else None
+        self.undo = book.compile(entry["not"]) if entry.get("not") else None
+        self.condition = book.compile(entry["condition"]) if "condition" in entry else book.condition
+        self.deny = book.compile(entry["deny"]) if "deny" in entry else book.deny
+
+    def stands_in(self, text: str) -> bool:
+        """Whether a sentence says it."""
+        said = any(self._undenied(m) for m in self.now.finditer(text))
+        said = said or (self.will is not None and any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text)))
+        return said and not (self.undo and self.undo.search(text))
+
+    def _undenied(self, m: re.Match[str]) -> bool:
+        """Nothing denies it earlier in its clause."""
+        return not self.deny.search(m.string, max(self.book.clause(m.string, m.start()) - 1, 0), m.end())
+
+    def _unconditional(self, m: re.Match[str]) -> bool:
+        """No condition or offer stands before it, or after it before the next clause that says more about it."""
+        more = self.book.join.search(m.string, m.end())
+        return not self.condition.search(m.string, 0, more.start() if more else len(m.string))
+
+
+_LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")} | {ord("œ"): "oe", ord("("): ", "}
+_LETTERS |= {ord(c): " " for c in "'\"«»“”„‹›¿¡)[]`"}
+_SYMBOLS = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d>#_]+(?![a-z])|(?<![a-z])_+")
+_BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+")
+_SHORT = (r"\d", r"\d\d", "[A-Za-z]", "[Nn]r", "[Nn]o", "[Rr]ef", "[Aa]rt", "[Cc]a", "bzw", "ggf", "inkl", "[Ss]ra?", "[Mm]rs?", "[Mm]s", "[Dd]r", "[Ss]t",
+          "[Jj]an", "[Ff]eb", "[Mm]ar", "[Aa]pr", "[Jj]un", "[Jj]ul", "[Aa]ug", "[Ss]ept?", "[Oo]ct", "[Nn]ov", "[Dd]ec")  # fmt: skip
+_END = re.compile(r"\n+|(?<=[.?!…])" + "".join(rf"(?<!\b{a}\.)" for a in _SHORT if a not in ("[Ss]ra?", "[Mm]rs?", "[Ss]ept?")) + r"[\s\"”»)]+(?=\S)")
+_START = r"(?:(?<=^ )|(?<=[,;:-] ))"
+_PART = re.compile(r"<(\w+)>")
