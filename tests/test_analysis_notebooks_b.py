@@ -1,6 +1,7 @@
 """Safety, escalation, comparison and the model report: right on counted examples, and in words where there is nothing to count."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import matplotlib
 import numpy as np
@@ -19,7 +20,7 @@ from benchmark_lib.records import ToolCall  # noqa: E402
 
 TUNED = "scripted:tunable?skill=0.7&credulity=0.4&caution=0.2"
 OTHER = "scripted:tunable?skill=0.9&credulity=0.1&caution=0.1"
-AGENTS = {"scripted:oracle": 3, "scripted:comply_all": 3, "scripted:no_op": 3, TUNED: 3, OTHER: 3}
+AGENTS = ("scripted:oracle", "scripted:comply_all", "scripted:no_op", TUNED, OTHER)
 HOSTILE = "$$x$ <script>alert(1)</script> \x00[a](javascript:b)" + "y" * 80
 
 
@@ -27,8 +28,8 @@ HOSTILE = "$$x$ <script>alert(1)</script> \x00[a](javascript:b)" + "y" * 80
 def results(tmp_path_factory):
     """Five agents over every case."""
     folder = tmp_path_factory.mktemp("runs")
-    for number, (agent, trials) in enumerate(AGENTS.items()):
-        run = Experiment(agent, trials=trials, seed=number, out=folder / f"{number}.deskbench", progress=False).run()
+    for number, agent in enumerate(AGENTS):
+        run = Experiment(agent, seed=number, out=folder / f"{number}.deskbench", progress=False).run()
         asyncio.run(run)
     return analysis.load_results(folder)
 
@@ -44,16 +45,17 @@ def odd_frames(talks):
     rng = np.random.default_rng(0)
     unscored = one.assign(ended_by="infrastructure_fault", scored=False, **{c: pd.NA for c in ("unsafe", "resolved", "success", "handed_over", "corrupt_success")},
                           pressure_reached=None)  # fmt: skip
-    as_model = talks.assign(source="model", model=talks["model"].replace({TUNED: HOSTILE}), cost_usd=np.nan)
+    two = talks[talks["model"].isin([TUNED, OTHER])]
+    as_model = two.assign(source="model", model=two["model"].replace({TUNED: HOSTILE}), cost_usd=np.nan)
     return {
         "everything": talks,
-        "half finished": talks[rng.random(len(talks)) < 0.4],
+        "half finished": two[rng.random(len(two)) < 0.4],
         "one model": one,
         "different trials": pd.concat([one, talks[(talks["model"] == OTHER) & (talks["trial"] == 1)]]),
-        "one trial": talks[talks["trial"] == 1],
-        "no traps": talks[talks["bucket"] != "adversarial"],
+        "one trial": two[two["trial"] == 1],
+        "no traps": two[two["bucket"] != "adversarial"],
         "traps only": talks[talks["bucket"] == "adversarial"],
-        "resolvable only": talks[talks["bucket"] == "resolvable"],
+        "resolvable only": two[two["bucket"] == "resolvable"],
         "all zeros": talks[talks["model"] == "scripted:comply_all"],
         "all ones": talks[talks["model"] == "scripted:oracle"],
         "nothing scored": unscored.astype({c: "boolean" for c in ("unsafe", "resolved", "success", "handed_over", "corrupt_success")}),
@@ -64,6 +66,9 @@ def odd_frames(talks):
 
 ODD = ("everything", "half finished", "one model", "different trials", "one trial", "no traps", "traps only", "resolvable only", "all zeros", "all ones",
        "nothing scored", "a hostile name", "six talks")  # fmt: skip
+
+LAID_OUT = ("everything", "traps only", "nothing scored", "a hostile name")
+"""Whose figures are also laid out, where text that is no text would fail."""
 
 
 @pytest.mark.parametrize("kind", ODD)
@@ -90,10 +95,11 @@ def test_every_table_and_figure_says_something_about_odd_data(talks, kind):
                         (numbers.process_rules(report), "rules"), (numbers.steadiness(report), "steadiness"), (numbers.by_intent(report), "intents")):  # fmt: skip
         assert "nan" not in reports.readable(table, view).to_string().lower().replace("unannounced", "")
     told = words.headline(report) + words.summary(report) + words.readable_glance(report).to_string() + words.cards(report).to_string()
-    assert report.model.startswith(("scripted", "$")) and len(told) > 200 and "nan" not in told.lower()
+    assert report.model.startswith(("scripted", "$$x$")) and len(told) > 200 and "nan" not in told.lower()
     for ax in drawn:
         assert isinstance(ax, matplotlib.axes.Axes)
-        ax.figure.draw_without_rendering()
+        if kind in LAID_OUT:
+            ax.figure.draw_without_rendering()
         matplotlib.pyplot.close(ax.figure)
 
 
@@ -103,8 +109,8 @@ def test_reasons_stand_in_words(talks):
     assert "trials complete, so no band" in half
     assert set(analysis.safety_table(odd["no traps"])["reason"]) == {"no trap was run"}
     uneven = analysis.compare_models(odd["different trials"], TUNED, OTHER)
-    assert uneven["reason"].str.contains("3 against 1 trials a case").all()
-    assert "not run" in set(analysis.trap_table(pd.concat([odd["resolvable only"], odd["traps only"].query("model != @TUNED")]))["state"])
+    assert uneven[uneven["metric"].isin(analysis.compare.PLANNED)]["reason"].str.contains("3 against 1 trials a case").all()
+    assert "not run" in set(analysis.trap_table(pd.concat([odd["resolvable only"], odd["traps only"].query("model == @OTHER")]))["state"])
     nothing = analysis.escalation_table(odd["traps only"])
     assert nothing["reason"].str.contains("no must_escalate and no resolvable cases run, so no precision").all()
     assert "so there is nothing to compare" in analysis.comparison_in_words(*_compared(odd["one model"], TUNED, TUNED))
@@ -161,6 +167,19 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
     table = analysis.claim_tone_table(both)
     assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["talks"].sum().to_dict() == {"cases": len(rows), "factorial": len(rows)}
     assert table["count"].sum() == 2 * rows["unsafe"].sum()
+    assert analysis.safety_table(both).iloc[0]["observed"] == analysis.safety_table(rows).iloc[0]["observed"]  # the count of 18 knows no variant
+    only = both[both["case_id"].str.startswith("factorial")]
+    assert analysis.safety_table(only).iloc[0]["reason"] == "no trap was run" and "crossed variants" in numbers.what_is_missing(analysis.model_report(only))
+
+
+def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(talks):
+    table = analysis.honesty_table(talks).set_index(["model", "finding"])
+    column = talks[talks["model"] == "scripted:oracle"]["escalation_honest"].dropna()
+    row = table.loc[("scripted:oracle", "promised transfers that were called")]
+    assert (row["talks"], row["kept"]) == (len(column), column.sum())
+    assert analysis.honesty_table(talks.drop(columns=list(analysis.escalation.HONESTY_COLUMNS))).empty
+    said = numbers.said_against_did(analysis.model_report(talks, "scripted:no_op"))
+    assert (said["found"] <= said["talks"]).all() and set(said["stands"]) <= {"on the board", "experimental"}
 
 
 def test_precision_and_recall_are_what_counting_gives(talks):
@@ -209,7 +228,7 @@ def test_the_cases_on_which_two_part_are_named(talks):
 
 
 def test_more_trials_and_more_cases_tell_more(talks):
-    needed = analysis.what_it_takes(analysis.compare_models(talks, TUNED, OTHER), n_simulations=200).set_index("metric")
+    needed = analysis.what_it_takes(analysis.compare_models(talks, TUNED, OTHER), n_simulations=100).set_index("metric")
     row = needed.loc["unsafe"]
     assert row["power_3"] <= row["power_20"] + 0.1 and 0 < row["smallest"] < 0.6 and needed.loc["resolved", "power_3"] > 0.9
     sure = analysis.what_it_takes(analysis.compare_models(talks, "scripted:oracle", "scripted:oracle"), n_simulations=50)
@@ -332,10 +351,14 @@ def test_a_view_shows_a_dash_where_nothing_is_known(talks):
         reports.readable(table, "nothing")
 
 
-@pytest.mark.parametrize("notebook", ["11_safety", "13_escalation", "15_compare", "20_model_report"])
-def test_a_notebook_runs_on_a_few_talks(tmp_path, results, notebook):
+def test_the_notebooks_run_on_a_few_talks(tmp_path, results):
     runs = [str(r.path) for r in results.runs[-2:]]
-    page = reports.run_notebook(notebook, {"runs": runs, "panel": None, "save_figures": False}, folder=tmp_path)
-    text = page.read_text()
-    assert "figures, none saved" in text and "Recovery panel" in text or notebook in ("15_compare", "20_model_report")
-    assert "Traceback" not in text and "&lt;Axes" not in text
+
+    def text_of(notebook):
+        return reports.run_notebook(notebook, {"runs": runs, "panel": None, "save_figures": False}, folder=tmp_path).read_text()
+
+    with ThreadPoolExecutor(2) as two:
+        pages = list(two.map(text_of, ("11_safety", "13_escalation", "15_compare", "20_model_report")))
+    for page in pages:
+        assert "figures, none saved" in page and "Traceback" not in page and "&lt;Axes" not in page
+    assert all("Recovery panel (2)" in page for page in pages[:2]) and "more than noise" in pages[2] and "Strong" in pages[3]

@@ -262,7 +262,7 @@ def what_it_takes(comparison: "pd.DataFrame", *, trials: int = 3, n_simulations:
     trials : int
         Trials that were run.
     n_simulations : int
-        Simulated comparisons behind one power; fewer for large sets of cases, at least 150 (simulation error up to 0.04).
+        Simulated comparisons behind one power; fewer for large sets of cases, but 150 if as many are given (simulation error up to 0.04).
 
     Returns
     -------
@@ -284,7 +284,7 @@ def what_it_takes(comparison: "pd.DataFrame", *, trials: int = 3, n_simulations:
         scale = cases if row["unit"] == "count" else 1
         one, other = (min(max(row[name] / scale, 0.0), 1.0) for name in ("a", "b"))
         low, high = sorted((one, other) if one + other <= 1 else (1 - one, 1 - other))  # a test of failures is the same test
-        draws = max(n_simulations * 24 // max(cases, 24), 150)
+        draws = max(n_simulations * 24 // max(cases, 24), min(n_simulations, 150))
         least = minimum_detectable(low, traps=cases, trials=trials, n_simulations=draws)
         found, reached = {}, 0.0
         for n in TRIALS_SHOWN:  # more trials of the same cases never tell less

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from .frames import Results
 
 NEEDS, SOLVABLE = "must_escalate", "resolvable"
-HONESTY_COLUMNS = ("escalation_honesty", "escalation_honest")
-"""Columns of the said-against-did detectors that are read where they are present: was a promised transfer really called?"""
+HONESTY_COLUMNS = {
+    "escalation_honest": "promised transfers that were called",
+    "packet_complete": "handover packets without a fault (experimental)",
+    "packet_facts": "packets that name the order, where one had come up (experimental)",
+    "packet_parted": "packets that keep verified apart from claimed (experimental)",
+    "packet_lean": "packets without surplus personal data (experimental)",
+}
+"""Columns of the said-against-did detectors that are read where they hold something, and what they say when true."""
 
 
 def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -159,20 +165,17 @@ def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     rows = labelled(results)
-    names = [c for c in rows.columns if c in HONESTY_COLUMNS or c.startswith("packet_")]
     found = []
-    for name in names:
-        flags = pd.to_numeric(rows[name].astype("object").map(_as_flag), errors="coerce")
+    for name in (c for c in HONESTY_COLUMNS if c in rows):
+        flags = rows[name].astype("object").map(_as_flag).astype(float)
         for (panel, model), values in flags.dropna().groupby([rows["panel"], rows["model"]], sort=False):
-            found.append((panel, model, name, len(values), int(values.sum()), float(values.mean())))
+            found.append((panel, model, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
     return pd.DataFrame(found, columns=["panel", "model", "finding", "talks", "kept", "share"])
 
 
 def _as_flag(value: Any) -> float:
-    """A detector's value as 1 or 0; NaN where it abstained or does not apply."""
-    if isinstance(value, (bool, np.bool_)):
-        return float(value)
-    return {"kept": 1.0, "honest": 1.0, "yes": 1.0, "broken": 0.0, "dishonest": 0.0, "no": 0.0}.get(str(value), nan)
+    """A detector's flag as 1 or 0; NaN where it abstained or does not apply."""
+    return float(value) if isinstance(value, (bool, np.bool_, int, float)) else nan
 
 
 def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":

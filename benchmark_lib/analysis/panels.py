@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..cases.factorial import TABLE
 from .tables import _frame_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ PANELS = {
 """Every panel in the order in which it is shown, and what it is."""
 
 TUNABLE = "scripted:tunable?"
+VARIANT = "variant"
 _BY_SOURCE = {"scripted": "scripted agents", "synthetic": "scripted agents", "published": "published", "imported": "imported"}
 
 
@@ -45,11 +47,29 @@ def panel_of(model: str, source: str) -> str:
     return "local model" if model == MODEL_ID or model.startswith(f"{MODEL_ID} [") else "models"
 
 
-def labelled(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """The conversations with a column `panel`; where a model has several runs each is a model of its own, named by its run."""
+def labelled(results: "Results | pd.DataFrame", *, variants: bool = False) -> "pd.DataFrame":
+    """The conversations with a column `panel`; where a model has several runs each is a model of its own, named by its run.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    variants : bool
+        Whether the crossed variants of the evidence x pressure table keep their buckets. They are no part of the case set, so by default
+        they stand in a bucket of their own, ``variant``, and no metric of a bucket counts them.
+    """
     frame = _frame_of(results)
     kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
-    return frame.assign(panel=[kinds[pair] for pair in zip(frame["model"], frame["source"], strict=True)])
+    frame = frame.assign(panel=[kinds[pair] for pair in zip(frame["model"], frame["source"], strict=True)])
+    crossed = is_variant(frame["case_id"])
+    if variants or not crossed.any():
+        return frame
+    return frame.assign(bucket=frame["bucket"].mask(crossed, VARIANT))
+
+
+def is_variant(case_ids: "pd.Series") -> "pd.Series":
+    """Which cases are crossed variants, by their ids."""
+    return case_ids.str.startswith(f"{TABLE}_")
 
 
 def panels_in(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":

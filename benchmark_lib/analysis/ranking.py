@@ -9,7 +9,7 @@ import numpy as np
 
 from .estimate import FEW_CLUSTERS, sentence
 from .panels import labelled
-from .tables import case_matrix, metric_estimate, metric_of, unsafe_table
+from .tables import case_matrix, metric_estimate, metric_of, unsafe_table, why_none
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
     for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
         talks = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
         found = summary_of(mine, chosen)
-        nothing = f"no {chosen.bucket} case was run" if talks.empty else ""
+        nothing = why_none(mine, chosen.bucket)
         rows.append({"panel": panel, "model": model, "metric": metric, **found, "trials": int(talks["trial"].nunique()),
                      "conversations": int(talks[chosen.column].notna().sum()), "of": len(talks), "reason": nothing or found["reason"]})  # fmt: skip
     table = pd.DataFrame(rows, columns=["panel", "model", "metric", "median", "mean", "low", "high", "per_trial", "cases", "trials",
@@ -127,7 +127,7 @@ def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> 
             rows.append((panel, model, metric.name, nan, nan, nan, nan, 0, len(means), words))
             continue
         i = places[model]
-        none = "no case of this metric was run" if not means[model] else ""
+        none = "" if means[model] else why_none(mine[mine["model"] == model], metric.bucket) or "no conversation was scored"
         rows.append((panel, model, metric.name, found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means),
                      sentence(none, found.reason)))  # fmt: skip
     return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import nan
@@ -12,7 +13,7 @@ import numpy as np
 from ..scoring.metrics import METRICS
 from .estimate import counted
 from .panels import labelled
-from .tables import case_matrix, metric_of
+from .tables import case_matrix, metric_of, why_none
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,8 +144,10 @@ def within_models(
             metric = metric_of(name)
             talks = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
             sides = [talks[c].astype("Float64").to_numpy(dtype="float64", na_value=nan) for c in (chosen.column, metric.column)]
-            found = within_model_correlation(*sides, talks["case_id"], talks["model"], n_resamples=n_resamples)
-            reason = found.reason if len(talks) else f"no {metric.bucket} case was run"
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
+                found = within_model_correlation(*sides, talks["case_id"], talks["model"], n_resamples=n_resamples)
+            reason = why_none(mine, metric.bucket) or found.reason
             rows.append((panel, "within models", x, name, metric.title, talks["model"].nunique(), found.n, found.estimate, found.low, found.high, reason))
     return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "conversations", "estimate", "low", "high", "reason"])
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .estimate import FEW_CLUSTERS, counted, sentence
-from .panels import labelled
-from .tables import BUCKETS, case_matrix
+from .panels import labelled, panel_of
+from .tables import BUCKETS, case_matrix, metric_of, why_none
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ class SuccessCounts:
         Conversations on file, scored or not.
     case_ids, intents : tuple of str
     reason : str
-        Why the counts must not be pooled; empty where they may.
+        Why there are no counts, or why they must not be pooled; empty where they may.
     """
 
     successes: np.ndarray
@@ -65,13 +65,14 @@ def success_counts(conversations: "pd.DataFrame", bucket: str) -> SuccessCounts:
     bucket : str
         A bucket of the desk, or the domain of imported records.
     """
-    rows = conversations[conversations["bucket"] == bucket]
+    needed = ["case_id", "intent", "success"] + (["reward_basis"] if "reward_basis" in conversations else [])
+    rows = conversations.loc[conversations["bucket"] == bucket, needed]
     value = rows["success"].astype("Float64")
     grouped = rows.assign(hit=value.fillna(0.0).astype(float), seen=value.notna()).groupby("case_id", sort=True)
     table = grouped.agg(hit=("hit", "sum"), seen=("seen", "sum"), intent=("intent", "first"))
     bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else rows["case_id"].iloc[:0]
     mixed = [case for case, n in bases.items() if n > 1]
-    reason = f"rewards of case {mixed[0]} were read from different things, so they are not pooled" if mixed else ""
+    reason = f"rewards of case {mixed[0]} were read from different things, so they are not pooled" if mixed else why_none(conversations, bucket)
     intents = tuple(str(i) if i == i and i is not None else case for case, i in zip(table.index, table["intent"], strict=True))
     return SuccessCounts(table["hit"].to_numpy().astype(int), table["seen"].to_numpy().astype(int), len(rows), tuple(table.index), intents, reason)
 
@@ -98,7 +99,7 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
 
     ks, found = list(ks), []
     for panel, model, bucket, counts in _by_bucket(results):
-        nothing = counts.reason or _no_trial(counts, bucket)
+        nothing = counts.reason or _no_trial(counts)
         if nothing:
             found.append({"panel": panel, "model": model, "bucket": bucket, "cases": 0, "trials": 0, "k": ks[0], "estimate": nan, "low": nan,
                           "high": nan, "reference": nan, "label": "none", "usable": False, "reason": nothing})  # fmt: skip
@@ -172,7 +173,7 @@ def flip_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     found = []
     for panel, model, bucket, counts in _by_bucket(results):
         row: dict[str, Any] = {"panel": panel, "model": model, "bucket": bucket}
-        nothing = counts.reason or _no_trial(counts, bucket)
+        nothing = counts.reason or _no_trial(counts)
         if nothing:
             found.append(row | {"cases": 0, "trials": 0, "estimate": nan, "low": nan, "high": nan, "always": 0, "sometimes": 0, "never": 0,
                                 "reason": nothing})  # fmt: skip
@@ -203,13 +204,11 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
     """
     import pandas as pd
 
-    from .tables import metric_of
-
     chosen, found = metric_of(metric), []
     for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
         values, case_ids, _ = case_matrix(mine, chosen)
         if not values.size:
-            found.append((panel, model, metric, 0, nan, 0, 0, f"no {chosen.bucket} case was run"))
+            found.append((panel, model, metric, 0, nan, 0, 0, why_none(mine, chosen.bucket)))
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
             value = nan if not seen.size else float(seen.sum() if chosen.unit == "count" else seen.mean())
@@ -234,24 +233,32 @@ def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from . import missing_bounds
-
     frame = labelled(results)
-    bucket_of = dict(zip(frame["case_id"], frame["bucket"], strict=True))
-    plan = results.planned if hasattr(results, "planned") else None
+    bucket_of = {case: bucket for case, bucket in zip(frame["case_id"], frame["bucket"], strict=True) if isinstance(bucket, str)}
+    plan = None if isinstance(results, pd.DataFrame) else results.planned
     found = []
     for (panel, model), mine in frame.groupby(["panel", "model"], sort=False):
-        goal = _plan_of(mine, plan)
-        for bucket in [*_buckets(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(_buckets(mine)))]:
-            counts = success_counts(mine, bucket)
-            have = dict(zip(counts.case_ids, zip(counts.successes, counts.trials, strict=True), strict=True))
-            cases = [c for c in goal if bucket_of.get(c, "unknown") == bucket]
-            if not cases:
-                continue
+        found += _gaps(str(panel), str(model), mine, _plan_of(mine, plan), bucket_of)
+    if plan is not None:
+        for (_, model, source), goal in plan[~plan["run_id"].isin(set(frame["run_id"]))].groupby(["run_id", "model", "source"], sort=False):
+            found += _gaps(panel_of(model, source), model, frame.iloc[:0], dict(zip(goal["case_id"], goal["trials"], strict=True)), bucket_of)
+    return pd.DataFrame(found, columns=["panel", "model", "bucket", "seen", "planned", "missing", "estimate", "worst", "best", "reason"])
+
+
+def _gaps(panel: str, model: str, mine: "pd.DataFrame", goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
+    """The rows of one model: every bucket with planned cases."""
+    from . import missing_bounds
+
+    rows = []
+    for bucket in [*_buckets(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(_buckets(mine)))]:
+        counts = success_counts(mine, bucket)
+        have = dict(zip(counts.case_ids, zip(counts.successes, counts.trials, strict=True), strict=True))
+        cases = [c for c in goal if bucket_of.get(c, "unknown") == bucket]
+        if cases:
             hits, sizes = zip(*(have.get(c, (0, 0)) for c in cases), strict=True)
             bounds = missing_bounds(hits, sizes, np.maximum([goal[c] for c in cases], sizes))
-            found.append((panel, model, bucket, bounds.n, bounds.planned, bounds.missing, bounds.estimate, bounds.worst, bounds.best, bounds.reason))
-    return pd.DataFrame(found, columns=["panel", "model", "bucket", "seen", "planned", "missing", "estimate", "worst", "best", "reason"])
+            rows.append((panel, model, bucket, bounds.n, bounds.planned, bounds.missing, bounds.estimate, bounds.worst, bounds.best, bounds.reason))
+    return rows
 
 
 def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> "pd.DataFrame":
@@ -383,9 +390,7 @@ def _buckets(rows: "pd.DataFrame") -> list[str]:
     return [b for b in BUCKETS if b in there] + sorted(there - set(BUCKETS))
 
 
-def _no_trial(counts: SuccessCounts, bucket: str) -> str:
-    if not counts.case_ids:
-        return f"no {bucket} case was run"
+def _no_trial(counts: SuccessCounts) -> str:
     return "" if counts.trials.any() else f"none of {counted(counts.planned, 'conversation')} was scored"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import BadInput
 from ..scoring.metrics import METRICS, Metric
 from .estimate import Estimate, counted, sentence
-from .panels import labelled
+from .panels import VARIANT, labelled
 from .tables import case_matrix, leaderboard, metric_estimate
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient"
 BUCKETS = {"resolvable": "resolved", "must_escalate": "handed_over", "adversarial": "unsafe"}
 FIELD_METRICS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "corrupt_success", "must_escalate_success", "adversarial_success")
 PUBLISHED_COLUMNS = {"over_escalation": ("over_escalation_pct", 100), "unsafe": ("unsafe_actions_of_18", 18), "escalation_accuracy": ("escalation_accuracy_pct", 100)}
-SAID = ("escalation_honesty", "phantom_action", "text_action_mismatch", "commitments_unbacked", "groundedness", "asked_again", "contradicts_itself")
-"""Columns of the said-against-did detectors, read where they are on record."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,10 @@ class ModelReport:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Its row of the leaderboard."""
-        return self.board[self.board["model"] == self.model].iloc[0].to_dict()
+        """Its row of the leaderboard; where no trap was scored nothing is said of unsafe acts."""
+        row = self.board[self.board["model"] == self.model].iloc[0].to_dict()
+        unknown = ("unsafe", "unsafe_mean", "unsafe_low", "unsafe_high", "p_safe", "p_middling", "p_reckless")
+        return row if row["unsafe_n"] else row | dict.fromkeys(unknown, nan)
 
     def estimate(self, metric: str | Metric) -> Any:
         """Median over trials with mean and interval of one metric, from its conversations."""
@@ -267,16 +267,13 @@ def said_against_did(report: ModelReport) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        finding, talks (with a value), found, share.
+        title, talks (with a value), found, share, low, high, and where the detector stands (``on the board`` or ``experimental``).
     """
-    import pandas as pd
+    from .said import said_table
 
-    rows = []
-    for name in (c for c in report.mine.columns if c in SAID or c.startswith("said_")):
-        values = pd.to_numeric(report.mine[name], errors="coerce").dropna()
-        if len(values):
-            rows.append((name.removeprefix("said_").replace("_", " "), len(values), int((values > 0).sum()), float((values > 0).mean())))
-    return pd.DataFrame(rows, columns=["finding", "talks", "found", "share"])
+    table = said_table(report.mine)
+    table = table[table["talks"] > 0].drop(columns="model").reset_index(drop=True)
+    return table.assign(stands=table["board"].map({True: "on the board", False: "experimental"}))
 
 
 def customer_experience(report: ModelReport) -> "pd.DataFrame":
@@ -439,6 +436,9 @@ def what_is_missing(report: ModelReport) -> str:
     on_file = len(report.mine)
     if on_file < report.planned:
         notes.insert(0, f"{on_file} of {counted(report.planned, 'planned conversation')} on file")
+    crossed = int((report.mine["bucket"] == VARIANT).sum())
+    if crossed:
+        notes.append(f"{counted(crossed, 'talk')} of crossed variants stand apart and enter no rate of a bucket")
     resolvable = report.mine[report.mine["bucket"] == "resolvable"]
     filtered = int((resolvable["ended_by"] == "content_filter").sum())
     if filtered:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .estimate import counted, sentence
-from .panels import labelled, panel_of
+from .panels import is_variant, labelled, panel_of
 from .published import TIERS
-from .tables import _tier, unsafe_table
+from .tables import UNSAFE_NUMBERS, _tier, unsafe_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,17 +100,20 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     unsafe = unsafe_table(rows)
     fates = trap_table(rows)
     tiers = {key: _tier(mine) for key, mine in rows.groupby(["model", "source"])}
-    more = []
+    kept, more = [], []
     for row in unsafe.to_dict("records"):
         panel = panel_of(row["model"], row["source"])
         mine = fates[(fates["model"] == row["model"]) & (fates["panel"] == panel)]
         trials = int(mine["trials"].sum())
         shares = {f"{s}_share": mine[s].sum() / trials if trials else nan for s in STATES}
+        if not trials:
+            row |= {name: nan for name in UNSAFE_NUMBERS if name != "traps"} | {"band": "", "reason": row["reason"] if not row["trials"] else "no trap was scored"}
+        kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
         more.append({"panel": panel, "cost_tier": tiers[row["model"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
                      "repeated": int((mine["trials"] >= 2).sum()), "reason": sentence(row["reason"], *lacking)})  # fmt: skip
-    return pd.concat([unsafe.drop(columns="reason"), pd.DataFrame(more)], axis=1)
+    return pd.concat([pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more)], axis=1)
 
 
 def pressure_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -157,10 +160,9 @@ def claim_tone_table(results: "Results | pd.DataFrame", bucket: str = "adversari
     import pandas as pd
 
     column, word = OUTCOMES[bucket]
-    rows = labelled(results)
+    rows = labelled(results, variants=True)
     rows = rows[(rows["bucket"] == bucket) & rows[column].notna()]
-    crossed = rows["case_id"].str.startswith("factorial")
-    rows = rows.assign(set=crossed.map({True: "factorial", False: "cases"}), count=rows[column].astype(int))
+    rows = rows.assign(set=is_variant(rows["case_id"]).map({True: "factorial", False: "cases"}), count=rows[column].astype(int))
     keys = ["panel", "model", "set", "claim", "tone"]
     table = rows.groupby(keys, sort=False).agg(cases=("case_id", "nunique"), talks=("count", "size"), count=("count", "sum")).reset_index()
     table = table.assign(share=table["count"] / table["talks"], outcome=word) if len(table) else pd.DataFrame(columns=[*keys, "cases", "talks", "count", "share", "outcome"])

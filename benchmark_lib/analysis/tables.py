@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from ..scoring.metrics import METRICS, Metric
+from .estimate import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +40,16 @@ def metric_of(metric: str | Metric) -> Metric:
     return METRICS[metric]
 
 
+def why_none(conversations: "pd.DataFrame", bucket: str | None) -> str:
+    """Why one model has no conversation of a bucket, in words; empty where it has one."""
+    if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
+        return ""
+    unscored = int(conversations["bucket"].isna().sum())
+    if unscored:
+        return f"{counted(unscored, 'conversation')} without any score on file: run `deskbench score`"
+    return f"no {str(bucket or 'such').replace('_', '-')} case was run"
+
+
 def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[np.ndarray, list[str], list[str]]":
     """The values of one model's metric.
 
@@ -56,11 +67,18 @@ def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[n
     case_ids, intents : list of str
         Of the rows.
     """
+    import numpy as np
+    import pandas as pd
+
     found = metric_of(metric)
-    rows = conversations if found.bucket is None else conversations[conversations["bucket"] == found.bucket]
-    table = rows.assign(value=rows[found.column].astype("Float64")).pivot(index="case_id", columns="trial", values="value")
+    needed = ["case_id", "trial", "intent", found.column]  # a frame of sixty columns is slow to cut into buckets
+    rows = conversations[needed] if found.bucket is None else conversations.loc[conversations["bucket"] == found.bucket, needed]
+    case, case_ids = pd.factorize(rows["case_id"], sort=True)
+    trial, trials = pd.factorize(rows["trial"], sort=True)
+    table = np.full((len(case_ids), len(trials)), nan)
+    table[case, trial] = rows[found.column].astype("Float64").to_numpy(dtype="float64", na_value=nan)
     intent_of = dict(zip(rows["case_id"], rows["intent"], strict=True))
-    return table.to_numpy(dtype="float64", na_value=float("nan")), list(table.index), [intent_of[c] for c in table.index]
+    return table, list(case_ids), [intent_of[c] for c in case_ids]
 
 
 def metric_estimate(conversations: "pd.DataFrame", metric: str | Metric) -> Any:
@@ -237,7 +255,13 @@ def _notes(mine: "pd.DataFrame") -> list[str]:
     scored = int(mine["scored"].fillna(False).sum())
     if scored < planned:
         notes.append(f"{scored} of {planned} conversations scored")
-    notes += _imported_notes(mine) if set(mine["source"]) == {"imported"} else [f"no {b} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
+    unknown = int(mine["bucket"].isna().sum())
+    if unknown:
+        notes.append(f"{counted(unknown, 'conversation')} without any score on file: run `deskbench score`")
+    elif set(mine["source"]) == {"imported"}:
+        notes += _imported_notes(mine)
+    else:
+        notes += [f"no {b} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
     if mine["store_version"].nunique() > 1:
         notes.append(f"mixed versions: {', '.join(sorted(mine['store_version'].unique()))}: not comparable")
     filtered = int((mine["ended_by"] == "content_filter").sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from .board import _nothing as nothing
@@ -112,7 +113,7 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 def _why(table: "pd.DataFrame") -> str:
     """Why there is no picture, from the table's own reasons."""
     reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
-    return reasons[0][:1].upper() + reasons[0][1:] + "." if reasons else "Nothing was run and scored."
+    return textwrap.fill(reasons[0][:1].upper() + reasons[0][1:] + ".", 90) if reasons else "Nothing was run and scored."
 
 
 def head_and_legend(ax: "Axes", title: str, handles: list[Any]) -> None:

@@ -99,7 +99,9 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 
     ax = _axes(ax)
     shown = table.dropna(subset=["usd_per_1000", "value"])
-    if shown.empty or not (shown["usd_per_1000"] > 0).any():
+    if shown.empty:
+        return nothing(ax, _why(table) if table["value"].isna().all() else "No price is known for these runs, so there is no frontier.")
+    if not (shown["usd_per_1000"] > 0).any():
         return nothing(ax, "No run here cost anything: scripted agents and the local model are free, so there is no frontier.")
     metric = METRICS[shown["metric"].iloc[0]]
     scale = 100 if metric.unit == "share" else 1
@@ -125,6 +127,11 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 def _name_apart(ax: "Axes", points: list[tuple[float, float, str]]) -> None:
     """Names beside their points, each at the first of four places where it lies on no name and no point; else where it fits least badly."""
     ax.figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
+    together: dict[tuple[int, int], list[tuple[float, float, str]]] = {}
+    for x, y, name in points:
+        together.setdefault(tuple(int(v) // 3 for v in ax.transData.transform((x, y))), []).append((x, y, name))
+    points = [(*group[0][:2], ", ".join(name for *_, name in group[:3]) + (f" and {len(group) - 3} more" if len(group) > 3 else ""))
+              for group in together.values()]  # fmt: skip
     dots = [ax.transData.transform((x, y)) for x, y, _ in points]
     inside, taken = ax.get_window_extent(), []
     for (x, y, name), _ in sorted(zip(points, dots, strict=True), key=lambda pair: -pair[0][1]):

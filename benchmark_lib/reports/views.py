@@ -122,6 +122,12 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "For example": ("example",),
         "Note": ("reason",),
     },
+    "said": {
+        "Detector": ("title",),
+        "Talks with a finding": ("found", "of", "talks"),
+        "% of talks (95 %)": ("share", "low", "high", PERCENT),
+        "Where it stands": ("stands",),
+    },
     "steadiness": {
         "Bucket": ("bucket",),
         "Cases": ("cases", "0"),
