@@ -56,10 +56,10 @@ def tracked():
 
 
 def test_no_machine_paths_keys_or_index_addresses_are_committed():
-    bad = re.compile(rb"/root/|/home/[a-z]+/|--index-url|/simple/|sk-[A-Za-z0-9]{20,}")
+    bad = re.compile(rb"/roo[t]/|/home/[a-z]+/|--index-ur[l]|/simpl[e]/|sk-[A-Za-z0-9]{20,}")
     for path in tracked():
         found = bad.search(path.read_bytes())
-        assert path == Path(__file__) or not found, f"{path.relative_to(ROOT)}: {found.group()!r}"
+        assert not found, f"{path.relative_to(ROOT)}: {found.group()!r}"
 
 
 def test_data_files_carry_the_canary(store):
