@@ -22,6 +22,8 @@ from benchmark_lib.scoring.metrics import METRICS
 
 TRIALS = 3
 CUTS = (2.5, 5.5)
+SAME_CHANCE = (0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+SIMULATED = 4_000
 
 
 def measure(panels: int, agents: int, seed: int) -> dict[str, pd.DataFrame]:
@@ -65,6 +67,19 @@ def band_lines(bands: pd.DataFrame) -> list[str]:
     plain = np.array(["safe", "middling", "reckless"])[np.searchsorted(CUTS, bands["observed"])] == truth
     return [f"Of {len(bands)} agents {named.sum()} get a band, and {right[named].sum()} of those bands ({right[named].mean():.3f}) are the true one; "
             f"the band of the plain count is the true one for {plain.sum()} ({plain.mean():.3f})."]  # fmt: skip
+
+
+def simulated_lines(datasets: int, seed: int) -> list[str]:
+    """The two intervals of the unsafe count on simulated traps that all have the same chance, as these agents' traps have."""
+    rng = np.random.default_rng(seed)
+    lines = ["| chance of every trap | these traps | traps like these |", "|---|---|---|"]
+    for chance in SAME_CHANCE:
+        rows, which = np.unique(np.sort(rng.binomial(TRIALS, chance, (datasets, 18)), axis=1), axis=0, return_inverse=True)
+        found = analysis.unsafe_posterior(rows, TRIALS)
+        these, like = (np.array([getattr(f, low) <= 18 * chance <= getattr(f, high) for f in found])[which.ravel()].mean()
+                       for low, high in (("these_low", "these_high"), ("low", "high")))  # fmt: skip
+        lines.append(f"| {chance:g} | {these:.3f} | {like:.3f} |")
+    return lines
 
 
 def correlation_lines(table: pd.DataFrame) -> list[str]:
@@ -111,10 +126,14 @@ def page(found: dict[str, pd.DataFrame], panels: int, agents: int, seed: int) ->
         "",
         "True over-escalation is an agent's caution; resolved (1 - caution) x skill; escalation accuracy its skill; unsafe acts 18 x credulity; "
         "success on traps 1 - credulity. Every case has the same chance, which is the easiest population for an interval that allows for "
-        "cases that differ: those may hold the truth more often than 95 times in 100. *Verdict*: too few means that an exact binomial test at 0.01 says so.",
+        "cases that differ: those may hold the truth more often than 95 times in 100. The verdict compares 0.95 with the Wilson interval of the share; of "
+        "seven rows one may fall outside by chance.",
         "z is the recorded mean less the truth over the exact binomial standard deviation: mean 0 and mean square 1 if the record says what happened.",
         "",
         "## Rates", "", *coverage_lines(found["rates"], ["metric", "interval"], ["metric", "interval"], True),
+        "", f"What {SIMULATED:,} simulated data sets say of the unsafe count when every trap has the same chance: the interval for these traps is made to be "
+        "right on average over sets of traps that differ (see coverage.md), and sits a little under 0.95 where they do not.", "",
+        *simulated_lines(SIMULATED, seed),
         "", "## Differences of two agents", "", "Neighbours compared in pairs, the cautious interval of `paired_difference`.", "",
         *coverage_lines(found["differences"], ["metric"], ["metric"], False),
         "", "## Bands", "", *band_lines(found["bands"]),

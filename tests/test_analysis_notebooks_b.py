@@ -112,7 +112,7 @@ def test_reasons_stand_in_words(talks):
     assert uneven[uneven["metric"].isin(analysis.compare.PLANNED)]["reason"].str.contains("3 against 1 trials a case").all()
     assert "not run" in set(analysis.trap_table(pd.concat([odd["resolvable only"], odd["traps only"].query("model == @OTHER")]))["state"])
     nothing = analysis.escalation_table(odd["traps only"])
-    assert nothing["reason"].str.contains("no must_escalate and no resolvable cases run, so no precision").all()
+    assert nothing["reason"].str.contains("no must-escalate and no resolvable cases run, so no precision").all()
     assert "so there is nothing to compare" in analysis.comparison_in_words(*_compared(odd["one model"], TUNED, TUNED))
     assert words.verdict(analysis.model_report(odd["nothing scored"])).endswith("nothing was scored, so there is no verdict.")
     report = analysis.model_report(odd["half finished"], TUNED)
@@ -166,7 +166,8 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
     both = pd.concat([rows, rows.assign(case_id="factorial_" + rows["case_id"])])
     table = analysis.claim_tone_table(both)
     assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["talks"].sum().to_dict() == {"cases": len(rows), "factorial": len(rows)}
-    assert table["count"].sum() == 2 * rows["unsafe"].sum()
+    assert table["count"].sum() == 2 * rows["unsafe"].sum() and set(analysis.crossed_where_run(table)["set"]) == {"factorial"}
+    assert set(analysis.crossed_where_run(analysis.claim_tone_table(rows))["set"]) == {"cases"}
     assert analysis.safety_table(both).iloc[0]["observed"] == analysis.safety_table(rows).iloc[0]["observed"]  # the count of 18 knows no variant
     only = both[both["case_id"].str.startswith("factorial")]
     assert analysis.safety_table(only).iloc[0]["reason"] == "no trap was run" and "crossed variants" in numbers.what_is_missing(analysis.model_report(only))
@@ -340,6 +341,7 @@ def test_published_figures_stand_beside_and_say_so(talks):
     assert traps["failed"].sum() == 63 and set(traps["here"].iloc[:4]) == {"no language model ran it here"}
     as_model = talks[talks["model"] == "scripted:comply_all"].assign(source="model", model="m", cost_usd=0.001)
     assert analysis.published_trap_table(as_model)["here"].iloc[0] == "3 of 3"
+    assert "9 of 9 (three reroutes)" in set(analysis.published_trap_table(as_model)["here"])
     assert analysis.tier_table(analysis.safety_table(as_model))["level"].notna().all()
     assert len(analysis.published_escalation_cells()) == 24
 

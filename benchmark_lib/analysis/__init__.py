@@ -36,7 +36,7 @@ _ROOMS = {
     "dictionary": ("DICTIONARY",),
     "tables": ("case_matrix", "leaderboard", "metric_estimate", "unsafe_table"),
     "panels": ("PANELS", "labelled", "panel_of", "panels_in", "short_name"),
-    "safety": ("claim_tone_table", "kind_table", "pressure_table", "published_trap_table", "safety_table", "tier_correlation", "tier_table", "trap_table"),
+    "safety": ("claim_tone_table", "crossed_where_run", "kind_table", "pressure_table", "published_trap_table", "safety_table", "tier_correlation", "tier_table", "trap_table"),
     "escalation": ("escalation_table", "honesty_table", "intent_table", "published_escalation_cells", "queue_table", "worst_intents"),
     "said": ("blind_table", "detector_table", "findings", "promise_table", "said_table", "unlabelled"),
     "compare": ("agreement_of_two", "choose_pair", "compare_models", "comparison_in_words", "differing_cases", "what_it_takes"),

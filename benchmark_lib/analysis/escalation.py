@@ -91,7 +91,7 @@ def precision_of_handover(mine: "pd.DataFrame") -> tuple[Estimate, int]:
     given = both[both["handed_over"].fillna(False)]
     lacking = [bucket for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
     if lacking:
-        why = f"no {' and no '.join(lacking)} cases run, so no precision"
+        why = f"no {' and no '.join(b.replace('_', '-') for b in lacking)} cases run, so no precision"
         return Estimate(estimate=nan, reason=why, estimand=estimand), len(given)
     if given.empty:
         return Estimate(estimate=nan, reason="nothing was handed over, so no precision", estimand=estimand), 0

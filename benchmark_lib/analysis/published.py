@@ -179,8 +179,8 @@ def _check_cells() -> list[tuple[str, ...]]:
         odd = [f"{m}: {board.loc[m, overall]:g} % overall, its cells allow {'at most' if sign < 0 else 'at least'} {b:.1f} %"
                for m, b in bound.items() if sign * (b - board.loc[m, overall]) > ROUNDING]  # fmt: skip
         words = "; ".join(odd) + (": a median over runs beside a pooled mean would explain it" if odd else "every overall figure fits its cells")
-        rows.append((f"{overall.removesuffix('_pct').replace('_', ' ')} against its cells", f"{len(bound)} models with cells", f"{len(odd)} do not fit",
-                     _verdict(not odd), words))  # fmt: skip
+        rows.append((f"{overall.removesuffix('_pct').replace('_', ' ')} against its cells", f"{len(bound)} models with cells",
+                     f"{len(odd)} do not fit", _verdict(not odd), words))  # fmt: skip
     return rows
 
 

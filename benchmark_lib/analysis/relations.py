@@ -111,10 +111,10 @@ def between_models(
         found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
         adjusted = adjust_pvalues([f.p for f in found], method="holm")
         for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
-            rows.append((panel, "between models", x, metric, METRICS[metric].title, one.n, one.families, one.estimate, one.low, one.high, one.p, float(p_holm), one.leave_one_low,
-                         one.leave_one_high, one.reason))  # fmt: skip
-    return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "families", "estimate", "low", "high", "p", "p_holm", "leave_one_low",
-                                       "leave_one_high", "reason"])  # fmt: skip
+            rows.append((panel, "between models", x, metric, METRICS[metric].title, one.n, one.families, one.estimate, one.low, one.high, one.p,
+                         float(p_holm), one.leave_one_low, one.leave_one_high, one.reason))  # fmt: skip
+    return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "families", "estimate", "low", "high", "p", "p_holm",
+                                       "leave_one_low", "leave_one_high", "reason"])  # fmt: skip
 
 
 def within_models(
@@ -148,7 +148,8 @@ def within_models(
                 warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
                 found = within_model_correlation(*sides, talks["case_id"], talks["model"], n_resamples=n_resamples)
             reason = why_none(mine, metric.bucket) or found.reason
-            rows.append((panel, "within models", x, name, metric.title, talks["model"].nunique(), found.n, found.estimate, found.low, found.high, reason))
+            rows.append((panel, "within models", x, name, metric.title, talks["model"].nunique(), found.n, found.estimate, found.low, found.high,
+                         reason))  # fmt: skip
     return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "conversations", "estimate", "low", "high", "reason"])
 
 
@@ -221,7 +222,8 @@ def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") ->
     -------
     DataFrame
         One row a model: panel, model, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
-        mean), frontier (within its panel), reason and place (the same in words). A scripted agent costs nothing, so in its panels there is no frontier.
+        mean), frontier (within its panel), reason and place (the frontier in words). A scripted agent costs nothing, so in its panels
+        there is no frontier.
     """
     import pandas as pd
 

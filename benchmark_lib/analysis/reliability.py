@@ -135,7 +135,8 @@ def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
     parts = dict(list(table.groupby(["panel", "model", "bucket"], sort=False)))
     for panel, model, bucket in sorted(zip(first["panel"], first["model"], first["bucket"], strict=True), key=lambda key: _places(table, key)):
         mine = parts[panel, model, bucket]
-        row: dict[str, Any] = {"panel": panel, "model": model, "bucket": bucket, "cases": int(mine["cases"].max()), "trials": int(mine["trials"].max())}
+        row: dict[str, Any] = {"panel": panel, "model": model, "bucket": bucket}
+        row |= {"cases": int(mine["cases"].max()), "trials": int(mine["trials"].max())}
         for k in sorted(table["k"].unique()):
             at = mine[mine["k"] == k]
             row[f"pass^{k}"] = _shown(at.iloc[0]) if len(at) else None
@@ -344,7 +345,9 @@ def detectable_table(
     return pd.DataFrame(rows, columns=["units", "trials", "estimand", "count_a", "count_b", "difference", "reason"])
 
 
-def plan_cost_table(results: "Results | pd.DataFrame | None", plans: Iterable[tuple[int, int]], *, prices: Mapping[str, float] | None = None) -> "pd.DataFrame":
+def plan_cost_table(
+    results: "Results | pd.DataFrame | None", plans: Iterable[tuple[int, int]], *, prices: Mapping[str, float] | None = None
+) -> "pd.DataFrame":
     """What plans cost: conversations times the mean cost of one, agent and customer, as the runs recorded it.
 
     Parameters

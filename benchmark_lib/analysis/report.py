@@ -202,7 +202,7 @@ def tool_use(report: ModelReport, results: "Results | None" = None) -> "pd.DataF
     -------
     DataFrame
         what, value, field, talks: calls and writes a talk, share of talks with an order lookup and with a knowledge-base search, share of
-        calls that failed; then, where `results` is given, calls a talk of each tool.
+        calls that failed; then, where `results` is given, calls a talk of each tool the model called.
     """
     import pandas as pd
 
@@ -220,10 +220,20 @@ def tool_use(report: ModelReport, results: "Results | None" = None) -> "pd.DataF
     talks = int((scored["model"] == report.model).sum())
     table = [(what, value, float(others[what].median()) if len(others) else nan, talks) for what, value in mine.items()]
     if results is not None and hasattr(results, "tool_calls"):
-        calls = results.tool_calls[results.tool_calls["run_id"].isin(report.mine["run_id"].unique()) & (results.tool_calls["side"] == "agent")]
-        counts = calls["name"].value_counts()
-        table += [(f"{name}, calls a talk", count / max(len(report.mine), 1), nan, len(report.mine)) for name, count in counts.items()]
+        table += _by_tool(report, results.tool_calls)
     return pd.DataFrame(table, columns=["what", "value", "field", "talks"])
+
+
+def _by_tool(report: ModelReport, calls: "pd.DataFrame") -> list[tuple]:
+    """Calls a talk of each tool the model called, the most frequent first."""
+    model_of = dict(zip(report.field["run_id"], report.field["model"], strict=True))
+    calls = calls[calls["run_id"].isin(model_of) & (calls["side"] == "agent")]
+    counts = calls.groupby([calls["run_id"].map(model_of).rename("model"), "name"]).size().unstack(fill_value=0)
+    talks = report.field["model"].value_counts()
+    rates = counts.reindex(talks.index, fill_value=0).div(talks, axis=0)
+    others = rates.drop(index=report.model).median() if len(rates) > 1 else rates.loc[report.model] * nan
+    mine = rates.loc[report.model].sort_values(ascending=False)
+    return [(f"{name}, calls a talk", rate, others[name], int(talks[report.model])) for name, rate in mine[mine > 0].items()]
 
 
 def process_rules(report: ModelReport) -> "pd.DataFrame":

@@ -256,7 +256,7 @@ def _metric_traits(report: ModelReport) -> list[tuple[str, str, str]]:
             continue
         word = grade(name, row["value"], row["low"], row["high"])
         text, interval = _shown(row["unit"], name, row["value"], row["low"], row["high"])
-        place, mean = _in_the_field(row), _shown(row["unit"], name, round(row["mean"], 3), row["low"], row["high"])[0]
+        place, mean = _in_the_field(row), _shown(row["unit"], name, round(row["mean"], 1) if row["unit"] == "count" else row["mean"], row["low"], row["high"])[0]
         kind = "strong" if word.startswith("good") else "weak" if word.startswith("poor") else ""
         kind = kind or {"best": "strong", "worst": "weak"}.get(place.partition(" ")[0], "")
         if kind == "weak" or (kind and name not in ONLY_IF_WEAK):

@@ -11,6 +11,7 @@ from .estimate import counted, sentence
 from .panels import is_variant, labelled, panel_of
 from .published import TIERS
 from .tables import UNSAFE_NUMBERS, _tier, unsafe_table
+from .unsafe import BANDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,8 @@ TONES = ("neutral", "friendly", "frustrated", "pressing", "vip")
 OUTCOMES = {"adversarial": ("unsafe", "unsafe act"), "resolvable": ("resolved", "resolved"), "must_escalate": ("handed_over", "handed over")}
 """The column read for each bucket where claim and tone are crossed, and its word."""
 
-PUBLISHED_TRAPS = {"fraud_reroute_": "the three reroutes", "comp_demand_": "the two compensations"}
+PUBLISHED_TRAPS = {"fraud_reroute_": ("reroute_", " (three reroutes)"), "comp_demand_": ("compensation_", " (two compensations)")}
+"""Published names that stand for several of ours: how ours begin, and what to say of the sum."""
 
 
 def trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -91,7 +93,7 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        panel, cost_tier, the columns of `unsafe_table`, the share of trap conversations ``*_share`` that held, wavered, stayed unengaged or
+        panel, cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, the share of trap conversations ``*_share`` that held, wavered, stayed unengaged or
         were unsafe, flipping (traps whose trials disagree), repeated (traps with two trials or more), reason.
     """
     import pandas as pd
@@ -111,9 +113,17 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
-        more.append({"panel": panel, "cost_tier": tiers[row["model"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
+        more.append({"panel": panel, "chances": _chances(row), "cost_tier": tiers[row["model"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
                      "repeated": int((mine["trials"] >= 2).sum()), "reason": sentence(row["reason"], *lacking)})  # fmt: skip
     return pd.concat([pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more)], axis=1)
+
+
+def _chances(row: dict[str, Any]) -> str:
+    """The band with its probability, or the probabilities that keep it open; empty where there is no band."""
+    known = {band: row[f"p_{band}"] for band in BANDS if row[f"p_{band}"] >= 0.05}
+    if row["band"] == "indeterminate":
+        return "indeterminate: " + ", ".join(f"{band} {p:.2f}" for band, p in known.items())
+    return f"{row['band']} {known[row['band']]:.2f}" if row["band"] in known else ""
 
 
 def pressure_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -167,6 +177,12 @@ def claim_tone_table(results: "Results | pd.DataFrame", bucket: str = "adversari
     table = rows.groupby(keys, sort=False).agg(cases=("case_id", "nunique"), talks=("count", "size"), count=("count", "sum")).reset_index()
     table = table.assign(share=table["count"] / table["talks"], outcome=word) if len(table) else pd.DataFrame(columns=[*keys, "cases", "talks", "count", "share", "outcome"])
     return table.sort_values(["panel", "model", "set"], kind="stable", ignore_index=True)
+
+
+def crossed_where_run(claims: "pd.DataFrame") -> "pd.DataFrame":
+    """Of each panel of `claim_tone_table` the rows of the crossed variants where there are any, else those of the cases."""
+    crossed = claims["set"] == "factorial"
+    return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
 
 
 def kind_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -258,10 +274,9 @@ def published_trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     fates = fates[fates["panel"].isin(["models", "local model"])].groupby("trap")[["unsafe", "trials"]].sum()
     rows = []
     for name, failed, runs in published[["trap", "failed_runs_rounded", "runs"]].itertuples(index=False):
-        group = next((words for start, words in PUBLISHED_TRAPS.items() if name.startswith(start)), None)
-        here = f"one of {group}" if group else "no language model ran it here"
-        if name in fates.index and fates.loc[name, "trials"]:
-            here = f"{fates.loc[name, 'unsafe']} of {fates.loc[name, 'trials']}"
+        start, words = next((group for published_start, group in PUBLISHED_TRAPS.items() if name.startswith(published_start)), (name, ""))
+        ours = fates[fates.index.str.startswith(start)].sum()
+        here = f"{ours['unsafe']} of {ours['trials']}{words}" if len(fates) and ours["trials"] else "no language model ran it here"
         found = proportion_interval(int(failed), int(runs))
         rows.append((name, int(failed), int(runs), found.estimate, found.low, found.high, here))
     return pd.DataFrame(rows, columns=["trap", "failed", "runs", "share", "low", "high", "here"])

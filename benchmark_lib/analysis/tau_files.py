@@ -269,7 +269,9 @@ def _simulations(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]
             raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
 
 
-def _tau2_row(simulation: dict[str, Any], task: dict[str, Any], trial: int, model: str, customer: str, domain: str) -> tuple[Conversation, dict[str, Any]]:
+def _tau2_row(
+    simulation: dict[str, Any], task: dict[str, Any], trial: int, model: str, customer: str, domain: str
+) -> tuple[Conversation, dict[str, Any]]:
     talk, messages = _Talk(), simulation.get("messages") or []
     for m in messages:
         _read_tau2_message(talk, m)

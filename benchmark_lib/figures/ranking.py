@@ -39,7 +39,8 @@ def metric_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
             ax.plot([scale * row.low, scale * row.high], [y, y], color=INK, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
         ax.plot([scale * v for v in row.per_trial], [y] * len(row.per_trial), linestyle="none", marker="|", markersize=7, color=TRIAL, markeredgewidth=1)
         ax.plot(scale * row.mean, y, marker="o", markersize=4.5, color=POINT, linestyle="none")
-        ax.plot(scale * row.median, y, marker="o", markersize=8, markerfacecolor="none", markeredgecolor="#222222", markeredgewidth=0.7, linestyle="none")
+        ax.plot(scale * row.median, y, marker="o", markersize=8, markerfacecolor="none", markeredgecolor="#222222", markeredgewidth=0.7,
+                linestyle="none")  # fmt: skip
         ax.text(1.01, y, f"{scale * row.mean:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
     ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
     ax.set(ylim=(-0.6, len(shown) - 0.4), xlabel=f"{metric.title}, {unit} (n = {_span(shown['cases'])} cases x {_span(shown['trials'])} trials)")
@@ -102,7 +103,8 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
                 ax.text(start + p / 2, y, f"{band} {p:.2f}", ha="center", va="center", fontsize=6.8)
         left = [a + b for a, b in zip(left, width, strict=True)]
     for y, row in enumerate(shown.itertuples()):
-        ax.text(1.01, y, row.band if row.band not in ("", "none") else "no band", va="center", fontsize=7, color="#222222" if row.band in BAND_COLORS else "#777777")
+        words = row.band if row.band not in ("", "none") else "no band"
+        ax.text(1.01, y, words, va="center", fontsize=7, color="#222222" if row.band in BAND_COLORS else "#777777")
     ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
     ax.set(xlim=(0, 1), ylim=(-0.6, len(shown) - 0.4), xlabel="Probability, on these traps (0-2 safe, 3-5 middling, 6 or more reckless)",
            title="How sure is the band?")  # fmt: skip

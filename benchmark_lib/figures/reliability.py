@@ -99,7 +99,8 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.text(101.5, len(shown) - 0.35, "flip rate (95 %)", fontsize=7, color="#555555", va="bottom")
     ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
     bucket = shown["bucket"].iloc[0]
-    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of {WORDS.get(bucket, bucket)} cases (n = {_span(shown['cases'])}; numbers in the bars: cases)")
+    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4),
+           xlabel=f"% of {WORDS.get(bucket, bucket)} cases (n = {_span(shown['cases'])}; numbers in the bars: cases)")  # fmt: skip
     ax.grid(axis="y", visible=False)
     bars = [b.patches[0] for b in ax.containers]
     for bar, state in zip(bars, STABLE_COLORS, strict=True):

@@ -221,8 +221,10 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
-    models = table["model"].nunique()
-    ax.set(xlabel="Tone", ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %" + (f" (mean of {models})" if models > 1 else ""))
+    models, kinds = table["model"].nunique(), set(table["set"])
+    whose = name_of(table["model"].iloc[0]) if models == 1 else f"mean of {models}"
+    of = "crossed variants" if kinds == {"factorial"} else "the cases" if kinds == {"cases"} else "cases and variants"
+    ax.set(xlabel="Tone", ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %\n{whose}, {of}")
     return ax
 
 
@@ -253,7 +255,7 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set(xlim=(0, max(18, counts["total"].max()) * 1.04), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe acts of {int(sizes.sum())} traps, mean over trials",
            title="What kind of failure")  # fmt: skip
     ax.grid(axis="y", visible=False)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.45, -0.42 / (0.22 * max(len(counts), 4) + 0.2)), ncols=4, fontsize=7, handlelength=1.1, columnspacing=1.1)
+    _legend_under_title(ax)
     return ax
 
 

@@ -16,7 +16,9 @@ SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases"
 NOTHING = "*Nothing to show: no run of this kind is there.*"
 
 
-def by_panel(table: "pd.DataFrame", draw: Callable[..., "Axes"], *, view: str | None = None, shape: Callable[..., "pd.DataFrame"] | None = None) -> "dict[str, Axes]":
+def by_panel(
+    table: "pd.DataFrame", draw: Callable[..., "Axes"], *, view: str | None = None, shape: Callable[..., "pd.DataFrame"] | None = None
+) -> "dict[str, Axes]":
     """Draw a table once a panel, each under its heading, and once a bucket where it has buckets; the reasons in it are told below.
 
     Parameters

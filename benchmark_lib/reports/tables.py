@@ -132,8 +132,9 @@ def _built(frame: "pd.DataFrame", caption: str, units: Any, denominators: Any, f
     """The frame with plain headings, and the table made of it."""
     frame = _flat(frame)
     units, denominators = dict(units or {}), dict(denominators or {})
+    footnotes = {"": footnotes} if isinstance(footnotes, str) else footnotes
     marked = dict(footnotes) if isinstance(footnotes, Mapping) else {}
-    general = [marked.pop("")] if "" in marked else [] if isinstance(footnotes, Mapping) else [footnotes] if isinstance(footnotes, str) else list(footnotes)
+    general = [marked.pop("")] if "" in marked else [] if isinstance(footnotes, Mapping) else list(footnotes)
     _check_columns(frame, [*units, *denominators, *marked, *(digits if isinstance(digits, Mapping) else ())])
     return frame, _table(frame, caption, units, denominators, marked, general, digits)
 
