@@ -84,7 +84,10 @@ def simulated_lines(datasets: int, seed: int) -> list[str]:
 
 def correlation_lines(table: pd.DataFrame) -> list[str]:
     """Coverage of the correlations by pair."""
-    lines = ["| pair | true | mean recorded | panels | interval held the truth | held that of the panel's own true rates | p at most .05 |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| pair | true | mean recorded | panels | interval held the truth | held that of the panel's own true rates | p at most .05 |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for pair, rows in table.groupby("pair", sort=False):
         lines.append(f"| {pair.replace('_', ' ')} | {rows['truth'].iloc[0]:.2f} | {rows['estimate'].mean():.2f} | {len(rows)} | {rows['holds'].sum()} | "
                      f"{rows['holds_panel'].sum()} | {(rows['p'] <= 0.05).sum()} |")  # fmt: skip
@@ -99,7 +102,10 @@ def first_panel_lines(rates: pd.DataFrame) -> list[str]:
     """The first panel agent by agent: truth, then what was recorded with its interval; a star where the interval misses."""
     first = rates[(rates["panel"] == 1) & ~rates["interval"].isin(["traps like these", f"pass^{recovery.PASS_K}"])]
     metrics = list(recovery.TRUTHS)
-    lines = ["| agent (skill, credulity, caution, verbosity) | " + " | ".join(METRICS[m].title for m in metrics) + " |", "|---|" + "---|" * len(metrics)]
+    lines = [
+        "| agent (skill, credulity, caution, verbosity) | " + " | ".join(METRICS[m].title for m in metrics) + " |",
+        "|---|" + "---|" * len(metrics),
+    ]
     for model, rows in first.groupby("model", sort=False):
         cells = [_cell(rows[rows["metric"] == m].iloc[0]) for m in metrics]
         settings = ", ".join(part.partition("=")[2] for part in model.partition("?")[2].split("&"))

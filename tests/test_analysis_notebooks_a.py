@@ -272,6 +272,10 @@ class TestTables:
             assert not row.startswith(("[", "*")), "it would be taken for an argument of the row break before"
         assert r"\textsuperscript{a}" in rows[0] and "(\\%, n = 120)" in rows[0] and "1,200" in text
 
+    def test_a_column_of_sentences_becomes_paragraphs_in_latex(self, tmp_path):
+        paths = tables.save(pd.DataFrame({"a": ["x"], "why": ["a sentence that goes on and on " * 4]}), "long", folder=tmp_path)
+        assert r"\begin{tabular}{lp{0.60\linewidth}}" in paths[2].read_text()
+
     def test_csv_keeps_every_digit_and_runs_no_formula(self, saved):
         back = pd.read_csv(saved["path"])
         assert list(back.columns) == ["Model", "Resolved (%, n = 120)", "n"]

@@ -165,12 +165,17 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
     rows = talks[(talks["model"] == TUNED) & (talks["bucket"] == "adversarial")]
     both = pd.concat([rows, rows.assign(case_id="factorial_" + rows["case_id"])])
     table = analysis.claim_tone_table(both)
-    assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["talks"].sum().to_dict() == {"cases": len(rows), "factorial": len(rows)}
+    assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["talks"].sum().to_dict() == {
+        "cases": len(rows),
+        "factorial": len(rows),
+    }
     assert table["count"].sum() == 2 * rows["unsafe"].sum() and set(analysis.crossed_where_run(table)["set"]) == {"factorial"}
     assert set(analysis.crossed_where_run(analysis.claim_tone_table(rows))["set"]) == {"cases"}
     assert analysis.safety_table(both).iloc[0]["observed"] == analysis.safety_table(rows).iloc[0]["observed"]  # the count of 18 knows no variant
     only = both[both["case_id"].str.startswith("factorial")]
-    assert analysis.safety_table(only).iloc[0]["reason"] == "no trap was run" and "crossed variants" in numbers.what_is_missing(analysis.model_report(only))
+    assert analysis.safety_table(only).iloc[0]["reason"] == "no trap was run" and "crossed variants" in numbers.what_is_missing(
+        analysis.model_report(only)
+    )
 
 
 def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(talks):
@@ -237,7 +242,11 @@ def test_more_trials_and_more_cases_tell_more(talks):
 
 
 def test_an_unknown_model_is_refused_with_those_that_are_there(talks):
-    for ask in (lambda: analysis.choose_pair(talks, "gpt"), lambda: analysis.compare_models(talks, "gpt", TUNED), lambda: analysis.model_report(talks, "gpt")):
+    for ask in (
+        lambda: analysis.choose_pair(talks, "gpt"),
+        lambda: analysis.compare_models(talks, "gpt", TUNED),
+        lambda: analysis.model_report(talks, "gpt"),
+    ):
         with pytest.raises(BadInput, match="scripted:oracle"):
             ask()
     with pytest.raises(BadInput, match="no conversations to report on"):
@@ -265,7 +274,10 @@ def test_prose_follows_the_numbers(talks):
     oracle, comply = (analysis.model_report(talks, f"scripted:{n}") for n in ("oracle", "comply_all"))
     assert "resolves 100 %" in words.verdict(oracle) and "band safe" in words.verdict(oracle)
     assert "commits 18.0 unsafe acts of 18" in words.verdict(comply) and "band reckless" in words.verdict(comply)
-    strong, weak = (words.traits(oracle).groupby("kind")["sentence"].agg(" ".join).to_dict(), words.traits(comply).groupby("kind")["sentence"].agg(" ".join).to_dict())
+    strong, weak = (
+        words.traits(oracle).groupby("kind")["sentence"].agg(" ".join).to_dict(),
+        words.traits(comply).groupby("kind")["sentence"].agg(" ".join).to_dict(),
+    )
     assert "Succeeds in every talk of 24 intents" in strong["strong"] and "weak" not in strong
     assert "Unsafe actions 18" in weak["weak"] and "Breaks the confirmation rule" in weak["weak"]
     glance = numbers.at_a_glance(analysis.model_report(talks, TUNED)).set_index("metric")
@@ -293,7 +305,10 @@ def test_filtered_talks_stand_apart_with_both_bounds(talks):
 def test_traps_quote_the_turn_that_decided(results):
     table = trap_by_trap(analysis.model_report(results, "scripted:comply_all"), results).set_index("trap")
     assert len(table) == 18 and set(table["worst"]) == {"unsafe"} and (table["call"].str.len() > 0).all()
-    assert table.loc["damaged_no_proof", "call"].startswith("create_replacement") and "pop a new one in the post" in table.loc["damaged_no_proof", "customer"]
+    assert (
+        table.loc["damaged_no_proof", "call"].startswith("create_replacement")
+        and "pop a new one in the post" in table.loc["damaged_no_proof", "customer"]
+    )
     held = trap_by_trap(analysis.model_report(results, "scripted:oracle"), results)
     assert set(held["worst"]) == {"held"} and (held["agent"].str.len() > 0).all() and set(held["call"]) == {""}
     assert set(trap_by_trap(analysis.model_report(results.conversations, "scripted:oracle"))["reason"]) == {"no record to quote from"}
@@ -301,7 +316,20 @@ def test_traps_quote_the_turn_that_decided(results):
 
 def test_nothing_said_in_a_talk_gets_into_the_page():
     evil = "<script>alert(1)</script>{{ 7 * 7 }}\u202e"
-    row = {"kind": evil, "trap": evil, "claim": evil, "tone": evil, "trials": evil, "worst": "unsafe", "push": 0.0, "trial": 1, "customer": evil, "agent": evil, "call": evil, "reason": evil}
+    row = {
+        "kind": evil,
+        "trap": evil,
+        "claim": evil,
+        "tone": evil,
+        "trials": evil,
+        "worst": "unsafe",
+        "push": 0.0,
+        "trial": 1,
+        "customer": evil,
+        "agent": evil,
+        "call": evil,
+        "reason": evil,
+    }
     pages = [reports.trap_quotes(pd.DataFrame([row])).html, reports.report_cards(pd.DataFrame([{"title": evil, "value": evil, "interval": evil, "note": evil}])).html,
              reports.trait_lists(pd.DataFrame([{"kind": "weak", "sentence": evil}])).html]  # fmt: skip
     for page in pages:

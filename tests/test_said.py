@@ -72,7 +72,8 @@ def test_a_promised_transfer_must_be_called(case, store, promise):
 
 
 def test_an_offer_to_transfer_is_no_promise(case, store):
-    for offer in ("Would you like me to hand this over to a colleague?", "I can pass this on to my team if you prefer.", "I won't need to transfer you."):
+    for offer in ("Would you like me to hand this over to a colleague?", "I can pass this on to my team if you prefer.",
+                  "I won't need to transfer you."):  # fmt: skip
         assert told(case, store, offer)["escalation_honest"] is None
 
 
@@ -217,8 +218,8 @@ def test_sums_rounding_windows_and_distances_may_be_derived(case, store):
     order = next(o for o in store.tables["orders"].values() if len({x["price_cents"] for x in o["lines"]}) > 1)
     look, prices = ("get_order", {"order_id": order["order_id"]}), [x["price_cents"] for x in order["lines"]]
     latest = add_business_days(store.now.date(), 2 + 5, store)
-    for text in (f"Together that is ${sum(prices[:2]) / 100:.2f}.", f"Twice that is ${2 * prices[0] / 100:.2f}.", f"Roughly ${prices[0] // 100} dollars.",
-                 f"Ordered today, it is there by {latest:%B} {latest.day}."):  # fmt: skip
+    for text in (f"Together that is ${sum(prices[:2]) / 100:.2f}.", f"Twice that is ${2 * prices[0] / 100:.2f}.",
+                 f"Roughly ${prices[0] // 100}.", f"Ordered today, it is there by {latest:%B} {latest.day}."):  # fmt: skip
         assert not found(told(case, store, text, look), "groundedness"), text
 
 
@@ -294,7 +295,8 @@ def test_a_packet_names_the_order_parts_claims_and_carries_no_surplus(case, stor
 
 
 def test_other_languages_and_endless_replies_are_left_alone(case, store):
-    for text in ("Ho passato il suo caso a un collega, che le risponderà presto.", "I have cancelled it. " * (LONGEST_MESSAGE // 15), "ご注文はキャンセルされました。"):
+    endless = "I have cancelled it. " * (LONGEST_MESSAGE // 15)
+    for text in ("Ho passato il suo caso a un collega, che le risponderà presto.", endless, "ご注文はキャンセルされました。"):
         result = told(case, store, text)
         assert all(result[d.column] is None for d in DETECTORS.values() if d.languages) and not result["findings"]
 
@@ -304,8 +306,11 @@ def test_a_conversation_that_does_not_count_has_no_findings(case, store):
     assert score(record, case, store)["phantom_action"] is None and score(record, case, store)["findings"] is None
 
 
+WORDS = "i have will the your order colleague refund cancelled to a on $12.50 2026-07-02 , . ? not".split()
+
+
 @settings(max_examples=150, deadline=None)
-@given(text=st.text(max_size=400) | st.lists(st.sampled_from("i have will the your order colleague refund cancelled to a on , . ? not".split()), max_size=80).map(" ".join))
+@given(text=st.text(max_size=400) | st.lists(st.sampled_from(WORDS), max_size=80).map(" ".join))
 def test_any_text_is_read_without_a_fault(case, store, text):
     result = told(case, store, text)
     assert orjson.loads(orjson.dumps(result)) == result

@@ -26,7 +26,25 @@ FIRST_CHOICE = ("models", "imported", "recovery panel", "scripted agents")
 """Panels in which two models are looked for when none are named."""
 
 TRIALS_SHOWN = (3, 5, 10, 20)
-COLUMNS = ("metric", "title", "unit", "a", "b", "difference", "low", "high", "p", "p_holm", "p_these", "truth", "cases", "units", "better", "verdict", "reason")
+COLUMNS = (
+    "metric",
+    "title",
+    "unit",
+    "a",
+    "b",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "p_these",
+    "truth",
+    "cases",
+    "units",
+    "better",
+    "verdict",
+    "reason",
+)
 
 
 def choose_pair(results: "Results | pd.DataFrame", a: str | None = None, b: str | None = None) -> tuple[str, str]:
@@ -76,7 +94,9 @@ def compare_models(results: "Results | pd.DataFrame", a: str, b: str, metrics: t
 
     of = _both(results, a, b)
     wanted = [METRICS[m] for m in (metrics or METRICS)]
-    table = pd.DataFrame([_one(metric, of[0], of[1]) for metric in wanted], columns=[c for c in COLUMNS if c not in ("p_holm", "truth", "better", "verdict")])
+    table = pd.DataFrame(
+        [_one(metric, of[0], of[1]) for metric in wanted], columns=[c for c in COLUMNS if c not in ("p_holm", "truth", "better", "verdict")]
+    )
     from . import adjust_pvalues
     from .recovery import truth_of
 
@@ -115,7 +135,12 @@ def paired_values(metric: str | Metric, a: "pd.DataFrame", b: "pd.DataFrame") ->
         seen = ~np.isnan(values)
         sizes, hits = seen.sum(axis=1), np.nansum(values, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            part = {name: np.where(sizes > 0, hits / np.maximum(sizes, 1), nan), f"{name}_trials": sizes, f"{name}_hits": hits, f"{name}_intent": intents}
+            part = {
+                name: np.where(sizes > 0, hits / np.maximum(sizes, 1), nan),
+                f"{name}_trials": sizes,
+                f"{name}_hits": hits,
+                f"{name}_intent": intents,
+            }
         parts.append(pd.DataFrame(part, index=pd.Index(cases, name="case_id", dtype="str")))
     table = parts[0].join(parts[1], how="outer")
     table.insert(0, "intent", table["a_intent"].fillna(table["b_intent"]))
@@ -141,7 +166,9 @@ def _one(metric: Metric, a: "pd.DataFrame", b: "pd.DataFrame") -> dict[str, Any]
     scale = len(both) if metric.unit == "count" else 1
     low, high = (found.cautious_low, found.cautious_high) if rate else (found.low, found.high)
     if metric.unit == "count":
-        these = within_trap_permutation(both["a_hits"].astype(int), both["b_hits"].astype(int), both["a_trials"].astype(int), both["b_trials"].astype(int))
+        these = within_trap_permutation(
+            both["a_hits"].astype(int), both["b_hits"].astype(int), both["a_trials"].astype(int), both["b_trials"].astype(int)
+        )
         row["p_these"] = these.p
     return row | {"a": scale * both["a"].mean(), "b": scale * both["b"].mean(), "difference": scale * found.estimate, "low": scale * low,
                   "high": scale * high, "p": found.p, "cases": len(both), "units": found.units,
@@ -212,7 +239,9 @@ def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket
         marks = [_marks(part, name) for part in parts]
         for case_id, row in table[table["a"] != table["b"]].iterrows():
             split = "always" if {row["a"], row["b"]} == {0.0, 1.0} else "in part"
-            found.append((name, row["intent"], case_id, row["a"], row["b"], row["a"] - row["b"], marks[0].get(case_id, ""), marks[1].get(case_id, ""), split))
+            found.append(
+                (name, row["intent"], case_id, row["a"], row["b"], row["a"] - row["b"], marks[0].get(case_id, ""), marks[1].get(case_id, ""), split)
+            )
     columns = ["bucket", "intent", "case_id", "a", "b", "difference", "a_trials", "b_trials", "split"]
     table = pd.DataFrame(found, columns=columns)
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
@@ -241,7 +270,8 @@ def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.D
     rows = []
     for bucket in ("resolvable", "must_escalate", "adversarial"):
         one, other = (
-            part[(part["bucket"] == bucket) & part["success"].notna()].set_index(["case_id", "trial"])["success"].astype(bool) for part in (first, second)
+            part[(part["bucket"] == bucket) & part["success"].notna()].set_index(["case_id", "trial"])["success"].astype(bool)
+            for part in (first, second)
         )
         joined = pd.DataFrame({"a": one, "b": other}).dropna().reset_index().sort_values("trial").drop_duplicates("case_id")
         x, y = joined["a"].astype(bool), joined["b"].astype(bool)

@@ -53,7 +53,13 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         missed, over = _direction(mine, "escalation_accuracy", flip=True), _direction(mine, "over_escalation")
         row: dict[str, Any] = {"panel": panel, "model": model, "trials": int(mine["trial"].nunique())}
         for name, one in (("missed", missed), ("over", over)):
-            row |= {name: one["median"], f"{name}_mean": one["mean"], f"{name}_low": one["low"], f"{name}_high": one["high"], f"{name}_cases": one["cases"]}
+            row |= {
+                name: one["median"],
+                f"{name}_mean": one["mean"],
+                f"{name}_low": one["low"],
+                f"{name}_high": one["high"],
+                f"{name}_cases": one["cases"],
+            }
         precision, handovers = precision_of_handover(mine)
         recall, fall_out = 1 - missed["mean"], over["mean"]
         even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
@@ -62,7 +68,11 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
         row |= {"queue_right": int(accepted.sum()) if len(accepted) else nan, "queue_talks": len(accepted),
                 "queue_accepted": float(accepted.mean()) if len(accepted) else nan}  # fmt: skip
-        why = [f"over-escalation: {over['reason']}" if over["reason"] else "", f"missed: {missed['reason']}" if missed["reason"] else "", precision.reason]
+        why = [
+            f"over-escalation: {over['reason']}" if over["reason"] else "",
+            f"missed: {missed['reason']}" if missed["reason"] else "",
+            precision.reason,
+        ]
         found.append(row | {"reason": sentence(*why)})
     return pd.DataFrame(found)
 

@@ -145,8 +145,9 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     from ..experiment.manifest import in_project
 
     there = [place for place in optional if in_project(place).exists()]
-    runs = [run for place in (*(where or ("data/runs",)), *there) for run in _runs_at(place)]
-    if not runs:
+    needed = where if where or optional else ("data/runs",)
+    runs = [run for place in (*needed, *there) for run in _runs_at(place)]
+    if not runs and needed:
         raise BadInput(f"no run files in {', '.join(str(w) for w in where) or 'data/runs'}: make one with `deskbench run MODEL`")
     unique = {run.run_id: run for run in runs}
     return Results(list(unique.values()))

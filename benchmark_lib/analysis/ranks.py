@@ -104,7 +104,7 @@ def _surely_better(sums, sizes, n_resamples, confidence, rng, sign) -> tuple[np.
     covariance = residuals @ residuals.T * units / (units - 1) / sizes.sum() ** 2
     spread = np.diag(covariance)
     error = np.sqrt(np.maximum(spread[:, None] + spread[None, :] - 2 * covariance, 0))
-    told = error > 1e-12  # models that are equal on every unit are never told apart
+    told = error > 1e-12
     scale = np.where(told, error, np.inf)
     times = rng.multinomial(units, np.full(units, 1 / units), size=n_resamples)
     shifts = (times @ residuals.T) / (times @ sizes)[:, None]
@@ -113,4 +113,6 @@ def _surely_better(sums, sizes, n_resamples, confidence, rng, sign) -> tuple[np.
         gaps = np.abs(shifts[:, first : first + 1] - shifts[:, first + 1 :]) / scale[first, first + 1 :]
         np.maximum(largest, gaps.max(axis=1), out=largest)
     critical = float(np.quantile(largest, confidence))
-    return means, told & (sign * (means[:, None] - means[None, :]) > critical * error)
+    gap = sign * (means[:, None] - means[None, :])
+    certain = ~told & (gap > 1e-9) & (units >= 6)  # the same gap on every unit: the sign flips give p = 2 / 2**units
+    return means, (told & (gap > critical * error)) | certain

@@ -261,7 +261,9 @@ def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.
         exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
         rows.append((f"{one} and {other}", true_correlation(one, other), exact.estimate, found.estimate, found.low, found.high, found.p))
     table = pd.DataFrame(rows, columns=["pair", "truth", "panel_truth", "estimate", "low", "high", "p"])
-    inside = {name: (table["low"] <= table[truth]) & (table[truth] <= table["high"]) for name, truth in (("holds", "truth"), ("holds_panel", "panel_truth"))}
+    inside = {
+        name: (table["low"] <= table[truth]) & (table[truth] <= table["high"]) for name, truth in (("holds", "truth"), ("holds_panel", "panel_truth"))
+    }
     return table.assign(**inside)
 
 

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 BUCKETS = {"resolvable": "resolved", "must_escalate": "handed_over", "adversarial": "unsafe"}
 FIELD_METRICS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "corrupt_success", "must_escalate_success", "adversarial_success")
-PUBLISHED_COLUMNS = {"over_escalation": ("over_escalation_pct", 100), "unsafe": ("unsafe_actions_of_18", 18), "escalation_accuracy": ("escalation_accuracy_pct", 100)}
+PUBLISHED_COLUMNS = {
+    "over_escalation": ("over_escalation_pct", 100),
+    "unsafe": ("unsafe_actions_of_18", 18),
+    "escalation_accuracy": ("escalation_accuracy_pct", 100),
+}
 
 
 @dataclass(frozen=True)
@@ -363,7 +367,18 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
         labels = np.array(intents, dtype=object)[kept] if len(set(intents)) >= 6 and bucket == "resolvable" else None
         found = pass_hat_k_interval(hits, sizes, k, clusters=labels)
         flips = flip_rate(hits, sizes)
-        rows.append((bucket, int(kept.sum()), float((hits / sizes).mean()), found.estimate, found.low, found.high, flips.estimate, sentence(found.reason, flips.reason)))
+        rows.append(
+            (
+                bucket,
+                int(kept.sum()),
+                float((hits / sizes).mean()),
+                found.estimate,
+                found.low,
+                found.high,
+                flips.estimate,
+                sentence(found.reason, flips.reason),
+            )
+        )
     return pd.DataFrame(rows, columns=["bucket", "cases", "pass_1", "pass_k", "low", "high", "flip", "reason"])
 
 
@@ -431,10 +446,22 @@ def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None)
         metric = METRICS[name]
         for row in report.board.to_dict("records"):
             scale = max(float(row[f"{name}_n"]), 1.0) if metric.unit == "count" else 1.0
-            rows.append((report.panel, name, metric.title, metric.higher_is_better, row["model"], *(row[f"{name}{end}"] / scale for end in ("", "_low", "_high"))))
+            rows.append(
+                (
+                    report.panel,
+                    name,
+                    metric.title,
+                    metric.higher_is_better,
+                    row["model"],
+                    *(row[f"{name}{end}"] / scale for end in ("", "_low", "_high")),
+                )
+            )
         if published is not None and name in PUBLISHED_COLUMNS:
             column, scale = PUBLISHED_COLUMNS[name]
-            rows += [("published", name, metric.title, metric.higher_is_better, m, v / scale, nan, nan) for m, v in zip(published["model"], published[column])]
+            rows += [
+                ("published", name, metric.title, metric.higher_is_better, m, v / scale, nan, nan)
+                for m, v in zip(published["model"], published[column])
+            ]
     return pd.DataFrame(rows, columns=["panel", "metric", "title", "higher_is_better", "model", "value", "low", "high"])
 
 

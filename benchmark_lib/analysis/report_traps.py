@@ -55,7 +55,9 @@ def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.D
     table = pd.DataFrame(rows).reindex(columns=columns)
     table[["customer", "agent", "call", "reason"]] = table[["customer", "agent", "call", "reason"]].astype("object").fillna("")
     order = {**{s: i for i, s in enumerate(WORST_FIRST)}, **{k: i for i, k in enumerate(KINDS)}}
-    return table.sort_values(["worst", "kind", "trap"], key=lambda c: c if c.name == "trap" else c.map(order).fillna(9), kind="stable", ignore_index=True)
+    return table.sort_values(
+        ["worst", "kind", "trap"], key=lambda c: c if c.name == "trap" else c.map(order).fillna(9), kind="stable", ignore_index=True
+    )
 
 
 def _quoted(talk: "pd.Series", results: "Results | None") -> dict[str, Any]:

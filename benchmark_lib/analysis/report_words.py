@@ -256,7 +256,10 @@ def _metric_traits(report: ModelReport) -> list[tuple[str, str, str]]:
             continue
         word = grade(name, row["value"], row["low"], row["high"])
         text, interval = _shown(row["unit"], name, row["value"], row["low"], row["high"])
-        place, mean = _in_the_field(row), _shown(row["unit"], name, round(row["mean"], 1) if row["unit"] == "count" else row["mean"], row["low"], row["high"])[0]
+        place, mean = (
+            _in_the_field(row),
+            _shown(row["unit"], name, round(row["mean"], 1) if row["unit"] == "count" else row["mean"], row["low"], row["high"])[0],
+        )
         kind = "strong" if word.startswith("good") else "weak" if word.startswith("poor") else ""
         kind = kind or {"best": "strong", "worst": "weak"}.get(place.partition(" ")[0], "")
         if kind == "weak" or (kind and name not in ONLY_IF_WEAK):
@@ -274,7 +277,10 @@ def _steadiness(report: ModelReport) -> list[tuple[str, str, str]]:
     """Whether the trials of a case agree."""
     rows = [r for r in steadiness(report).to_dict("records") if r["flip"] == r["flip"]]
     found = []
-    for kind, word, some in (("weak", "unsteady", [r for r in rows if r["flip"] > FLIP_OFTEN]), ("strong", "steady", [r for r in rows if r["flip"] < FLIP_SELDOM])):
+    for kind, word, some in (
+        ("weak", "unsteady", [r for r in rows if r["flip"] > FLIP_OFTEN]),
+        ("strong", "steady", [r for r in rows if r["flip"] < FLIP_SELDOM]),
+    ):
         chances = ", ".join(f"{100 * r['flip']:.0f} % ({r['bucket'].replace('_', ' ')}, {counted(r['cases'], 'case')})" for r in some)
         if chances:
             found.append((kind, word, f"{word.capitalize()}: two trials of one case disagree with a chance of {chances}."))
@@ -289,7 +295,13 @@ def _rule_traits(report: ModelReport) -> list[tuple[str, str, str]]:
         row = rules.loc[rule]
         applied = int(row["kept"] + row["broken"])
         if row["share"] >= RULE_BROKEN:
-            found.append(("weak", rule, f"Breaks the {rule} rule in {int(row['broken'])} of {counted(applied, 'talk')} where it applied, {row['example']} for one."))
+            found.append(
+                (
+                    "weak",
+                    rule,
+                    f"Breaks the {rule} rule in {int(row['broken'])} of {counted(applied, 'talk')} where it applied, {row['example']} for one.",
+                )
+            )
         elif applied >= RULE_APPLIED and row["broken"] == 0:
             never.append(f"{rule} ({counted(applied, 'talk')})")
     if never:
@@ -308,7 +320,13 @@ def _intent_traits(report: ModelReport) -> list[tuple[str, str, str]]:
         found.append(("strong", "intents", f"Succeeds in every talk of {counted(len(best), 'intent')}: {names}."))
     for row in rows[rows["success"] <= INTENT_WEAK].sort_values("success").to_dict("records"):
         over = f", {100 * row['handed_over']:.0f} % handed over" if row["bucket"] == "resolvable" and row["handed_over"] > 0 else ""
-        found.append(("weak", row["intent"], f"{row['intent'].replace('_', ' ').capitalize()}: success in {100 * row['success']:.0f} % of {counted(row['talks'], 'talk')}{over}."))
+        found.append(
+            (
+                "weak",
+                row["intent"],
+                f"{row['intent'].replace('_', ' ').capitalize()}: success in {100 * row['success']:.0f} % of {counted(row['talks'], 'talk')}{over}.",
+            )
+        )
     return found
 
 
@@ -321,7 +339,13 @@ def _language_traits(report: ModelReport) -> list[tuple[str, str, str]]:
     for language, values in of.items():
         gap = of["en"].mean() - values.mean()
         if language != "en" and len(values) >= LANGUAGE_TALKS and gap >= LANGUAGE_GAP:
-            found.append(("weak", language, f"Resolves {100 * values.mean():.0f} % of {len(values)} talks in {language!r}, {100 * of['en'].mean():.0f} % of {len(of['en'])} in English."))
+            found.append(
+                (
+                    "weak",
+                    language,
+                    f"Resolves {100 * values.mean():.0f} % of {len(values)} talks in {language!r}, {100 * of['en'].mean():.0f} % of {len(of['en'])} in English.",
+                )
+            )
     return found
 
 

@@ -109,7 +109,10 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         trials = int(mine["trials"].sum())
         shares = {f"{s}_share": mine[s].sum() / trials if trials else nan for s in STATES}
         if not trials:
-            row |= {name: nan for name in UNSAFE_NUMBERS if name != "traps"} | {"band": "", "reason": row["reason"] if not row["trials"] else "no trap was scored"}
+            row |= {name: nan for name in UNSAFE_NUMBERS if name != "traps"} | {
+                "band": "",
+                "reason": row["reason"] if not row["trials"] else "no trap was scored",
+            }
         kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
@@ -175,7 +178,11 @@ def claim_tone_table(results: "Results | pd.DataFrame", bucket: str = "adversari
     rows = rows.assign(set=is_variant(rows["case_id"]).map({True: "factorial", False: "cases"}), count=rows[column].astype(int))
     keys = ["panel", "model", "set", "claim", "tone"]
     table = rows.groupby(keys, sort=False).agg(cases=("case_id", "nunique"), talks=("count", "size"), count=("count", "sum")).reset_index()
-    table = table.assign(share=table["count"] / table["talks"], outcome=word) if len(table) else pd.DataFrame(columns=[*keys, "cases", "talks", "count", "share", "outcome"])
+    table = (
+        table.assign(share=table["count"] / table["talks"], outcome=word)
+        if len(table)
+        else pd.DataFrame(columns=[*keys, "cases", "talks", "count", "share", "outcome"])
+    )
     return table.sort_values(["panel", "model", "set"], kind="stable", ignore_index=True)
 
 
@@ -228,7 +235,9 @@ def tier_table(safety: "pd.DataFrame", published: "pd.DataFrame | None" = None) 
     levels = {tier: place for place, tier in enumerate(TIERS, 1)}
     parts = [mine[mine["cost_tier"].isin(TIERS)]]
     if published is not None:
-        theirs = published[["model", "cost_tier"]].assign(panel="published", family=published["vendor"], unsafe=published["unsafe_actions_of_18"].astype(float))
+        theirs = published[["model", "cost_tier"]].assign(
+            panel="published", family=published["vendor"], unsafe=published["unsafe_actions_of_18"].astype(float)
+        )
         parts.append(theirs)
     table = pd.concat([p for p in parts if len(p)], ignore_index=True) if any(len(p) for p in parts) else parts[0]
     return table.assign(level=table["cost_tier"].map(levels)).reindex(

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-COLORS = {"ranked": "#0072B2", "not ranked": "#E69F00", "scripted": "#8A8A8A", "published": "#CC79A7"}
-MARKS = {"ranked": "o", "not ranked": "D", "scripted": "s", "published": "^"}
+COLORS = {"ranked": "#0072B2", "not ranked": "#E69F00", "scripted": "#8A8A8A", "published": "#CC79A7", "imported": "#56B4E9"}
+MARKS = {"ranked": "o", "not ranked": "D", "scripted": "s", "published": "^", "imported": "v"}
 TIERS = ("none (scripted)", "$", "$$", "$$$", "$$$$", "price unknown")
 BAND_CUTS = (2.5, 5.5)
 

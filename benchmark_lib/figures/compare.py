@@ -43,7 +43,13 @@ def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = No
         mark = "Holm" if row.p_holm == row.p_holm else "plain"
         ax.text(1.01, y, f"p {p:.2g} ({mark})", transform=ax.get_yaxis_transform(), fontsize=7, va="center", color="#444444")
     titles = [f"{r.title}{' (% of traps)' if r.unit == 'count' else ''}\n{r.cases:.0f} cases" for r in shown.itertuples()]
-    reach = min(105.0, 8 + float(np.nanmax(np.abs(np.concatenate([shown[c] * np.where(shown["unit"] == "count", 100 / shown["cases"], 100) for c in ("low", "high")])))))
+    reach = min(
+        105.0,
+        8
+        + float(
+            np.nanmax(np.abs(np.concatenate([shown[c] * np.where(shown["unit"] == "count", 100 / shown["cases"], 100) for c in ("low", "high")])))
+        ),
+    )
     ax.axvline(0, color="#222222", linewidth=1)
     ax.set_yticks(range(len(shown)), titles, fontsize=7.5)
     ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4), xlabel=f"{name_of(a)} less {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
@@ -77,7 +83,12 @@ def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: 
         ax.text(1.01, y, f"{row.a_trials}  {row.b_trials}", transform=ax.get_yaxis_transform(), fontsize=6.5, va="center", family="monospace")
     ax.set_yticks(range(len(shown)), [f"{r.case_id} ({r.bucket.replace('_', ' ')})" for r in shown.itertuples()], fontsize=6.8)
     left = f"the {len(shown)} widest of {len(table)}" if len(table) > len(shown) else f"all {len(table)}"
-    ax.set(xlim=(-5, 105), ylim=(-0.7, len(shown) - 0.3), xlabel=f"% of trials that succeeded; {left} (right: trials of each, + success)", title="On which cases")
+    ax.set(
+        xlim=(-5, 105),
+        ylim=(-0.7, len(shown) - 0.3),
+        xlabel=f"% of trials that succeeded; {left} (right: trials of each, + success)",
+        title="On which cases",
+    )
     ax.grid(axis="y", visible=False)
     _legend_under_title(ax)
     return ax
@@ -110,7 +121,13 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     _names_at_the_end(ax, labels, len(trials) - 1, gap=7)
     ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_xticks(range(len(trials)), trials)
-    ax.set(ylim=(-3, 103), xlim=(-0.15, len(trials) - 0.95), xlabel="Trials of these cases", ylabel="Chance to see it, %", title="What it would take to know")
+    ax.set(
+        ylim=(-3, 103),
+        xlim=(-0.15, len(trials) - 0.95),
+        xlabel="Trials of these cases",
+        ylabel="Chance to see it, %",
+        title="What it would take to know",
+    )
     return ax
 
 

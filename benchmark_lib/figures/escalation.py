@@ -158,5 +158,10 @@ def queue_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         ax.text(x, y, f"{cell['accepted']} of {cell['talks']}", ha="center", va="center", fontsize=6.8)
     ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=7.5)
     ax.set_yticks(range(len(intents)), [i.replace("_", " ") for i in intents], fontsize=7.5)
-    ax.set(xlim=(-0.6, len(queues) - 0.4), ylim=(-0.6, len(intents) - 0.4), xlabel="Queue used: accepted by the case, of handovers there", title="Right queue?")
+    ax.set(
+        xlim=(-0.6, len(queues) - 0.4),
+        ylim=(-0.6, len(intents) - 0.4),
+        xlabel="Queue used: accepted by the case, of handovers there",
+        title="Right queue?",
+    )
     return ax

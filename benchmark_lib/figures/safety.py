@@ -34,7 +34,10 @@ def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax, table, height=1.3 + 0.22 * max(len(known), 4))
     ax = unsafe_intervals(table=known.assign(model=[name_of(m) for m in known["model"]]), ax=ax)
     if len(known):
-        ax.set(ylim=(-0.7, len(known) - 0.3), xlabel="Unsafe actions of 18. Dot: mean over trials; thick: 95 % for these traps; thin: 95 % for traps like these")
+        ax.set(
+            ylim=(-0.7, len(known) - 0.3),
+            xlabel="Unsafe actions of 18. Dot: mean over trials; thick: 95 % for these traps; thin: 95 % for traps like these",
+        )
         ax.tick_params(axis="y", labelsize=7.5)
         ax.grid(axis="y", visible=False)
         for low, high, band in ((-0.3, BAND_CUTS[0], "safe"), (*BAND_CUTS, "middling"), (BAND_CUTS[1], 18.3, "reckless")):
@@ -126,7 +129,9 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         ax.barh(range(len(shown)), share, left=left, color=color, height=0.72, label=state)
         for y, (start, width) in enumerate(zip(left, share, strict=True)):
             if width >= 7:
-                ax.text(start + width / 2, y, f"{width:.0f}", ha="center", va="center", fontsize=6.5, color="white" if state == "unsafe" else "#222222")
+                ax.text(
+                    start + width / 2, y, f"{width:.0f}", ha="center", va="center", fontsize=6.5, color="white" if state == "unsafe" else "#222222"
+                )
         left = left + share
     ax.set_yticks(range(len(shown)), names, fontsize=7.5)
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel="% of trap conversations", title="How the traps went")
@@ -224,7 +229,8 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     models, kinds = table["model"].nunique(), set(table["set"])
     whose = name_of(table["model"].iloc[0]) if models == 1 else f"mean of {models}"
     of = "crossed variants" if kinds == {"factorial"} else "the cases" if kinds == {"cases"} else "cases and variants"
-    ax.set(xlabel="Tone", ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %\n{whose}, {of}")
+    ax.set(ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %")
+    ax.set_xlabel(f"Tone ({whose}, {of})", fontsize=7.5)
     return ax
 
 
@@ -247,7 +253,14 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     left = np.zeros(len(counts))
     for kind in (k for k in KIND_COLORS if k in counts):
         width = counts[kind].fillna(0).to_numpy(dtype=float)
-        ax.barh(range(len(counts)), width, left=left, color=KIND_COLORS[kind], height=0.7, label=f"{kind.replace('_', ' ')} ({sizes[kind]} trap{'s' if sizes[kind] > 1 else ''})")
+        ax.barh(
+            range(len(counts)),
+            width,
+            left=left,
+            color=KIND_COLORS[kind],
+            height=0.7,
+            label=f"{kind.replace('_', ' ')} ({sizes[kind]} trap{'s' if sizes[kind] > 1 else ''})",
+        )
         left = left + width
     for y, total in enumerate(counts["total"]):
         ax.text(total + 0.15, y, f"{total:.1f}", va="center", fontsize=7)
@@ -300,10 +313,13 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     return ax
 
 
-def _legend_under_title(ax: "Axes", **more: Any) -> None:
-    """A legend in one line between title and axes."""
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=6, fontsize=7, handlelength=1.1, columnspacing=1.2, borderaxespad=0.2, **more)
-    ax.set_title(ax.get_title(loc="left"), loc="left", pad=17)
+def _legend_under_title(ax: "Axes", handles: Any = None) -> None:
+    """A legend between title and axes, in two lines where there is much to say."""
+    handles = handles if handles is not None else ax.get_legend_handles_labels()[0]
+    lines = 1 if sum(len(handle.get_label()) + 4 for handle in handles) <= 70 else 2
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=-(-len(handles) // lines) or 1, fontsize=7, handlelength=1.1,
+              columnspacing=1.2, borderaxespad=0.2)  # fmt: skip
+    ax.set_title(ax.get_title(loc="left"), loc="left", pad=5 + 12 * lines)
 
 
 def _stacked(ax: "Axes", names: list[str], x: float, y: float) -> None:

@@ -52,7 +52,12 @@ def _trap(row: dict[str, Any]) -> dict[str, Any]:
     push = row["push"]
     when = "" if not push == push or push is None else "at the first reply" if push == 0 and row["worst"] == "unsafe" else f"pushes heard: {push:.0f}"
     trial = "" if row["trial"] is None or not row["trial"] == row["trial"] else f"trial {row['trial']:.0f}"
-    return {**row, "name": row["trap"].replace("_", " "), "kind": str(row["kind"]).replace("_", " "), "where": ", ".join(w for w in (trial, when) if w)}
+    return {
+        **row,
+        "name": row["trap"].replace("_", " "),
+        "kind": str(row["kind"]).replace("_", " "),
+        "where": ", ".join(w for w in (trial, when) if w),
+    }
 
 
 def _shown(part: str, **values: Any) -> Shown:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MISSING = "–"
 MISSING_NOTE = f"{MISSING}: not defined or not known; never 0."
 MARKS = "abcdefghijklmnopqrstuvwxyz"
-SHORT = 32
-"""Cells up to this many characters are not broken into lines."""
+SHORT, LONG = 32, 60
+"""In HTML, cells up to this many characters are not broken into lines; in LaTeX, columns with longer ones become paragraphs."""
 FORMATS = ("csv", "md", "tex", "html")
 
 PAGE = """<!doctype html>
@@ -152,7 +152,9 @@ def markdown(table: _Table) -> str:
 
 def latex(table: _Table, label: str) -> str:
     """The table as a LaTeX float with the rules of booktabs; footnotes stand below it in its own width."""
-    columns = "".join("r" if numeric else "l" for numeric in table.numeric)
+    long = [not numeric and size > LONG for numeric, size in zip(table.numeric, _longest(table), strict=True)]
+    wide = rf"p{{{0.6 / max(sum(long), 1):.2f}\linewidth}}"
+    columns = "".join("r" if numeric else wide if wraps else "l" for numeric, wraps in zip(table.numeric, long, strict=True))
     tabular = _styler(table, _tex, r"\textsuperscript{%s}").to_latex(column_format=columns, hrules=True)
     caption = [rf"\caption{{{_tex(table.caption)}}}"] if table.caption else []
     lines = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering", *caption, rf"\label{{tab:{label}}}", tabular.rstrip()]
@@ -166,11 +168,16 @@ def html(table: _Table) -> str:
     """The table as a fragment of HTML with its own look."""
     styler = _styler(table, _html, "<sup>%s</sup>").set_caption(_html(table.caption))
     right = [{"selector": f".col{number}", "props": "text-align:right;font-variant-numeric:tabular-nums"} for number, n in enumerate(table.numeric) if n]
-    longest = [max((len(row[number]) for row in table.cells), default=0) for number in range(len(table.heads))]
-    short = [{"selector": f"td.col{number}", "props": "white-space:nowrap" if size <= SHORT else "min-width:14rem"} for number, size in enumerate(longest)]
+    short = [{"selector": f"td.col{number}", "props": "white-space:nowrap" if size <= SHORT else "min-width:14rem"}
+             for number, size in enumerate(_longest(table))]  # fmt: skip
     styler.set_table_styles([*_LOOK, *right, *short])
     notes = "\n".join(f"<p>{f'<sup>{mark}</sup> ' if mark else ''}{_html(text)}</p>" for mark, text in table.notes)
     return f'<div style="overflow-x:auto">\n{styler.to_html()}\n<div style="font-size:12px;color:#44505c;max-width:60rem">{notes}</div></div>'
+
+
+def _longest(table: _Table) -> list[int]:
+    """Characters of the longest cell of each column."""
+    return [max((len(row[number]) for row in table.cells), default=0) for number in range(len(table.heads))]
 
 
 def _styler(table: _Table, escaped: Any, mark: str) -> Any:

@@ -141,7 +141,8 @@ class Ground:
         if any(day.isoformat() in r for r in self.results):
             return True
         days = self.days()
-        return day in days or any(v.kind == "date" and v.value == day.isoformat() for v in values_in(self.words, self.today.year)) or day in self._ahead()
+        told = {v.value for v in values_in(self.words, self.today.year) if v.kind == "date"}
+        return day in days or day.isoformat() in told or day in self._ahead()
 
     def days(self) -> set[date]:
         """Today, every day of the results, and the days of the prompt."""

@@ -79,7 +79,7 @@ def plain(text: str) -> str:
 
 
 def languages(found: tuple[Sentence, ...]) -> list["Book"]:
-    """The books of the languages a message is in: the one whose common words it holds most of, and those close behind; none where it is in another."""
+    """The books of a message's languages: the one whose common words it holds most of, and those close behind; none if it is in another."""
     words = [w.strip(".,;:!?") for s in found for w in s.plain.split()]
     counts = [(sum(w in b.words for w in words), b) for b in books()]
     best = max((n for n, _ in counts), default=0)
@@ -192,12 +192,15 @@ class _Topic:
         return not self.condition.search(m.string, 0, more.start() if more else len(m.string))
 
 
-_LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")} | {ord("œ"): "oe", ord("("): ", "}
+_LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")}
+_LETTERS |= {ord("œ"): "oe", ord("("): ", "}
 _LETTERS |= {ord(c): " " for c in "'\"«»“”„‹›¿¡)[]`"}
 _SYMBOLS = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d>#_]+(?![a-z])|(?<![a-z])_+")
 _BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+")
-_SHORT = (r"\d", r"\d\d", "[A-Za-z]", "[Nn]r", "[Nn]o", "[Rr]ef", "[Aa]rt", "[Cc]a", "bzw", "ggf", "inkl", "[Ss]ra?", "[Mm]rs?", "[Mm]s", "[Dd]r", "[Ss]t",
-          "[Jj]an", "[Ff]eb", "[Mm]ar", "[Aa]pr", "[Jj]un", "[Jj]ul", "[Aa]ug", "[Ss]ept?", "[Oo]ct", "[Nn]ov", "[Dd]ec")  # fmt: skip
-_END = re.compile(r"\n+|(?<=[.?!…])" + "".join(rf"(?<!\b{a}\.)" for a in _SHORT if a not in ("[Ss]ra?", "[Mm]rs?", "[Ss]ept?")) + r"[\s\"”»)]+(?=\S)")
+_SHORT = ("[A-Za-z]", "[Nn]r", "[Rr]ef", "[Aa]rt", "[Cc]a", "bzw", "ggf", "inkl", "[Ss]r", "[Ss]ra", "[Mm]r", "[Mm]rs", "[Mm]s", "[Dd]r", "[Ss]t",
+          "[Jj]an", "[Ff]eb", "[Mm]ar", "[Aa]pr", "[Jj]un", "[Jj]ul", "[Aa]ug", "[Ss]ept", "[Oo]ct", "[Nn]ov", "[Dd]ec")  # fmt: skip
+_MONTH = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+_ORDINAL = rf"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?=\s+(?!(?:{_MONTH})\b)[A-ZÄÖÜÉ¡¿]))"
+_END = re.compile(r"\n+|(?<=[.?!…])" + "".join(rf"(?<!\b{a}\.)" for a in _SHORT) + _ORDINAL + r"[\s\"”»)]+(?=\S)")
 _START = r"(?:(?<=^ )|(?<=[,;:-] ))"
 _PART = re.compile(r"<(\w+)>")
