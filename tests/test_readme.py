@@ -82,3 +82,11 @@ def test_the_notebooks_and_rooms_named_exist():
         assert (ROOT / "notebooks" / f"{name}.ipynb").is_file(), name
     for path in re.findall(r"^(benchmark_lib/\w+/|data/\S+/)", README, re.M):
         assert (ROOT / path).is_dir(), path
+
+
+def test_the_data_dictionary_names_every_column():
+    from benchmark_lib.analysis.dictionary import DICTIONARY
+
+    for frame, columns in DICTIONARY.items():
+        assert f"<b>{frame}</b> ({len(columns)} columns)" in README
+        assert all(f"| `{column}` |" in README for column in columns), frame
