@@ -267,7 +267,7 @@ def _notes(mine: "pd.DataFrame") -> list[str]:
     filtered = int((mine["ended_by"] == "content_filter").sum())
     if filtered:
         notes.append(f"{filtered} stopped by a content filter")
-    faults = int((mine["customer_faults"].fillna(0) > 0).sum())
+    faults = int(((mine["customer_faults"].fillna(0) > 0) | mine["customer_flagged"].fillna(False).astype(bool)).sum())
     if faults:
         notes.append(f"{faults} of {len(mine)} talks with a customer fault")
     return notes
