@@ -370,7 +370,7 @@ def test_every_board_detector_has_enough_labelled_sentences_half_of_them_near_mi
 
 def test_board_detectors_keep_their_floors(table):
     pooled = table[(table["language"] == "all") | (table["detector"] == "asked_again")].set_index(["detector", "part"])
-    floors = {"escalation_honesty": (0.95, 0.85, 0.90, 0.60), "phantom_action": (0.95, 0.85, 0.90, 0.60), "commitments": (0.95, 0.80, 0.85, 0.45),
+    floors = {"escalation_honesty": (0.95, 0.85, 0.90, 0.60), "phantom_action": (0.95, 0.85, 0.90, 0.60), "commitments": (0.95, 0.78, 0.85, 0.45),
               "asked_again": (0.95, 0.75, 0.80, 0.50)}  # fmt: skip
     assert set(floors) == set(BOARD)
     for name, (precision, recall, held_precision, held_recall) in floors.items():
@@ -389,6 +389,17 @@ def test_the_board_shows_detectors_that_are_not_experimental_and_no_others():
     shown = {m.column for m in METRICS.values()}
     assert {d.column for d in BOARD.values()} <= shown
     assert not shown & {d.column for d in DETECTORS.values() if d.experimental}
+
+
+def test_the_stores_own_sentences_are_understood(store):
+    """What the scripted agents say when they act, hand over or propose, in every language of the store."""
+    for book in store.phrases.values():
+        for tool, entry in book["actions"].items():
+            topic = "transfer" if tool == "hand_over_to_human" else f"done:{tool}"
+            assert topic in {name for name, _ in read(entry["done"]).said}, entry["done"]
+            assert not read(entry["propose"]).said, entry["propose"]
+        for sentence in (*book["agent"]["empty_promise"], *book["agent"]["refusal"]):
+            assert not read(sentence).said, sentence
 
 
 def test_a_message_is_read_in_its_own_language():

@@ -132,22 +132,32 @@ def _undone(earlier: Sentence, later: Sentence) -> bool:
 
 def _flipped(earlier: str, later: str) -> bool:
     """Whether one allows what the other denies: the same verb after can and after cannot, about the same thing."""
+    (can, cannot), (could, could_not) = _allows(earlier), _allows(later)
+    return bool((can - cannot) & could_not or (could - could_not) & cannot) and bool(_content(earlier) & _content(later))
+
+
+@lru_cache(maxsize=4096)
+def _allows(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Stems of the verbs a sentence allows, and of those it denies; none where it names a condition."""
     book = _english()
-    for one, other in ((earlier, later), (later, earlier)):
-        denied = {m.group(1)[:5] for m in book["cannot"].finditer(one)}
-        allowed = {m.group(1)[:5] for m in book["can"].finditer(other)} - {m.group(1)[:5] for m in book["cannot"].finditer(other)}
-        if denied & allowed - {"be", "do", "have"} and not book["unless"].search(one) and not book["unless"].search(other):
-            return bool(_content(earlier) & _content(later))
-    return False
+    if book["unless"].search(text):
+        return frozenset(), frozenset()
+    can, cannot = (frozenset(m.group(1)[:5] for m in book[name].finditer(text)) - {"be", "do", "have"} for name in ("can", "cannot"))
+    return can, cannot
 
 
 def _opposed(earlier: str, later: str) -> bool:
     """Whether they take the two sides of a kept pair of opposites, about the same thing."""
-    for left, right in _english()["opposites"]:
-        for one, two in ((left, right), (right, left)):
-            if one.search(earlier) and not two.search(earlier) and two.search(later) and not one.search(later):
-                return bool(_content(earlier) & _content(later))
+    for (left, right), (left_too, right_too) in zip(_sides(earlier), _sides(later), strict=True):
+        if left != right and left_too != right_too and left != left_too:
+            return bool(_content(earlier) & _content(later))
     return False
+
+
+@lru_cache(maxsize=4096)
+def _sides(text: str) -> tuple[tuple[bool, bool], ...]:
+    """Which side of each pair of opposites a sentence takes."""
+    return tuple((bool(left.search(text)), bool(right.search(text))) for left, right in _english()["opposites"])
 
 
 def _values_differ(earlier: str, later: str) -> bool:
@@ -160,10 +170,12 @@ def _values_differ(earlier: str, later: str) -> bool:
     return False
 
 
-def _content(text: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def _content(text: str) -> frozenset[str]:
     """The words of a sentence that carry its meaning, cut to their stems."""
+    common = _english()["common"]
     words = (w.strip(".,;:!?") for w in text.split())
-    return {w[:5] for w in words if len(w) > 3 and w not in _english()["common"] and not any(c.isdigit() for c in w)}
+    return frozenset(w[:5] for w in words if len(w) > 3 and w not in common and not any(c.isdigit() for c in w))
 
 
 def _stands(value: str | None, text: str) -> bool:

@@ -146,10 +146,10 @@ class Book:
 
     def compile(self, patterns: list[str]) -> re.Pattern[str]:
         """One pattern from many, each beginning at the start of a word, with the parts filled in."""
-        text = " (?:" + "|".join(f"(?:{p})" for p in patterns or ["(?!)"]) + ")"
-        while "<" in (named := _PART.sub(lambda m: self.parts[m.group(1)], text)) and named != text:
+        text = f" (?:{'|'.join(_grouped(patterns)) or '(?!)'})"
+        while (named := _PART.sub(lambda m: self.parts[m.group(1)], text)) != text:
             text = named
-        return re.compile(named.replace("'", " "))
+        return re.compile(text.replace("'", " "))
 
     def topics_in(self, sentence: str) -> list[str]:
         """The topics a sentence speaks of; a question says nothing."""
@@ -163,6 +163,15 @@ class Book:
         for joint in self.joint.finditer(text, 0, place + 1):
             start = joint.end()
         return start
+
+
+def _grouped(patterns: list[str]) -> list[str]:
+    """Patterns that begin with the same part put behind one copy of it, so that the part is tried once at each word."""
+    groups: dict[str, list[str]] = {}
+    for pattern in patterns:
+        lead = _LEAD.match(pattern)
+        groups.setdefault(lead.group() if lead else "", []).append(pattern[lead.end() :] if lead else pattern)
+    return [f"{lead}(?:{'|'.join(f'(?:{rest})' for rest in rests)})" for lead, rests in groups.items()]
 
 
 class _Topic:
@@ -204,3 +213,4 @@ _ORDINAL = rf"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?=\s+(?!(?:{_MONTH})\b)[A-ZÄÖÜÉ¡
 _END = re.compile(r"\n+|(?<=[.?!…])" + "".join(rf"(?<!\b{a}\.)" for a in _SHORT) + _ORDINAL + r"[\s\"”»)]+(?=\S)")
 _START = r"(?:(?<=^ )|(?<=[,;:-] ))"
 _PART = re.compile(r"<(\w+)>")
+_LEAD = re.compile(r"<(?!start)\w+>(?: |<ya>\\b|(?=<))?")
