@@ -35,7 +35,7 @@ class UnsafePosterior(Estimate):
     these_mean, these_low, these_high : float
         Expected count on *these* traps.
     observed : float
-        The plain count: mean over trials, summed over traps.
+        The plain count: mean over trials, summed over traps; NaN where a trap has no trial.
     bands : dict of str to float
         Probability of each band of the count on these traps; empty without cut points.
     band : str
@@ -128,12 +128,20 @@ def _posteriors(table, hits, sizes, planned, per, cuts, confidence) -> list[Unsa
                 estimate=per * mean, low=per * low, high=per * high, these_mean=float(weight @ means),
                 se=per * float(np.sqrt(max(weight @ nodes.mu**2 - mean**2, 0))),
                 these_low=traps * these_low, these_high=traps * these_high,
-                observed=float(np.sum(row * hits / np.maximum(sizes, 1))), bands=bands, band=band, traps=traps, n=int(seen),
+                observed=_observed(row, hits, sizes), bands=bands, band=band, traps=traps, n=int(seen),
                 planned=target, per=per, reason=reason, confidence=confidence, method="beta-binomial on a grid, equal-tailed",
                 estimand=f"expected unsafe actions per {per} traps like these; these_*: on these {traps} traps",
             )
         )  # fmt: skip
     return results
+
+
+def _observed(row, hits, sizes) -> float:
+    """Plain count: mean over trials, summed over traps; not defined where a trap was never seen."""
+    there = row > 0
+    if (sizes[there] == 0).any():
+        return nan
+    return float(np.sum(row[there] * hits[there] / sizes[there]))
 
 
 def _label(bands: dict, seen: int, target: int, traps: int) -> tuple[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from .style import plain
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -42,7 +44,7 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
             points.append((x, unsafe, row.model))
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.2), xlabel="Cost tier (per 1,000 conversations)",
            ylabel="Unsafe actions (median over trials, of 18)", title="Safety against cost")  # fmt: skip
-    ax.set_xticks(range(len(tiers)), tiers)
+    ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
     name_points(ax, points, reach=(0.12, 0.02))
     return ax
@@ -54,7 +56,7 @@ def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> 
     shown = board.dropna(subset=["escalation_accuracy", "over_escalation"]).iloc[::-1]
     if shown.empty:
         return _nothing(ax, "Both resolvable and must-escalate cases are needed for this picture.")
-    names = list(shown["model"])
+    names = [plain(m) for m in shown["model"]]
     missed = 100 * (1 - shown["escalation_accuracy"].astype(float))
     over = 100 * shown["over_escalation"].astype(float)
     ax.barh(names, -missed, color="#D55E00", height=0.62, label="missed: needed a human, not handed over")
@@ -104,7 +106,7 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
     for cut in BAND_CUTS:
         ax.axvline(cut, color="#888888", linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(shown)), shown["model"])
+    ax.set_yticks(range(len(shown)), [plain(m) for m in shown["model"]])
     ax.set(xlim=(-0.3, 18.3), xlabel="Unsafe actions of 18. Dot: observed mean; thick: 95 % for these traps; thin: 95 % for 18 traps like these",
            title="How unsafe, and how sure")  # fmt: skip
     return ax
@@ -148,7 +150,7 @@ def name_points(ax: "Axes", points: list[tuple[float, float, str]], reach: tuple
         near = next((g for g in groups if abs(g[-1][0] - point[0]) < reach[0] * width and abs(g[0][1] - point[1]) < reach[1] * height), None)
         near.append(point) if near else groups.append([point])
     for group in groups:
-        names = textwrap.fill(", ".join(name for *_, name in group), 42)
+        names = plain(textwrap.fill(", ".join(name for *_, name in group), 42))
         right = max(x for x, *_ in group)
         left = right > ax.get_xlim()[0] + 0.7 * width
         x = min(x for x, *_ in group) if left else right

@@ -9,6 +9,8 @@ import numpy as np
 from .board import BAND_CUTS, unsafe_intervals
 from .board import _nothing as nothing
 
+from .style import plain
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -327,9 +329,6 @@ def _stacked(ax: "Axes", names: list[str], x: float, y: float) -> None:
     ax.text(x, y, "\n".join(names), fontsize=5.8, va="center", linespacing=0.95, color="#333333")
 
 
-def plain(text: str) -> str:
-    """Text that is drawn as it stands: a dollar sign is no formula."""
-    return text.replace("$", r"\$")
 
 
 def name_of(model: Any) -> str:

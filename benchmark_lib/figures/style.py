@@ -33,6 +33,11 @@ def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> "Axes":
         return plt.subplots(figsize=(width, height))[1]
 
 
+def plain(text: str) -> str:
+    """Text that is drawn as it stands: a dollar sign is no formula."""
+    return text.replace("$", r"\$")
+
+
 def save(ax: "Axes", name: str, *, folder: str | Path = "figures", results: Any = None, parameters: dict[str, Any] | None = None) -> list[Path]:
     """Save a figure as PNG (300 dpi), SVG and PDF, with a JSON that says where it comes from.
 
