@@ -28,7 +28,8 @@ class PassCurve:
     ----------
     k : ndarray of int
     estimate, low, high : ndarray
-        Unbiased estimate where a case has at least k trials, else the posterior mean of the extrapolation.
+        Unbiased estimate where a case has at least k trials. Past the trials, the last unbiased estimate times the fall from there
+        on that the posterior mean of the model gives: the curve goes on where it was seen to end, and never rises.
     reference : ndarray
         ``p ** k`` of the mean success rate: a lower bound, not an estimate.
     label : tuple of str
@@ -159,13 +160,16 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     seen = sizes[sizes > 0]
     typical = int(np.median(seen)) if seen.size else 0
     beyond = ks > (seen.max() if seen.size else 0)
-    rows = []
+    rows, last, modelled = [], nan, nan
+    if beyond.any() and seen.size:
+        last, modelled = pass_hat_k(hits, sizes, int(seen.max())), _power_posterior(hits, sizes, int(seen.max()), confidence)[0]
     for k, extrapolated in zip(ks, beyond):
         if not seen.size:
             rows.append((nan, nan, nan))
         elif extrapolated:
             mean, _, low, high = _power_posterior(hits, sizes, int(k), confidence)
-            rows.append((mean, low, high))
+            point = last * mean / modelled
+            rows.append((point, min(low, point), max(high, point)))
         else:
             point = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
             rows.append((point.estimate, point.low, point.high))
