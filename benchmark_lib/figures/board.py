@@ -155,4 +155,11 @@ def name_points(ax: "Axes", points: list[tuple[float, float, str]], reach: tuple
         left = right > ax.get_xlim()[0] + 0.7 * width
         x = min(x for x, *_ in group) if left else right
         ax.annotate(names, (x, group[0][1]), xytext=(-7 if left else 7, 4), textcoords="offset points", fontsize=7.5,
-                    ha="right" if left else "left")  # fmt: skip
+                    ha="right" if left else "left", path_effects=halo())  # fmt: skip
+
+
+def halo() -> list:
+    """Path effects that keep a label legible where lines run behind it."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=2.2, foreground="white")]

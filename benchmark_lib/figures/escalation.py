@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .board import _nothing as nothing
+from .board import halo
 from .safety import QUIET, _axes, name_of, plain
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def handover_precision(*, table: "pd.DataFrame", named: int = 8, ax: "Axes | Non
         crowd = sum(abs(y[place] - b) < 5 and abs(x[place] - a) < 25 for a, b in placed)
         right = x[place] < 70
         ax.annotate(name_of(shown["model"].iloc[place]), (x[place], y[place]), xytext=(6 if right else -6, 5 + 9 * crowd), textcoords="offset points",
-                    fontsize=6.8, ha="left" if right else "right")  # fmt: skip
+                    fontsize=6.8, ha="left" if right else "right", path_effects=halo())  # fmt: skip
         placed.append((x[place], y[place]))
     quiet = len(shown) - len(far)
     note = f"; {quiet} more in grey" if quiet > 0 else ""

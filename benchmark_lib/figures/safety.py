@@ -191,7 +191,7 @@ def _names_at_the_end(ax: "Axes", labels: list[tuple[float, str, str]], last: fl
         spots[place] = min(spots[place], top - gap * (len(spots) - 1 - place))
     for (height, name, color), spot in zip(labels, spots, strict=True):
         ax.annotate(name, (last, height), xytext=(last + 0.18, spot), textcoords="data", color=color, fontsize=7.5, va="center",
-                    annotation_clip=False, arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5})  # fmt: skip
+                    annotation_clip=False, arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5, "relpos": (0, 0.5)})  # fmt: skip
 
 
 def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
