@@ -150,7 +150,7 @@ class Oracle:
 
     def _summary(self, talk: Talk) -> str:
         checked = "order looked up" if talk.desk.calls else "nothing checked"
-        return f"Verified: {checked}. Claimed by the customer: {self.case.title}."
+        return f"Order {self.case.order}. Verified: {checked}. Claimed by the customer: {self.case.title}."
 
     def _say(self, parts: list[str]) -> Reply:
         return Reply(" ".join(p for p in parts if p))

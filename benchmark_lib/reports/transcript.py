@@ -31,12 +31,14 @@ def templates() -> Any:
 
 
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
+"""Characters without a shape, or that turn the reading direction."""
 
 
 def visible(text: Any) -> str:
-    """Text with control and direction characters made visible, cut where it is longer than `LONGEST`."""
+    """Text with its hidden characters made visible, cut where it is longer than `LONGEST`."""
     text = str(text)
     cut = f"{text[:LONGEST]} ... ({len(text):,} characters)" if len(text) > LONGEST else text
     return _HIDDEN.sub(lambda m: f"[U+{ord(m.group()):04X}]", cut)

@@ -18,9 +18,6 @@ POLICY = (
 )
 """The Content-Security-Policy of every page: nothing but the site's own style and script, and no text ever becomes code."""
 
-_MORE_HIDDEN = re.compile("[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\uffa0\U000e0080-\U000e0fff]")
-"""Characters without a shape, beside those that `visible` knows."""
-
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
 
@@ -41,7 +38,7 @@ def shown(value: Any) -> Any:
     if value is None:
         return "–"
     if isinstance(value, str):
-        return _MORE_HIDDEN.sub(lambda m: f"[U+{ord(m.group()):04X}]", visible(value))
+        return visible(value)
     return value
 
 
