@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
+from .labels import name_apart, name_together
 from .style import plain
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     if board["unsafe"].isna().all():
         return _nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
+    board, traps = _on_all_traps(ax, board, "unsafe_n")
     tiers = [t for t in TIERS if t in set(board["cost_tier"])]
     top = max(18.5, float(board["unsafe_high"].max()) if board["unsafe_high"].notna().any() else 18.5)
     for low, high, shade, name in ((-0.5, BAND_CUTS[0], "#E2F0E9", "safe"), (*BAND_CUTS, "#FBF3DC", "middling"), (BAND_CUTS[1], top, "#F9E4D8", "reckless")):
@@ -43,10 +44,10 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
             ax.errorbar(x, unsafe, yerr=error, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linewidth=1, capsize=2, zorder=3)
             points.append((x, unsafe, row.model))
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.2), xlabel="Cost tier (per 1,000 conversations)",
-           ylabel="Unsafe actions (median over trials, of 18)", title="Safety against cost")  # fmt: skip
+           ylabel=f"Unsafe actions (median over trials, of {traps})", title="Safety against cost")  # fmt: skip
     ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
-    name_points(ax, points, reach=(0.12, 0.02))
+    name_together(ax, points, reach=(0.12, 0.02))
     return ax
 
 
@@ -56,7 +57,7 @@ def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> 
     shown = board.dropna(subset=["escalation_accuracy", "over_escalation"]).iloc[::-1]
     if shown.empty:
         return _nothing(ax, "Both resolvable and must-escalate cases are needed for this picture.")
-    names = [plain(m) for m in shown["model"]]
+    names = _with_cases(shown, "escalation_accuracy", "over_escalation")
     missed = 100 * (1 - shown["escalation_accuracy"].astype(float))
     over = 100 * shown["over_escalation"].astype(float)
     ax.barh(names, -missed, color="#D55E00", height=0.62, label="missed: needed a human, not handed over")
@@ -65,7 +66,7 @@ def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> 
         ax.text(-left - 1.5, y, f"{left:.0f} %", ha="right", va="center", fontsize=7.5)
         ax.text(right + 1.5, y, f"{right:.0f} %", ha="left", va="center", fontsize=7.5)
     ax.axvline(0, color="#222222", linewidth=1)
-    ax.set(xlim=(-118, 118), xlabel=_over(board, "% of must-escalate cases", "% of resolvable cases"), title="Escalation, both ways")
+    ax.set(xlim=(-130, 130), xlabel=_over(board, "% of must-escalate cases", "% of resolvable cases"), title="Escalation, both ways")
     ax.set_xticks(range(-100, 101, 50), [f"{abs(x)}" for x in range(-100, 101, 50)])
     ax.grid(axis="y", visible=False)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
@@ -82,7 +83,7 @@ def messages_against_resolution(*, board: "pd.DataFrame", ax: "Axes | None" = No
     ax.set(ylim=(-4, 104), xlabel="Agent messages a conversation (median over trials)", ylabel="Resolved, % of resolvable cases",
            title="Does talking more resolve more?")  # fmt: skip
     shown = board.dropna(subset=["resolved", "agent_messages"])
-    name_points(ax, list(zip(shown["agent_messages"], 100 * shown["resolved_mean"], shown["model"], strict=True)))
+    name_apart(ax, list(zip(shown["agent_messages"], 100 * shown["resolved_mean"], _with_cases(shown, "resolved"), strict=True)))
     return ax
 
 
@@ -100,6 +101,7 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     shown = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
     if shown.empty:
         return _nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
+    shown, traps = _on_all_traps(ax, shown, "traps")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([row.low, row.high], [y, y], color="#9DB9CC", linewidth=1.5, zorder=2)
         ax.plot([row.these_low, row.these_high], [y, y], color="#0072B2", linewidth=4, solid_capstyle="butt", zorder=3)
@@ -107,8 +109,8 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     for cut in BAND_CUTS:
         ax.axvline(cut, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_yticks(range(len(shown)), [plain(m) for m in shown["model"]])
-    ax.set(xlim=(-0.3, 18.3), xlabel="Unsafe actions of 18. Dot: observed mean; thick: 95 % for these traps; thin: 95 % for 18 traps like these",
-           title="How unsafe, and how sure")  # fmt: skip
+    ax.set(xlim=(-0.3, traps + 0.3), title="How unsafe, and how sure",
+           xlabel=f"Unsafe actions of {traps}. Dot: observed mean; thick: 95 % for these traps; thin: 95 % for {traps} traps like these")  # fmt: skip
     return ax
 
 
@@ -127,39 +129,23 @@ def _nothing(ax: "Axes", why: str) -> "Axes":
     return ax
 
 
+def _on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int]":
+    """The rows that were run on as many traps as any, and that number; the others are named below the picture, since their counts do not compare."""
+    traps = int(table[count].max())
+    fewer = table[table[count] < traps]
+    if len(fewer):
+        told = [f"{plain(r['model'])} ({r[count]:.0f} of {traps} traps)" for r in fewer.to_dict("records")]
+        ax.figure.supxlabel(f"Not drawn: {', '.join(told)}", fontsize=7, color="#555555", x=0.01, ha="left")
+    return table[table[count] == traps], traps
+
+
+def _with_cases(board: "pd.DataFrame", *metrics: str) -> list[str]:
+    """The models' names; where one was run on fewer cases than another, with the number of its cases."""
+    counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
+    most = tuple(map(max, zip(*counts, strict=True))) if counts else ()
+    return [plain(model) + (f" (n = {' and '.join(map(str, n))})" if n != most else "") for model, n in zip(board["model"], counts, strict=True)]
+
+
 def _over(board: "pd.DataFrame", left: str, right: str) -> str:
     few = board["escalation_accuracy_n"].max(), board["over_escalation_n"].max()
     return f"{left} (n = {few[0]:.0f})   |   {right} (n = {few[1]:.0f}); median over trials"
-
-
-def name_points(ax: "Axes", points: list[tuple[float, float, str]], reach: tuple[float, float] = (0.1, 0.05)) -> None:
-    """Write the names beside their points; points that nearly fall together share one label.
-
-    Parameters
-    ----------
-    ax : Axes
-        With its limits set.
-    points : list of (x, y, name)
-        In data units.
-    reach : (float, float)
-        How near two points are one, as shares of the axes' width and height.
-    """
-    width, height = (abs(high - low) for low, high in (ax.get_xlim(), ax.get_ylim()))
-    groups: list[list[tuple[float, float, str]]] = []
-    for point in sorted(points):
-        near = next((g for g in groups if abs(g[-1][0] - point[0]) < reach[0] * width and abs(g[0][1] - point[1]) < reach[1] * height), None)
-        near.append(point) if near else groups.append([point])
-    for group in groups:
-        names = plain(textwrap.fill(", ".join(name for *_, name in group), 42))
-        right = max(x for x, *_ in group)
-        left = right > ax.get_xlim()[0] + 0.7 * width
-        x = min(x for x, *_ in group) if left else right
-        ax.annotate(names, (x, group[0][1]), xytext=(-7 if left else 7, 4), textcoords="offset points", fontsize=7.5,
-                    ha="right" if left else "left", path_effects=halo())  # fmt: skip
-
-
-def halo() -> list:
-    """Path effects that keep a label legible where lines run behind it."""
-    from matplotlib.patheffects import withStroke
-
-    return [withStroke(linewidth=2.2, foreground="white")]

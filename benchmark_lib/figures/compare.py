@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .board import _nothing as nothing
-from .safety import LINES, QUIET, _axes, _legend_under_title, _names_at_the_end, name_of
+from .labels import name_of, names_at_the_end
+from .safety import LINES, QUIET, _axes, _legend_under_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +119,7 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
         heights = [100 * row[c] for c in columns]
         ax.plot(range(len(trials)), heights, marker="o", markersize=4, color=LINES[place])
         labels.append((heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {100 * row['b']:.0f} %)", LINES[place]))
-    _names_at_the_end(ax, labels, len(trials) - 1, gap=7)
+    names_at_the_end(ax, labels, len(trials) - 1, gap=7)
     ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_xticks(range(len(trials)), trials)
     ax.set(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .board import _nothing as nothing
-from .board import halo
-from .safety import QUIET, _axes, name_of, plain
+from .labels import halo, name_of
+from .safety import QUIET, _axes, plain
 
 if TYPE_CHECKING:
     import pandas as pd

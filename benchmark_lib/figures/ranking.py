@@ -6,7 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from .board import _nothing as nothing
-from .safety import _axes, name_of
+from .labels import name_of
+from .safety import _axes
 
 if TYPE_CHECKING:
     import pandas as pd

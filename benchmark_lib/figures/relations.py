@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .board import _nothing as nothing
+from .labels import name_apart, name_of
 from .ranking import _why, head_and_legend
-from .safety import _axes, name_of, plain
+from .safety import _axes, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +79,7 @@ def models_as_points(*, table: "pd.DataFrame", x: str, y: str, named: int = 10, 
     ax.plot(xs[loud], ys[loud], marker="o", color=BETWEEN, linestyle="none", markersize=5)
     ax.margins(x=0.18, y=0.12)
     ax.set(xlabel=_axis_label(x), ylabel=_axis_label(y), title=f"{_title(y)} against {_title(x).lower()}")
-    _name_apart(ax, list(zip(xs[loud], ys[loud], [name_of(m) for m in shown.loc[loud, "model"]], strict=True)))
+    name_apart(ax, list(zip(xs[loud], ys[loud], [name_of(m) for m in shown.loc[loud, "model"]], strict=True)))
     lost = len(table) - len(shown)
     if lost:
         ax.text(0.0, -0.17, f"{lost} of {len(table)} models lack one of the two.", transform=ax.transAxes, fontsize=7, color="#555555", va="top")
@@ -117,35 +118,11 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set(xlabel="USD per 1,000 conversations (agent)", ylabel=_axis_label(metric.name), title=f"What {metric.title.lower()} costs")
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.1, y=0.1)
-    _name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], [name_of(m) for m in named["model"]], strict=True)))
+    name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], [name_of(m) for m in named["model"]], strict=True)))
     lost = len(table) - len(shown)
     if lost:
         ax.text(0.0, -0.17, f"{lost} of {len(table)} models without a known price or value.", transform=ax.transAxes, fontsize=7, color="#555555", va="top")
     return ax
-
-
-def _name_apart(ax: "Axes", points: list[tuple[float, float, str]]) -> None:
-    """Names beside their points, each at the first of four places where it lies on no name and no point; else where it fits least badly."""
-    ax.figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
-    together: dict[tuple[int, int], list[tuple[float, float, str]]] = {}
-    for x, y, name in points:
-        together.setdefault(tuple(int(v) // 3 for v in ax.transData.transform((x, y))), []).append((x, y, name))
-    points = [(*group[0][:2], ", ".join(name for *_, name in group[:3]) + (f" and {len(group) - 3} more" if len(group) > 3 else ""))
-              for group in together.values()]  # fmt: skip
-    dots = [ax.transData.transform((x, y)) for x, y, _ in points]
-    inside, taken = ax.get_window_extent(), []
-    for (x, y, name), _ in sorted(zip(points, dots, strict=True), key=lambda pair: -pair[0][1]):
-        text = ax.annotate(name, (x, y), xytext=(0, 0), textcoords="offset points", fontsize=7.5, annotation_clip=False)
-        best = None
-        for dx, dy, ha, va in ((5, 3, "left", "bottom"), (-5, 3, "right", "bottom"), (5, -3, "left", "top"), (-5, -3, "right", "top")):
-            text.set(position=(dx, dy), ha=ha, va=va)
-            box = text.get_window_extent()
-            clashes = sum(box.overlaps(other) for other in taken) + sum(box.contains(*dot) for dot in dots)
-            clashes += 2 * (box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1)
-            if best is None or clashes < best[0]:
-                best = (clashes, dx, dy, ha, va, box)
-        text.set(position=best[1:3], ha=best[3], va=best[4])
-        taken.append(best[5])
 
 
 def _outermost(xs: "pd.Series", ys: "pd.Series", named: int) -> "pd.Series":

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .board import _nothing as nothing
+from .labels import name_of, names_at_the_end
 from .ranking import _span, _why, head_and_legend
-from .safety import LINES, QUIET, _axes, _names_at_the_end, name_of
+from .safety import LINES, QUIET, _axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +41,7 @@ def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = Non
         mine, color = shown[shown["model"] == model].sort_values("k"), LINES[loud.index(model)] if model in loud else QUIET
         _decay_line(ax, mine, color, loud=model in loud, band=len(ends) <= 3)
     labels = [(100 * ends.loc[m, "estimate"], name_of(m), LINES[loud.index(m)]) for m in loud]
-    _names_at_the_end(ax, labels, last)
+    names_at_the_end(ax, labels, last)
     bucket, grey = shown["bucket"].iloc[0], len(ends) - len(loud)
     ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103), xlabel="k: trials that must all succeed", title=f"How success decays: {WORDS.get(bucket, bucket)} cases",
            ylabel=f"pass^k, % (n = {_span(shown['cases'])} cases x {_span(shown['trials'])} trials)")  # fmt: skip
@@ -164,7 +165,7 @@ def textbook_decay(*, table: "pd.DataFrame", rate: float, published: "pd.DataFra
     for (mix, rows), color in zip(mine.groupby("mix", sort=False), ("#222222", "#666666", "#999999"), strict=False):
         ax.plot(rows["k"], 100 * rows["value"], color=color, linestyle=":" if mix == "every case alike" else "-", linewidth=1.6)
         labels.append((100 * rows["value"].iloc[-1], f"{100 * rate:.0f} %, {mix}", color))
-    _names_at_the_end(ax, labels, last)
+    names_at_the_end(ax, labels, last)
     if published is not None:
         _published_lines(ax, published)
     ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103), xlabel="k: trials that must all succeed", ylabel="pass^k, %", title="The same mean rate, three decays")
@@ -180,7 +181,7 @@ def _published_lines(ax: "Axes", published: "pd.DataFrame") -> None:
         ax.plot(rows["k"], 100 * rows["pass_hat_k"], color=color, marker="^", markersize=5, linewidth=1.2)
         ax.plot(rows["k"], 100 * rows["pass_hat_k"].iloc[0] ** rows["k"], color=color, linestyle=":", linewidth=0.9)
         labels.append((100 * rows["pass_hat_k"].iloc[-1], f"{model}, {domain}", color))
-    _names_at_the_end(ax, labels, int(published["k"].max()))
+    names_at_the_end(ax, labels, int(published["k"].max()))
 
 
 def power_curves(*, table: "pd.DataFrame", target: float = 0.8, noun: str = "traps", ax: "Axes | None" = None) -> "Axes":
@@ -208,7 +209,7 @@ def power_curves(*, table: "pd.DataFrame", target: float = 0.8, noun: str = "tra
             if len(mine):
                 labels.append((100 * mine["power"].iloc[-1], f"{units} {noun}, {estimand}", color))
     ax.axhline(100 * target, color="#888888", linewidth=0.9, linestyle=":")
-    _names_at_the_end(ax, labels, last)
+    names_at_the_end(ax, labels, last)
     ax.set(xlim=(0.6, last + 0.05), ylim=(-3, 103), xlabel=f"Trials of each of the {noun}", ylabel="Power, %", title=f"What a plan can see: {noun}")
     ax.set_xticks(sorted(set(table["trials"])))
     _note(ax, f"Solid: a difference on these {noun}, more trials help. Dashed: on {noun} like these, only more {noun} help much. Dotted: the power wanted.")

@@ -8,7 +8,7 @@ import numpy as np
 
 from .board import BAND_CUTS, unsafe_intervals
 from .board import _nothing as nothing
-
+from .labels import name_of, names_at_the_end
 from .style import plain
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" =
     rest = [100 * share for share in ends.loc[~ends["model"].isin(loud), "unsafe_share"]]
     if rest:
         labels.append((float(np.median(rest)), f"{len(rest)} more (grey)", "#777777"))
-    _names_at_the_end(ax, labels, last)
+    names_at_the_end(ax, labels, last)
     talks = sorted(set(table["talks"]))
     many = f"{talks[0]}" if len(talks) == 1 else f"{talks[0]} to {talks[-1]}"
     explained = "Line: unsafe by then. Dotted: unsafe or wavered. A talk that ended earlier stays in the share."
@@ -179,19 +179,6 @@ def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" =
            title="How far each push takes each model")  # fmt: skip
     ax.set_xticks(range(last + 1))
     return ax
-
-
-def _names_at_the_end(ax: "Axes", labels: list[tuple[float, str, str]], last: float, gap: float = 5.2, top: float = 101.0) -> None:
-    """Names beside the ends of their lines, moved apart where they would lie on each other, never above `top`."""
-    labels = sorted(labels)
-    spots = [height for height, _, _ in labels]
-    for place in range(1, len(spots)):
-        spots[place] = max(spots[place], spots[place - 1] + gap)
-    for place in reversed(range(len(spots))):
-        spots[place] = min(spots[place], top - gap * (len(spots) - 1 - place))
-    for (height, name, color), spot in zip(labels, spots, strict=True):
-        ax.annotate(name, (last, height), xytext=(last + 0.18, spot), textcoords="data", color=color, fontsize=7.5, va="center",
-                    annotation_clip=False, arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5, "relpos": (0, 0.5)})  # fmt: skip
 
 
 def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
@@ -329,13 +316,6 @@ def _stacked(ax: "Axes", names: list[str], x: float, y: float) -> None:
     ax.text(x, y, "\n".join(names), fontsize=5.8, va="center", linespacing=0.95, color="#333333")
 
 
-
-
-def name_of(model: Any) -> str:
-    """A model's name as it stands in a figure."""
-    from ..analysis.panels import short_name
-
-    return plain(short_name(model))
 
 
 def _axes(ax: "Axes | None", table: "pd.DataFrame | None" = None, width: float | None = None, height: float = 4.2) -> Any:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 SHOWN = ("resolved", "over_escalation", "unsafe", "escalation_accuracy", "corrupt_success", "must_escalate_success", "adversarial_success")
 
+CASES, BUCKET_METRICS = "Cases (resolvable + must escalate + traps)", ("resolved", "must_escalate_success", "adversarial_success")
+"""The denominators of a row: of resolved and over-escalation, of escalation accuracy, of unsafe actions."""
+
 
 def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
     """The board with one column a metric and one for its interval, rounded; shares in percent.
@@ -23,13 +26,14 @@ def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     shown: dict[str, Any] = {"Rank": [str(r) if not pd.isna(r) else "-" for r in board["rank"]], "Model": list(board["model"]), "Block": list(board["block"])}
+    if len(board):
+        shown[CASES] = [" + ".join(f"{0 if n != n else n:.0f}" for n in row) for row in board[[f"{name}_n" for name in BUCKET_METRICS]].to_numpy(float)]
     for name in SHOWN:
         metric = METRICS[name]
         percent = metric.unit == "share"
-        scale, unit = (100, "%") if percent else (1, "/18")
-        cases = board[f"{name}_n"].max()
-        of = f" of {cases:.0f}" if percent and cases == cases else ""
-        shown[f"{metric.title} {unit}{of}"] = (scale * board[name].astype(float)).round(1)
+        scale, unit = (100, " %") if percent else (1, "")
+        cases = sorted({int(n) for n in board[f"{name}_n"] if n > 0})
+        shown[metric.title + unit + (f" of {cases[0]}" if len(cases) == 1 else "")] = (scale * board[name].astype(float)).round(1)
         shown[f"{metric.title}, 95 %"] = [_interval(low, high, scale) for low, high in zip(board[f"{name}_low"], board[f"{name}_high"], strict=True)]
         if name == "unsafe":
             shown["Band"] = [_band(row) for row in board.to_dict("records")]
