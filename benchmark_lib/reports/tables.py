@@ -13,6 +13,7 @@ import orjson
 
 from ..errors import BadInput
 from ..records import content_hash
+from .transcript import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,6 @@ _LOOK = [
     {"selector": "td", "props": "padding:.25rem .7rem;text-align:left"},
 ]
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _NUMBER = re.compile(r"[+-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+| \(.*\))?")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -304,5 +304,5 @@ def _html(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Text on one line, control and direction characters made visible."""
-    return _CONTROL.sub(lambda m: f"[U+{ord(m.group()):04X}]", " ".join(str(text).split()))
+    """Text on one line, its hidden characters made visible."""
+    return visible(" ".join(str(text).split()))
