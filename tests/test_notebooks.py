@@ -1,7 +1,10 @@
 """Notebooks are thin, stripped, and run strictly."""
 
 import ast
+import os
+import re
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import nbformat
 import pytest
@@ -30,6 +33,9 @@ def test_the_main_notebooks_run_from_a_run_to_the_board(tmp_path):
     page = run_notebook("02_leaderboard", {"runs": [str(run)], "figures_folder": str(tmp_path / "figures")}, folder=tmp_path)
     assert "scripted:oracle" in page.read_text()
     assert len(list((tmp_path / "figures").glob("*.pdf"))) == 4
+    links = dict.fromkeys(re.findall(r'href="([^"]+)"[^>]*>(?:run another|read the)', page.read_text()))
+    assert list(links) == [quote(os.path.relpath(NOTEBOOKS[0].parent / "21_transcripts.ipynb", tmp_path)), "01-run-model.html"]
+    assert all((tmp_path / unquote(link)).is_file() for link in links)
 
 
 def test_an_unknown_parameter_is_refused_with_the_nearest_one(tmp_path):

@@ -41,14 +41,18 @@ def _notebooks(_: argparse.Namespace) -> int:
 
     from ..cli import main
     from ..experiment import project_folder
-    from .notebooks import run_notebook
+    from ..experiment.manifest import slug
+    from .notebooks import link_pages, run_notebook
 
     code = main(["demo"])
     names = sorted(p.stem for p in (project_folder() / "notebooks").glob("*.ipynb") if p.stem not in (RUN_MODEL, LEADERBOARD))
-    run_notebook(RUN_MODEL, {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")})
+    few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
+    pages = [run_notebook(RUN_MODEL, few)]
     with ThreadPoolExecutor(2) as pool:
         for page in pool.map(run_notebook, names):
+            pages.append(page)
             print(f"page: {page}", flush=True)
+    link_pages(*pages, pages[0].with_name(f"{slug(LEADERBOARD)}.html"))
     return code
 
 
@@ -130,7 +134,7 @@ def _local_slice() -> int:
     from ..endpoint import local_model
     from ..experiment import project_folder
 
-    print("starting the small local model; six cases take two to four minutes on two cores", flush=True)
+    print("starting the small local model; six cases take one to four minutes on two cores", flush=True)
     out = project_folder() / "data" / "runs" / "local-slice.deskbench"
     with local_model() as base_url:
         return main(["run", LOCAL_MODEL, "--base-url", base_url, "--cases", "slice", "--trials", "1", "--messages", "3", "--out", str(out),

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
+import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ..errors import BadInput
+
+_LINK = re.compile(r"\]\((\w+\.ipynb)\)")
+_HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 
 
 def run_notebook(
@@ -53,7 +59,36 @@ def run_notebook(
                                    extra_arguments=["--IPKernelApp.log_level=ERROR"], log_output=False)  # fmt: skip
     except PapermillExecutionError as error:
         raise BadInput(f"{path.name} stopped at cell {error.exec_count}: {error.ename}: {error.evalue}; see {done}") from None
-    return _to_html(done) if html else done
+    _relink(done, path.parent)
+    if not html:
+        return done
+    page = _to_html(done)
+    link_pages(page)
+    return page
+
+
+def link_pages(*pages: Path) -> None:
+    """Let links between notebooks lead to their pages, where such a page lies in the same folder; else they lead to the notebook."""
+    from ..experiment.manifest import slug
+
+    for page in pages:
+        there = {p.stem for p in page.parent.glob("*.html")}
+        text = page.read_text(encoding="utf-8")
+        linked = _HREF.sub(lambda m: f'href="{slug(m.group(1))}.html"' if slug(m.group(1)) in there else m.group(), text)
+        if linked != text:
+            page.write_text(linked, encoding="utf-8")
+
+
+def _relink(done: Path, shelf: Path) -> None:
+    """Let the executed copy's links to other notebooks lead back to their folder."""
+    import nbformat
+
+    book = nbformat.read(done, as_version=4)
+    up = quote(Path(os.path.relpath(shelf, done.parent)).as_posix())
+    for cell in book.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _LINK.sub(rf"]({up}/\1)", cell.source)
+    nbformat.write(book, done)
 
 
 def _find(notebook: str | Path) -> Path:
