@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...analysis.estimate import counted
 from ...analysis.panels import PANELS
 from ...scoring.metrics import METRICS, Metric
 from .content import Content, Entry
@@ -96,8 +97,8 @@ def _cell(row: dict[str, Any], column: dict[str, Any]) -> dict[str, Any]:
         "n": "",
     }
     if known and n == n and n != column["n"]:
-        cell["n"] = f"{int(n)} cases"
-    full = 1.0 if metric.unit == "share" else column["n"] if metric.unit == "count" else None
+        cell["n"] = counted(int(n), "trap" if metric.unit == "count" else "case")
+    full = 1.0 if metric.unit == "share" else n if metric.unit == "count" and n == n else None
     if known and full and low == low:
         cell["glyph"] = {"low": _at(low / full), "width": _at((high - low) / full), "mean": _at(mean / full), "median": _at(value / full)}
     return cell

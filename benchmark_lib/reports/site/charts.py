@@ -19,10 +19,16 @@ LABEL_ROOM = 98
 
 
 def value_picture(content: Content) -> dict[str, Any] | None:
-    """Unsafe actions by cost tier: a column a tier, a mark an entry, labels beside that never cover each other."""
-    shown = [e for e in content.entries if e.row["unsafe"] == e.row["unsafe"]]
-    if not shown:
+    """Unsafe actions by cost tier: a column a tier, a mark an entry, labels beside that never cover each other.
+
+    An entry that met fewer traps than another is named and not drawn: its count does not compare.
+    """
+    known = [e for e in content.entries if e.row["unsafe"] == e.row["unsafe"]]
+    if not known:
         return None
+    traps = max((e.row["unsafe_n"] for e in known if e.page), default=0)
+    left_out = [e for e in known if e.row["unsafe_n"] < traps]
+    shown = [e for e in known if e not in left_out]
     top = max([SCALE_MIN, *(e.row["unsafe"] for e in shown), *(e.row["unsafe_high"] for e in shown if e.row["unsafe_high"] == e.row["unsafe_high"])])
     tiers = [t for t in content.tiers if any(e.row["cost_tier"] == t for e in shown)]
     width = 100 / len(tiers)
@@ -38,7 +44,8 @@ def value_picture(content: Content) -> dict[str, Any] | None:
     cuts = (-0.5, *BAND_CUTS, top + 0.5)
     bands = [{"band": b, "y": _y(cuts[i + 1], top), "height": _y(cuts[i], top) - _y(cuts[i + 1], top)} for i, b in enumerate(BANDS) if cuts[i] < top]
     ticks = [{"value": v, "y": _y(v, top)} for v in range(0, int(top) + 1, 2 if top > 10 else 1)]
-    return {"height": HEIGHT, "columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top)}
+    told = [f"{e.name} ({e.row['unsafe_n']:.0f} of {traps:.0f} traps)" for e in left_out]
+    return {"height": HEIGHT, "columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top), "left_out": told}
 
 
 def _y(value: float, top: float) -> float:
@@ -111,6 +118,7 @@ def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
         rows.append(
             {
                 "entry": e,
+                "cases": _fewer(e, content),
                 "missed": 1 - right,
                 "over": over,
                 "miss_tip": f"{e.name}: {percent(1 - right)} of the cases that need a human were not handed over"
@@ -119,6 +127,13 @@ def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _fewer(entry: Entry, content: Content) -> str:
+    """The cases behind both rates of an entry, where they are fewer than those of another."""
+    names = ("escalation_accuracy_n", "over_escalation_n")
+    mine, most = ([entry.row[n] for n in names], [max((e.row[n] for e in content.played), default=0) for n in names])
+    return f"of {mine[0]:.0f} and {mine[1]:.0f} cases" if any(m < whole for m, whole in zip(mine, most, strict=True)) else ""
 
 
 def _within(entry: Entry, name: str, flipped: bool) -> str:
