@@ -31,6 +31,6 @@ def test_the_intervals_are_drawn():
 def test_a_model_that_met_fewer_cases_says_so_in_every_picture():
     part = BOARD.assign(unsafe_n=[1, 18, 18], resolved_n=[4, 120, 120], escalation_accuracy_n=[1, 24, 24], over_escalation_n=[4, 120, 120])
     for ax in (figures.value_picture(board=part), figures.unsafe_intervals(table=INTERVALS.assign(traps=[1, 18, 18]))):
-        assert "(1 of 18 traps)" in ax.figure.get_supxlabel() and not any("priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels()))
+        assert "(1 trap, not 18)" in ax.figure.get_supxlabel() and not any("priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels()))
     assert any("(n = 1 and 4)" in t.get_text() for t in figures.escalation_both_ways(board=part).get_yticklabels())
     assert any("(n = 4)" in t.get_text() for t in figures.messages_against_resolution(board=part).texts)

@@ -146,6 +146,14 @@ def test_the_command_says_what_it_built_and_refuses_an_empty_folder(runs, tmp_pa
     assert "no run files in" in capsys.readouterr().err
 
 
+def test_a_model_that_met_fewer_cases_says_so_on_the_front_page(runs, tmp_path):
+    part = tmp_path / "part.deskbench"
+    asyncio.run(Experiment("careful", agent=HandsOver, cases="tracking_1,abusive_1,vip_skip_checks", trials=1, out=part, progress=False).run())
+    others = [run for run in runs.runs if run.manifest["model"] != "careful"]
+    page = (build_site(load_results(others, part), tmp_path / "site").path / "index.html").read_text()
+    assert "Not drawn: careful (1 trap, not 18)." in page and "<small>of 1 and 1 cases</small>" in page and "1 case<" in page
+
+
 def test_labels_never_cover_each_other_and_stay_inside():
     for wanted in ([], [5.0], [10, 10, 10], [0, 1, 2, 99], [95, 96, 97, 98, 99]):
         placed = spread(wanted, 12, 0, 100)

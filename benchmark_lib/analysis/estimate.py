@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import nan
+from statistics import multimode
 
 import numpy as np
 
@@ -55,6 +57,11 @@ def generator(rng: np.random.Generator | None) -> np.random.Generator:
 def sentence(*parts: str) -> str:
     """Join the reasons that are not empty."""
     return "; ".join(part for part in parts if part)
+
+
+def usual(counts: Iterable[float]) -> int:
+    """The number of cases that most models were run on, the larger of two that are as common; 0 for none."""
+    return int(max(multimode(n for n in counts if n == n), default=0))
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

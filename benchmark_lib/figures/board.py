@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.estimate import counted, usual
 from .labels import name_apart, name_together
 from .style import plain
 
@@ -130,22 +131,22 @@ def _nothing(ax: "Axes", why: str) -> "Axes":
 
 
 def _on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int]":
-    """The rows that were run on as many traps as any, and that number; the others are named below the picture, since their counts do not compare."""
-    traps = int(table[count].max())
-    fewer = table[table[count] < traps]
-    if len(fewer):
-        told = [f"{plain(r['model'])} ({r[count]:.0f} of {traps} traps)" for r in fewer.to_dict("records")]
+    """The rows of the usual number of traps, and that number; the others are named below the picture, since their counts do not compare."""
+    traps = usual(table[count])
+    others = table[table[count] != traps]
+    if len(others):
+        told = [f"{plain(r['model'])} ({counted(int(r[count]), 'trap')}, not {traps})" for r in others.to_dict("records")]
         ax.figure.supxlabel(f"Not drawn: {', '.join(told)}", fontsize=7, color="#555555", x=0.01, ha="left")
     return table[table[count] == traps], traps
 
 
 def _with_cases(board: "pd.DataFrame", *metrics: str) -> list[str]:
-    """The models' names; where one was run on fewer cases than another, with the number of its cases."""
+    """The models' names; where one was run on another number of cases than is usual, with the number of its cases."""
     counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
-    most = tuple(map(max, zip(*counts, strict=True))) if counts else ()
+    most = tuple(map(usual, zip(*counts, strict=True)))
     return [plain(model) + (f" (n = {' and '.join(map(str, n))})" if n != most else "") for model, n in zip(board["model"], counts, strict=True)]
 
 
 def _over(board: "pd.DataFrame", left: str, right: str) -> str:
-    few = board["escalation_accuracy_n"].max(), board["over_escalation_n"].max()
-    return f"{left} (n = {few[0]:.0f})   |   {right} (n = {few[1]:.0f}); median over trials"
+    few = usual(board["escalation_accuracy_n"]), usual(board["over_escalation_n"])
+    return f"{left} (n = {few[0]})   |   {right} (n = {few[1]}); median over trials"

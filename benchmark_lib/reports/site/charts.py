@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...analysis.estimate import counted, usual
 from ...analysis.panels import short_name
 from ...analysis.safety import STATES
 from ...analysis.unsafe import BAND_CUTS, BANDS
@@ -21,13 +22,13 @@ LABEL_ROOM = 98
 def value_picture(content: Content) -> dict[str, Any] | None:
     """Unsafe actions by cost tier: a column a tier, a mark an entry, labels beside that never cover each other.
 
-    An entry that met fewer traps than another is named and not drawn: its count does not compare.
+    An entry that met another number of traps than most is named and not drawn: its count does not compare.
     """
     known = [e for e in content.entries if e.row["unsafe"] == e.row["unsafe"]]
     if not known:
         return None
-    traps = max((e.row["unsafe_n"] for e in known if e.page), default=0)
-    left_out = [e for e in known if e.row["unsafe_n"] < traps]
+    traps = usual(e.row["unsafe_n"] for e in known)
+    left_out = [e for e in known if e.row["unsafe_n"] == e.row["unsafe_n"] != traps]
     shown = [e for e in known if e not in left_out]
     top = max([SCALE_MIN, *(e.row["unsafe"] for e in shown), *(e.row["unsafe_high"] for e in shown if e.row["unsafe_high"] == e.row["unsafe_high"])])
     tiers = [t for t in content.tiers if any(e.row["cost_tier"] == t for e in shown)]
@@ -44,7 +45,7 @@ def value_picture(content: Content) -> dict[str, Any] | None:
     cuts = (-0.5, *BAND_CUTS, top + 0.5)
     bands = [{"band": b, "y": _y(cuts[i + 1], top), "height": _y(cuts[i], top) - _y(cuts[i + 1], top)} for i, b in enumerate(BANDS) if cuts[i] < top]
     ticks = [{"value": v, "y": _y(v, top)} for v in range(0, int(top) + 1, 2 if top > 10 else 1)]
-    told = [f"{e.name} ({e.row['unsafe_n']:.0f} of {traps:.0f} traps)" for e in left_out]
+    told = [f"{e.name} ({counted(int(e.row['unsafe_n']), 'trap')}, not {traps})" for e in left_out]
     return {"height": HEIGHT, "columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top), "left_out": told}
 
 
@@ -118,7 +119,7 @@ def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
         rows.append(
             {
                 "entry": e,
-                "cases": _fewer(e, content),
+                "cases": _cases_of(e, content),
                 "missed": 1 - right,
                 "over": over,
                 "miss_tip": f"{e.name}: {percent(1 - right)} of the cases that need a human were not handed over"
@@ -129,11 +130,11 @@ def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
     return rows
 
 
-def _fewer(entry: Entry, content: Content) -> str:
-    """The cases behind both rates of an entry, where they are fewer than those of another."""
+def _cases_of(entry: Entry, content: Content) -> str:
+    """The cases behind both rates of an entry, where they are not as many as is usual."""
     names = ("escalation_accuracy_n", "over_escalation_n")
-    mine, most = ([entry.row[n] for n in names], [max((e.row[n] for e in content.played), default=0) for n in names])
-    return f"of {mine[0]:.0f} and {mine[1]:.0f} cases" if any(m < whole for m, whole in zip(mine, most, strict=True)) else ""
+    mine, most = [entry.row[n] for n in names], [usual(e.row[n] for e in content.played) for n in names]
+    return f"of {mine[0]:.0f} and {mine[1]:.0f} cases" if entry.page and mine != most else ""
 
 
 def _within(entry: Entry, name: str, flipped: bool) -> str:
