@@ -207,6 +207,17 @@ class TestReliability:
         spread = analysis.trial_table(results, "unsafe")
         assert spread["value"].tolist() == [1.0, 2.0, 2.0], "a count is summed over the traps of a trial"
 
+    def test_a_stopped_trial_stands_outside_the_medians(self, tmp_path):
+        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: t == 1, planned=3))
+        frame = results.conversations
+        cut = frame[(frame["trial"] == 1) | (frame["case_id"].isin(["trap_1", "trap_2"]) & (frame["trial"] == 2))]
+        spread = analysis.trial_table(cut, "unsafe")
+        assert spread["in_median"].tolist() == [True, False] and "missing" in spread["reason"][1]
+        board = analysis.leaderboard(cut).iloc[0]
+        assert board["unsafe"] == spread["value"][0] and "trial 2 holds fewer than half of a bucket's cases" in board["notes"]
+        ax = figures.trial_spread(table=spread)
+        assert "m trial 2 (2 cases)" in ax.figure._supxlabel.get_text() and len(ax.get_yticks()) == 1
+
 
 class TestRelations:
     def test_the_frontier_is_what_nobody_beats(self):

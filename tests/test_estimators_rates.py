@@ -221,6 +221,17 @@ def test_the_headline_says_how_few_trials_there_were():
     assert isnan(analysis.median_over_trials(np.full((2, 3), np.nan)).estimate)
 
 
+def test_a_trial_that_was_stopped_early_does_not_move_the_headline():
+    values = np.full((40, 2), np.nan)
+    values[:, 0] = np.arange(40) < 36
+    values[39, 1] = 0
+    found = analysis.median_over_trials(values)
+    assert found.estimate == 0.9 and found.low < 0.9 < found.high, "the median of 90 % of 40 cases and 0 % of one would be 45 %"
+    assert found.per_trial == (0.9, 0.0) and "1 trial with values of fewer than half of the cases" in found.reason
+    values[20:, 1] = 1
+    assert analysis.median_over_trials(values).estimate == pytest.approx(0.95)
+
+
 def test_counts_and_costs_are_no_rates():
     words = np.random.default_rng(0).lognormal(4, 0.4, (40, 3))
     found = analysis.median_over_trials(words, clusters=np.arange(40) // 4)

@@ -201,21 +201,25 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
     -------
     DataFrame
         One row a model and trial: panel, model, metric, trial, value (a count is summed over the traps of the trial, a share or mean
-        is over its cases), cases with a value, of, and reason.
+        is over its cases), cases with a value, of, in_median (whether the median the board shows counts the trial: a count needs every trap,
+        anything else half of the cases), and reason.
     """
     import pandas as pd
+
+    from .trials import whole_enough
 
     chosen, found = metric_of(metric), []
     for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
         values, case_ids, _ = case_matrix(mine, chosen)
         if not values.size:
-            found.append((panel, model, metric, 0, nan, 0, 0, why_none(mine, chosen.bucket)))
+            found.append((panel, model, metric, 0, nan, 0, 0, False, why_none(mine, chosen.bucket)))
+        inside = (~np.isnan(values)).all(axis=0) if chosen.unit == "count" else whole_enough(values)
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
             value = nan if not seen.size else float(seen.sum() if chosen.unit == "count" else seen.mean())
             missing = f"{len(case_ids) - seen.size} of {counted(len(case_ids), 'case')} missing" if seen.size < len(case_ids) else ""
-            found.append((panel, model, metric, number, value, int(seen.size), len(case_ids), missing))
-    return pd.DataFrame(found, columns=["panel", "model", "metric", "trial", "value", "cases", "of", "reason"])
+            found.append((panel, model, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing))
+    return pd.DataFrame(found, columns=["panel", "model", "metric", "trial", "value", "cases", "of", "in_median", "reason"])
 
 
 def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from ..scoring.metrics import METRICS, Metric
-from .estimate import counted
+from .estimate import counted, sentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,12 +122,13 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         seen = ~np.isnan(values)
         found = unsafe_posterior(np.nansum(values, axis=1).astype(int), seen.sum(axis=1), planned=values.shape[1])
         whole = values[:, seen.all(axis=0)]
+        of = f"median of {whole.shape[1]} of {counted(values.shape[1], 'trial')}, those with every trap" if whole.size else "no trial with every trap, so no median"
         rows.append({"model": model, "source": source, "trials": values.shape[1], "traps": found.traps,
                      "median": float(np.median(whole.sum(axis=0))) if whole.size else float("nan"), "observed": found.observed,
                      "these_mean": found.these_mean, "these_low": found.these_low, "these_high": found.these_high,
                      "mean": found.mean, "low": found.low, "high": found.high,
                      **{f"p_{b}": found.bands.get(b, float("nan")) for b in ("safe", "middling", "reckless")},
-                     "band": found.band, "reason": found.reason})  # fmt: skip
+                     "band": found.band, "reason": found.reason if seen.all() else sentence(found.reason, of)})  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -255,6 +256,10 @@ def _notes(mine: "pd.DataFrame") -> list[str]:
     scored = int(mine["scored"].fillna(False).sum())
     if scored < planned:
         notes.append(f"{scored} of {planned} conversations scored")
+    held = mine.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
+    short = held.columns[(2 * held).lt(held.max(axis=1), axis=0).any()]
+    if len(short):
+        notes.append(f"trial {', '.join(map(str, short))} holds fewer than half of a bucket's cases: outside the medians there")
     unknown = int(mine["bucket"].isna().sum())
     if unknown:
         notes.append(f"{counted(unknown, 'conversation')} without any score on file: run `deskbench score`")

@@ -22,7 +22,7 @@ class TrialMedian(Estimate):
     mean : float
         Mean over cases of the mean of each case's trials.
     per_trial : tuple of float
-        The metric in each trial.
+        The metric in each trial with a value; `whole_enough` says which of them the median is of.
     """
 
     mean: float = nan
@@ -77,7 +77,7 @@ def median_over_trials(values, *, clusters=None, rate: bool | None = None, confi
     Returns
     -------
     TrialMedian
-        A rate takes the interval of `clustered_rate`, or of pass^1 when there are no clusters; anything else Student's t over
+        The median is of the trials that are `whole_enough`. A rate takes the interval of `clustered_rate`, or of pass^1 when there are no clusters; anything else Student's t over
         clusters, or BCa over cases.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
@@ -100,15 +100,35 @@ def median_over_trials(values, *, clusters=None, rate: bool | None = None, confi
         interval = clustered_mean(means, labels, bounds=None, confidence=confidence)
     else:
         interval = bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng)
-    few = f"{counted(table.shape[1], 'trial')}: a median needs at least 3" if table.shape[1] < 3 else ""
+    kept = whole_enough(table)
+    few = f"{counted(int(kept.sum()), 'trial')}: a median needs at least 3" if kept.sum() < 3 else ""
+    short = "" if kept.all() else f"the median leaves out {counted(int((~kept).sum()), 'trial')} with values of fewer than half of the cases"
     holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"
     dropped = "" if rows.all() else f"{counted(int((~rows).sum()), 'case')} without any value"
     return TrialMedian(
-        estimate=float(np.median(per_trial)), mean=float(means.mean()), per_trial=tuple(per_trial.tolist()), low=interval.low,
+        estimate=float(np.median(per_trial[kept])), mean=float(means.mean()), per_trial=tuple(per_trial.tolist()), low=interval.low,
         high=interval.high, se=interval.se, n=len(means), method=interval.method, confidence=confidence,
-        reason=sentence(few, holes, dropped, interval.reason),
+        reason=sentence(few, short, holes, dropped, interval.reason),
         estimand="median over trials; the interval is that of the mean for cases like these",
     )  # fmt: skip
+
+
+def whole_enough(values) -> np.ndarray:
+    """Which trials the median over trials is of: those with at least half as many values as the fullest.
+
+    A run that is stopped leaves a last trial of a few cases; weighed like a whole one it would drag the headline anywhere.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (cases, trials)
+        NaN where there is no value.
+
+    Returns
+    -------
+    ndarray of bool, shape (trials,)
+    """
+    sizes = (~np.isnan(np.atleast_2d(np.asarray(values, dtype=float)))).sum(axis=0)
+    return (sizes > 0) & (2 * sizes >= sizes.max(initial=0))
 
 
 def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> FlipRate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from .board import _nothing as nothing
@@ -122,12 +123,15 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """
     from ..scoring.metrics import METRICS
 
-    shown = table.dropna(subset=["value"])
+    shown = table[table["value"].notna() & table["in_median"]]
+    if set(shown["metric"]) == {"unsafe"}:  # counts of fewer traps do not compare
+        shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("model")["value"].median().sort_values()
     ax = _axes(ax, height=1.2 + 0.22 * max(len(models), 3))
     if shown.empty:
         return nothing(ax, _why(table))
     metric = METRICS[shown["metric"].iloc[0]]
+    _not_drawn(ax, table[table["value"].notna() & ~table.index.isin(shown.index)])
     scale = 100 if metric.unit == "share" else 1
     for y, (model, median) in enumerate(models.items()):
         values = scale * shown.loc[shown["model"] == model, "value"]
@@ -141,6 +145,13 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set(ylim=(-0.6, len(models) - 0.4), title=f"Trial by trial: {metric.title.lower()}",
            xlabel=f"{metric.title}{', %' if scale == 100 else ''} in each of {many} trials (dots); bar: their median, which the board shows")  # fmt: skip
     return ax
+
+
+def _not_drawn(ax: "Axes", left: "pd.DataFrame") -> None:
+    """Name the trials that are too incomplete for the median, or that met fewer traps than others, below the picture."""
+    if len(left):
+        told = [f"{name_of(r['model'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
+        ax.figure.supxlabel(textwrap.fill(f"Not drawn, for too few cases: {', '.join(told)}", 130), fontsize=7, color="#555555", x=0.01, ha="left")
 
 
 def textbook_decay(*, table: "pd.DataFrame", rate: float, published: "pd.DataFrame | None" = None, ax: "Axes | None" = None) -> "Axes":
