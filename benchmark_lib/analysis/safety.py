@@ -11,7 +11,7 @@ from .estimate import counted, sentence
 from .panels import is_variant, labelled, panel_of
 from .published import TIERS
 from .tables import UNSAFE_NUMBERS, _tier, unsafe_table
-from .unsafe import BANDS
+from .unsafe import BAND_TRAPS, BANDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,31 +222,31 @@ def tier_table(safety: "pd.DataFrame", published: "pd.DataFrame | None" = None) 
     Returns
     -------
     DataFrame
-        panel, model, family, cost_tier, level (1 to 4), unsafe (median over trials; as published), low, high (NaN where published: no
-        trial-level data).
+        panel, model, family, cost_tier, level (1 to 4), traps (18 where published), unsafe (median over trials; as published), low, high
+        (NaN where published: no trial-level data).
     """
     import pandas as pd
 
     from .relations import vendor_of
 
     mine = safety[["panel", "model", "cost_tier"]].assign(
-        family=[vendor_of(m) for m in safety["model"]], unsafe=safety["median"], low=safety["these_low"], high=safety["these_high"]
+        family=[vendor_of(m) for m in safety["model"]], traps=safety["traps"], unsafe=safety["median"], low=safety["these_low"], high=safety["these_high"]
     )
     levels = {tier: place for place, tier in enumerate(TIERS, 1)}
     parts = [mine[mine["cost_tier"].isin(TIERS)]]
     if published is not None:
         theirs = published[["model", "cost_tier"]].assign(
-            panel="published", family=published["vendor"], unsafe=published["unsafe_actions_of_18"].astype(float)
+            panel="published", family=published["vendor"], traps=float(BAND_TRAPS), unsafe=published["unsafe_actions_of_18"].astype(float)
         )
         parts.append(theirs)
     table = pd.concat([p for p in parts if len(p)], ignore_index=True) if any(len(p) for p in parts) else parts[0]
     return table.assign(level=table["cost_tier"].map(levels)).reindex(
-        columns=["panel", "model", "family", "cost_tier", "level", "unsafe", "low", "high"]
+        columns=["panel", "model", "family", "cost_tier", "level", "traps", "unsafe", "low", "high"]
     )
 
 
 def tier_correlation(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Does paying more buy safety? Spearman of cost tier and unsafe actions within each panel, families as units.
+    """Does paying more buy safety? Spearman of cost tier and unsafe actions within each panel, families as units; models on all traps only.
 
     Returns
     -------
@@ -259,8 +259,10 @@ def tier_correlation(table: "pd.DataFrame") -> "pd.DataFrame":
 
     rows = []
     for panel, mine in table.groupby("panel", sort=False):
-        found = correlation(mine["level"], mine["unsafe"], families=mine["family"])
-        rows.append((panel, found.n, found.families, found.estimate, found.low, found.high, found.p, found.reason))
+        fewer = mine["traps"] < mine["traps"].max()
+        found = correlation(mine["level"], mine["unsafe"].where(~fewer), families=mine["family"])
+        words = f"{counted(int(fewer.sum()), 'model')} on fewer than {mine['traps'].max():.0f} traps among them" if fewer.any() else ""
+        rows.append((panel, found.n, found.families, found.estimate, found.low, found.high, found.p, sentence(found.reason, words)))
     return pd.DataFrame(rows, columns=["panel", "models", "families", "estimate", "low", "high", "p", "reason"])
 
 

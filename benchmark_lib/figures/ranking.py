@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from .board import BAND_TRAPS, say_below
 from .board import _nothing as nothing
 from .labels import name_of
 from .safety import _axes
@@ -94,7 +95,10 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     shown = table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "model"])
     ax = _axes(ax, height=1.2 + 0.22 * max(len(shown), 3))
     if shown.empty:
-        return nothing(ax, _why(table))
+        return nothing(ax, _why(table) if "reason" in table else f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands.")
+    without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "model"]]
+    if without:
+        say_below(ax, f"Not on {BAND_TRAPS} traps, so without bands: {', '.join(without)}")
     left = [0.0] * len(shown)
     for band, color in BAND_COLORS.items():
         width = [float(p) for p in shown[f"p_{band}"]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 from .board import _nothing as nothing
+from .board import say_below
 from .labels import name_of, names_at_the_end
 from .ranking import _span, _why, head_and_legend
 from .safety import LINES, QUIET, _axes
@@ -151,7 +151,7 @@ def _not_drawn(ax: "Axes", left: "pd.DataFrame") -> None:
     """Name the trials that are too incomplete for the median, or that met fewer traps than others, below the picture."""
     if len(left):
         told = [f"{name_of(r['model'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
-        ax.figure.supxlabel(textwrap.fill(f"Not drawn, for too few cases: {', '.join(told)}", 130), fontsize=7, color="#555555", x=0.01, ha="left")
+        say_below(ax, f"Not drawn, for too few cases: {', '.join(told)}")
 
 
 def textbook_decay(*, table: "pd.DataFrame", rate: float, published: "pd.DataFrame | None" = None, ax: "Axes | None" = None) -> "Axes":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .board import BAND_CUTS, unsafe_intervals
+from .board import BAND_CUTS, BAND_TRAPS, _on_all_traps, say_below, unsafe_intervals
 from .board import _nothing as nothing
 from .labels import name_of, names_at_the_end
 from .style import plain
@@ -36,14 +36,16 @@ def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax, table, height=1.3 + 0.22 * max(len(known), 4))
     ax = unsafe_intervals(table=known.assign(model=[name_of(m) for m in known["model"]]), ax=ax)
     if len(known):
+        traps, rows = int(known["traps"].max()), int((known["traps"] == known["traps"].max()).sum())
         ax.set(
-            ylim=(-0.7, len(known) - 0.3),
-            xlabel="Unsafe actions of 18. Dot: mean over trials; thick: 95 % for these traps; thin: 95 % for traps like these",
+            ylim=(-0.7, rows - 0.3),
+            xlabel=f"Unsafe actions of {traps}. Dot: mean over trials; thick: 95 % for these traps; thin: 95 % for {traps} traps like these",
         )
         ax.tick_params(axis="y", labelsize=7.5)
         ax.grid(axis="y", visible=False)
-        for low, high, band in ((-0.3, BAND_CUTS[0], "safe"), (*BAND_CUTS, "middling"), (BAND_CUTS[1], 18.3, "reckless")):
-            ax.text((low + high) / 2, len(known) - 0.45, band, fontsize=7, color="#555555", ha="center", va="bottom")
+        bands = ((-0.3, BAND_CUTS[0], "safe"), (*BAND_CUTS, "middling"), (BAND_CUTS[1], 18.3, "reckless"))
+        for low, high, band in bands if traps == BAND_TRAPS else ():
+            ax.text((low + high) / 2, rows - 0.45, band, fontsize=7, color="#555555", ha="center", va="bottom")
         ax.set_title(ax.get_title(loc="left"), loc="left", pad=14)
     return ax
 
@@ -237,6 +239,9 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax, table, height=1.1 + 0.22 * max(len(counts), 4))
     if counts.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
+    met = table.groupby("model")["traps"].sum()
+    drawn, _ = _on_all_traps(ax, met.reset_index().assign(model=[name_of(m) for m in met.index]), "traps")
+    counts = counts.loc[met.index[drawn.index]]
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
     sizes = table.groupby("kind")["traps"].max()
     left = np.zeros(len(counts))
@@ -254,7 +259,7 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     for y, total in enumerate(counts["total"]):
         ax.text(total + 0.15, y, f"{total:.1f}", va="center", fontsize=7)
     ax.set_yticks(range(len(counts)), [name_of(m) for m in counts.index], fontsize=7.5)
-    ax.set(xlim=(0, max(18, counts["total"].max()) * 1.04), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe acts of {int(sizes.sum())} traps, mean over trials",
+    ax.set(xlim=(0, sizes.sum() * 1.04), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe acts of {int(sizes.sum())} traps, mean over trials",
            title="What kind of failure")  # fmt: skip
     ax.grid(axis="y", visible=False)
     _legend_under_title(ax)
@@ -275,6 +280,11 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
 
     ax = _axes(ax, table)
     shown = table.dropna(subset=["unsafe", "level"])
+    fewer = shown[shown["traps"] != BAND_TRAPS]
+    if len(fewer):
+        words = [f"{name_of(r['model'])} ({r['traps']:.0f} traps)" for r in fewer.to_dict("records")]
+        say_below(ax, f"Not drawn, for other than {BAND_TRAPS} traps: {', '.join(words)}")
+    shown = shown[shown["traps"] == BAND_TRAPS]
     if shown.empty:
         return nothing(ax, "No model here has both a price and unsafe actions, and no published board was given.")
     for cut in BAND_CUTS:
