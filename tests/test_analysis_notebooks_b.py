@@ -209,6 +209,10 @@ def test_each_intent_stands_for_itself(talks):
     assert (queues["accepted"] == queues["talks"]).all()  # these agents know the right queue
     worst = analysis.worst_intents(table)
     assert set(worst["panel"]) == set(table["panel"]) and worst["share"].between(0, 1).all()
+    uneven = talks[(talks["trial"] == 1) | talks["case_id"].str.endswith("1")]
+    for row in analysis.worst_intents(analysis.intent_table(uneven)).to_dict("records"):
+        mine = analysis.labelled(uneven).query("panel == @row['panel'] and bucket == @row['bucket'] and intent == @row['intent']")["handed_over"]
+        assert row["wrong_talks"] == int((mine != (row["bucket"] == "must_escalate")).sum()), "talks that went wrong, not a mean times talks"
 
 
 def test_two_models_are_compared_case_by_case(talks):

@@ -199,10 +199,10 @@ def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
     import pandas as pd
 
     rows = []
-    wrong = intents.assign(wrong_talks=(intents["wrong"] * intents["talks"]).fillna(0))
+    wrong = intents.assign(wrong_talks=intents["handed_over"].where(intents["bucket"] != NEEDS, intents["talks"] - intents["handed_over"]))
     for (panel, bucket, intent), part in wrong[wrong["talks"] >= least].groupby(["panel", "bucket", "intent"], sort=False):
         worst = part.loc[part["wrong"].idxmax()]
-        rows.append((panel, bucket, intent, part["model"].nunique(), int(part["talks"].sum()), int(round(part["wrong_talks"].sum())),
+        rows.append((panel, bucket, intent, part["model"].nunique(), int(part["talks"].sum()), int(part["wrong_talks"].sum()),
                      part["wrong_talks"].sum() / part["talks"].sum(), worst["model"], worst["wrong"]))  # fmt: skip
     table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "talks", "wrong_talks", "share", "worst_model", "worst_share"])
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)

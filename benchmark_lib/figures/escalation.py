@@ -83,7 +83,8 @@ def _intent(ax: "Axes", y: int, sign: int, color: str, rows: "pd.DataFrame") -> 
     if several:
         ax.plot(sign * 100 * rows["wrong"], np.full(len(rows), y), marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
     only = rows.iloc[0]
-    text = f"{mean:.0f}" if several else f"{round(only['wrong'] * only['talks'])} of {only['talks']}"
+    wrong = only["handed_over"] if sign > 0 else only["talks"] - only["handed_over"]
+    text = f"{mean:.0f}" if several else f"{wrong} of {only['talks']}"
     far = 100 * rows["wrong"].max() if several else mean
     ax.text(sign * (far + 2), y, text, ha="right" if sign < 0 else "left", va="center", fontsize=6.8)
 
