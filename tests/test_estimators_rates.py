@@ -56,6 +56,12 @@ def test_the_curve_falls_and_stays_above_its_reference_line(successes):
     assert curve.reference == pytest.approx(curve.estimate[0] ** curve.k)
 
 
+def test_a_curve_says_how_many_cases_stand_behind_each_k():
+    curve = analysis.pass_hat_k_curve([3, 1, 0, 1], [3, 1, 1, 2], range(1, 5))
+    assert curve.cases.tolist() == [4, 2, 1, 1] and curve.n == 4
+    assert "pass^2 is of 2 cases of 4, pass^3 is of 1 case of 4" in curve.reason
+
+
 def test_the_extrapolation_meets_what_more_trials_show():
     rng = np.random.default_rng(3)
     theta = rng.beta(2, 1, 120)
@@ -239,6 +245,12 @@ def test_counts_and_costs_are_no_rates():
     assert (found.low, found.high) == (t.low, t.high)
     assert isnan(analysis.median_over_trials(np.zeros((40, 3)), rate=False).high)
     assert analysis.median_over_trials(np.zeros((40, 3))).high > 0
+
+
+def test_a_flip_rate_is_not_sure_because_two_clusters_agree():
+    hits, sizes = [1, 0, 1, 0, 1, 0, 1, 0] + [1] * 12, [2] * 8 + [1] * 12
+    found = analysis.flip_rate(hits, sizes, clusters=np.arange(20) // 4)
+    assert "over 8 cases" in found.method and "2 clusters with two trials are too few" in found.reason and found.high - found.low > 0.3
 
 
 @FEW

@@ -36,6 +36,8 @@ class PassCurve:
         ``"observed"`` or ``"beta-binomial extrapolation"``.
     extrapolated, usable : ndarray of bool
         Past the number of trials; at least 2k trials behind the estimate.
+    cases : ndarray of int
+        Cases behind each estimate: those with at least k trials; past the trials, those with the most.
     n, trials : int
         Cases, and the median number of trials a case.
     reason : str
@@ -49,6 +51,7 @@ class PassCurve:
     label: tuple
     extrapolated: np.ndarray
     usable: np.ndarray
+    cases: np.ndarray
     n: int
     trials: int
     estimand: str = "chance that all of k trials of a case like these succeed"
@@ -174,12 +177,15 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
             point = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
             rows.append((point.estimate, point.low, point.high))
     estimate, low, high = np.array(rows, dtype=float).reshape(-1, 3).T
-    uneven = seen.size and seen.min() != seen.max()
+    most = int(seen.max(initial=0))
+    cases = np.array([(seen >= min(k, most)).sum() for k in ks], dtype=int)
+    fewer = [f"pass^{k} is of {counted(number, 'case')} of {seen.size}" for k, number in zip(ks, cases) if k <= most and number < seen.size]
+    uneven = f"cases have {seen.min()} to {most} trials: {', '.join(fewer)}" if fewer else ""
     return PassCurve(
         k=ks, estimate=estimate, low=low, high=high, reference=pass_hat_k(hits, sizes, 1) ** ks.astype(float), extrapolated=beyond,
-        label=tuple(EXTRAPOLATED if past else "observed" for past in beyond), usable=2 * ks <= typical, n=int(seen.size),
+        label=tuple(EXTRAPOLATED if past else "observed" for past in beyond), usable=2 * ks <= typical, cases=cases, n=int(seen.size),
         trials=typical, confidence=confidence,
-        reason="no case has a trial" if not seen.size else f"cases have {seen.min()} to {seen.max()} trials" if uneven else "",
+        reason=uneven if seen.size else "no case has a trial",
     )  # fmt: skip
 
 

@@ -89,7 +89,7 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
     Returns
     -------
     DataFrame
-        One row a model, bucket and k: panel, model, bucket, cases, trials (median a case), k, estimate, low, high, reference
+        One row a model, bucket and k: panel, model, bucket, cases (with at least k trials), trials (median a case), k, estimate, low, high, reference
         (p^k of the mean: a lower bound, no estimate), label (observed, or beta-binomial extrapolation past the trials), usable (at least
         2k trials) and reason. A bucket that a model did not run stands there with its reason.
     """
@@ -107,7 +107,7 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
         curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
         reason = sentence(curve.reason, _unscored(counts))
         for number, k in enumerate(ks):
-            found.append({"panel": panel, "model": model, "bucket": bucket, "cases": curve.n, "trials": curve.trials, "k": k,
+            found.append({"panel": panel, "model": model, "bucket": bucket, "cases": int(curve.cases[number]), "trials": curve.trials, "k": k,
                           "estimate": curve.estimate[number], "low": curve.low[number], "high": curve.high[number],
                           "reference": curve.reference[number], "label": curve.label[number], "usable": bool(curve.usable[number]),
                           "reason": reason})  # fmt: skip

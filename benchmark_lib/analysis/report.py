@@ -348,7 +348,7 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        bucket, cases, pass_1, pass_k, low, high (of pass^k), flip (chance that two trials of a case disagree), reason.
+        bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two trials of a case disagree), reason.
     """
     import pandas as pd
 
@@ -360,7 +360,7 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
         values, _, intents = case_matrix(report.mine, metric)
         seen = ~np.isnan(values)
         if not seen.any():
-            rows.append((bucket, 0, nan, nan, nan, nan, nan, "not run or not scored"))
+            rows.append((bucket, 0, nan, 0, nan, nan, nan, nan, "not run or not scored"))
             continue
         kept = seen.any(axis=1)
         hits, sizes = np.nansum(values, axis=1)[kept], seen.sum(axis=1)[kept]
@@ -372,6 +372,7 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
                 bucket,
                 int(kept.sum()),
                 float((hits / sizes).mean()),
+                found.n,
                 found.estimate,
                 found.low,
                 found.high,
@@ -379,7 +380,7 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
                 sentence(found.reason, flips.reason),
             )
         )
-    return pd.DataFrame(rows, columns=["bucket", "cases", "pass_1", "pass_k", "low", "high", "flip", "reason"])
+    return pd.DataFrame(rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "reason"])
 
 
 def cost_and_verbosity(report: ModelReport) -> "pd.DataFrame":

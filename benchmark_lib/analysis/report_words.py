@@ -164,7 +164,7 @@ def cards(report: ModelReport) -> "pd.DataFrame":
     known = steady["pass_k"] == steady["pass_k"]
     rows.append(("Resolved three times of three", f"{100 * steady['pass_k']:.0f} %" if known else "–",
                  _range(100 * steady["low"], 100 * steady["high"], 0) if known else "",
-                 f"pass^3 over {counted(int(steady['cases']), 'case')}" if known else steady["reason"]))  # fmt: skip
+                 f"pass^3 over {counted(int(steady['cases_k']), 'case')}" if known else steady["reason"]))  # fmt: skip
     return pd.DataFrame(rows, columns=["title", "value", "interval", "note"])
 
 

@@ -8,7 +8,7 @@ from math import nan
 import numpy as np
 
 from ..errors import BadInput
-from .estimate import Estimate, counted, sentence, successes_of_trials
+from .estimate import FEW_CLUSTERS, Estimate, counted, sentence, successes_of_trials
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
@@ -145,7 +145,7 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     Returns
     -------
     FlipRate
-        Interval: BCa over cases, or over whole clusters.
+        Interval: BCa over cases, or over whole clusters where there are at least `FEW_CLUSTERS` with two trials.
     """
     hits, sizes = successes_of_trials(successes, trials)
     inside = sizes >= 2
@@ -156,10 +156,13 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     hits, sizes = hits[inside], sizes[inside]
     values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
     labels = None if clusters is None else np.asarray(clusters, dtype=object)[inside]
+    few = labels is not None and len(set(labels)) < FEW_CLUSTERS
+    thin = f"interval takes cases as units, {counted(len(set(labels)), 'cluster')} with two trials are too few" if few else ""
+    labels = None if few else labels
     interval = bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng)
     return FlipRate(
         estimate=float(values.mean()), low=interval.low, high=interval.high, se=interval.se, n=values.size, method=interval.method,
-        mixed=float(((hits > 0) & (hits < sizes)).mean()), estimand=estimand, reason=sentence(outside, interval.reason),
+        mixed=float(((hits > 0) & (hits < sizes)).mean()), estimand=estimand, reason=sentence(outside, thin, interval.reason),
         confidence=confidence,
     )  # fmt: skip
 

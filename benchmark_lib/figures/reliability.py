@@ -96,7 +96,8 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
                 ax.text(start + share / 2, y, f"{count}", ha="center", va="center", fontsize=6.8)
         left = [a + b for a, b in zip(left, width, strict=True)]
     for y, row in enumerate(shown.itertuples()):
-        words = "one trial" if row.estimate != row.estimate else f"{100 * row.estimate:.0f} % ({100 * row.low:.0f} to {100 * row.high:.0f})"
+        interval = f" ({100 * row.low:.0f} to {100 * row.high:.0f})" if row.low == row.low else ", no interval"
+        words = "one trial" if row.estimate != row.estimate else f"{100 * row.estimate:.0f} %{interval}"
         ax.text(101.5, y, words, va="center", fontsize=7)
     ax.text(101.5, len(shown) - 0.35, "flip rate (95 %)", fontsize=7, color="#555555", va="bottom")
     ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
