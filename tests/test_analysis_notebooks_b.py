@@ -233,6 +233,18 @@ def test_the_cases_on_which_two_part_are_named(talks):
     assert len(cases) == 162 and (cases["split"] == "always").all() and set(cases["a_trials"]) == {"+++"} and set(cases["b_trials"]) == {"---"}
     table = analysis.agreement_of_two(talks, "scripted:oracle", "scripted:no_op").set_index("bucket")
     assert table.loc["resolvable", "only_a"] == 120 and table.loc["resolvable", "p"] == pytest.approx(2 * 0.5**120)
+    assert reports.readable(table.reset_index(), "agreement")["p, exact McNemar"].iloc[0] == "<0.0001", "no p is 0"
+
+
+def test_two_that_share_few_cases_say_so(talks):
+    frame = analysis.labelled(talks)
+    solved, tempted = frame["bucket"] == "resolvable", frame["bucket"] == "adversarial"
+    apart = frame[(frame["model"].eq(TUNED) & solved) | (frame["model"].eq(OTHER) & tempted)]
+    assert analysis.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("of one model only left out").tolist() == [True, False, True]
+    ax = figures.parting_cases(table=analysis.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
+    assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
+    needed = analysis.what_it_takes(analysis.compare_models(apart, TUNED, OTHER))
+    assert "share too few cases" in figures.chance_to_know(table=needed).texts[0].get_text()
     mine = analysis.differing_cases(talks, TUNED, OTHER, bucket="adversarial")
     assert set(mine["bucket"]) == {"adversarial"} and mine["difference"].abs().is_monotonic_decreasing
 

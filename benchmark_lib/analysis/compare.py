@@ -139,7 +139,7 @@ def paired_values(metric: str | Metric, a: "pd.DataFrame", b: "pd.DataFrame") ->
                 name: np.where(sizes > 0, hits / np.maximum(sizes, 1), nan),
                 f"{name}_trials": sizes,
                 f"{name}_hits": hits,
-                f"{name}_intent": intents,
+                f"{name}_intent": pd.array(intents, dtype="str"),
             }
         parts.append(pd.DataFrame(part, index=pd.Index(cases, name="case_id", dtype="str")))
     table = parts[0].join(parts[1], how="outer")
@@ -277,7 +277,8 @@ def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.D
         x, y = joined["a"].astype(bool), joined["b"].astype(bool)
         only_a, only_b = int((x & ~y).sum()), int((~x & y).sum())
         test = mcnemar_exact(only_a, only_b)
-        reason = "no case was run by both" if joined.empty else test.reason
+        alone = len({case for case, _ in [*one.index, *other.index]}) - len(joined)
+        reason = sentence("no case was run by both" if joined.empty else test.reason, f"{counted(alone, 'case')} of one model only left out" if alone else "")
         rows.append((bucket, len(joined), int((x & y).sum()), only_a, only_b, int((~x & ~y).sum()), test.p if len(joined) else nan, reason))
     return pd.DataFrame(rows, columns=["bucket", "cases", "both", "only_a", "only_b", "neither", "p", "reason"])
 

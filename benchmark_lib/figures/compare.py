@@ -76,7 +76,7 @@ def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: 
     shown = table.head(most).iloc[::-1]
     ax = _axes(ax, table, height=1.4 + 0.19 * max(len(shown), 4))
     if shown.empty:
-        return nothing(ax, "The two succeed and fail on the same cases, trial for trial.")
+        return nothing(ax, "No case that both ran tells the two apart by its share of successes.")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
         ax.plot(100 * row.a, y, marker="o", markersize=5, color=FIRST, linestyle="none", label=name_of(a) if y == 0 else None)
@@ -111,6 +111,8 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     columns = [c for c in table.columns if c.startswith("power_")]
     shown = table.dropna(subset=columns) if columns else table
     shown = shown[shown["a"] != shown["b"]] if len(shown) else shown
+    if shown.empty and not (table["cases"] >= 2).any():
+        return nothing(ax, "The two share too few cases for a comparison.")
     if shown.empty:
         return nothing(ax, "The two show no difference in any planned metric, so there is none to look for.")
     trials = [int(c.removeprefix("power_")) for c in columns]

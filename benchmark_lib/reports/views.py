@@ -302,6 +302,9 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
 """By view: each heading with its column; (number, low, high), (number, of, total), and last how it is rounded
 (decimals, `PERCENT`, or `UNIT`: as the unit of the row asks for)."""
 
+P_VALUES = frozenset({"p", "p_these", "p_holm"})
+"""Columns that are never shown as 0."""
+
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule"})
 """Columns of names whose underscores are read as blanks."""
 
@@ -347,6 +350,8 @@ def _cell(row: dict[str, Any], spec: tuple[str, ...]) -> str:
         return "–" if _missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
     form = _unit(row) if spec[-1] == UNIT else spec[-1]
     text = _number(value, form)
+    if spec[0] in P_VALUES and text.strip("0.") == "":
+        return f"<{10 ** -int(form):.{form}f}"
     if len(spec) == 2 or text == "–":
         return text
     low, high = (_number(row.get(name), form) for name in spec[1:3])
