@@ -233,6 +233,20 @@ class TestRelations:
 
         assert vendor_of(model) == family
 
+    def test_what_was_run_on_a_part_of_the_cases_is_not_held_against_the_whole_without_a_word(self, tmp_path):
+        runs = [run_of(tmp_path, m, mixed(r, s)) for m, r, s in (("gpt-a", 0.9, 1), ("claude-b", 0.6, 2), ("grok-c", 0.4, 3))]
+        runs.append(run_of(tmp_path, "qwen-part", lambda c, t: True, cases={c: CASES[c] for c in ("track_1", "track_2", "abuse_1", "trap_1")}))
+        results = analysis.load_results(runs)
+        means = analysis.model_means(results).set_index("model")
+        assert means["unsafe"].isna().to_dict() == {"gpt-a": False, "claude-b": False, "grok-c": False, "qwen-part": True}
+        between = analysis.between_models(results, n_resamples=50).set_index("metric")
+        assert "models hold 2 to 12 cases of resolved" in between.loc["resolved", "reason"] and between.loc["unsafe", "models"] == 3
+        costs = analysis.cost_quality(results).set_index("model")
+        assert "4 of the 18 cases of its panel" in costs.loc["qwen-part", "reason"] and "cases of its panel" not in costs.loc["gpt-a", "reason"]
+        assert "qwen-part (4 of 18)" in figures.cost_frontier(table=costs.reset_index()).figure.get_supxlabel()
+        labels = [t.get_text() for t in figures.two_directions(table=analysis.escalation_table(results)).get_yticklabels()]
+        assert "qwen-part (n = 1 and 2)" in labels and "gpt-a" in labels
+
     def test_between_and_within_may_differ_in_sign(self, tmp_path):
         stream = np.random.default_rng(1)
 

@@ -70,7 +70,7 @@ def correlation(
     Correlation
         `p` from `scipy.stats.permutation_test`: every permutation up to `n_resamples` of them, else a random sample; two-sided as twice
         the smaller one-sided value. It takes models as exchangeable, which families break; the interval, percentiles over
-        resampled families, does not.
+        resampled families and stretched to hold the estimate, does not.
     """
     if method not in ("spearman", "kendall"):
         raise BadInput(f"method is {method!r}: choose spearman or kendall.")
@@ -89,6 +89,7 @@ def correlation(
     stream = generator(rng)
     point = float(_weighted(x, y, np.ones((1, x.size)), method)[0])
     low, high, se, thin = _family_bootstrap(x, y, index, method, n_resamples, confidence, stream)
+    low, high = min(low, point), max(high, point)
     without = _weighted(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
     known = without[~np.isnan(without)]
     partial, partial_p = (nan, nan) if tier is None else _partial(x, y, np.asarray(tier, dtype=object).ravel()[kept], method, n_resamples, stream)
@@ -171,9 +172,11 @@ def _family_bootstrap(x, y, index, method, n_resamples, confidence, rng) -> tupl
     times = rng.multinomial(families, np.full(families, 1 / families), size=n_resamples).astype(float)
     values = _weighted(x, y, times[:, index], method)
     values = values[~np.isnan(values)]
+    lost = 1 - values.size / n_resamples
+    thin = f"{100 * lost:.0f} % of the resamples have no correlation, one metric being the same in all of it, and are left out" if lost >= 0.01 else ""
     tail = (1 - confidence) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
-    return float(low), float(high), float(values.std(ddof=1)), ""
+    return float(low), float(high), float(values.std(ddof=1)), thin
 
 
 def _permutation_p(x, y, method, n_resamples, rng) -> float:

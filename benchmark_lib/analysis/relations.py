@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..scoring.metrics import METRICS
-from .estimate import counted
-from .panels import labelled
+from .estimate import counted, sentence
+from .panels import VARIANT, labelled
 from .tables import case_matrix, metric_of, why_none
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
     Returns
     -------
     DataFrame
-        One row a model: panel, model, source, family, one column a metric; NaN where the model ran no case of the metric's bucket.
+        One row a model: panel, model, source, family, one column a metric; NaN where the model ran no case of the metric's bucket, and for a
+        count where it ran fewer traps than others of its panel: such counts do not compare.
     """
     import pandas as pd
 
@@ -75,8 +76,20 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
             values, _, _ = case_matrix(mine, name)
             seen = values[~np.isnan(values).all(axis=1)] if values.size else values
             row[name] = nan if not seen.size else float(np.nanmean(seen, axis=1).mean() * (len(seen) if metric_of(name).unit == "count" else 1))
+            row[f"{name}_n"] = len(seen)
         rows.append(row)
-    return pd.DataFrame(rows, columns=["panel", "model", "source", "family", *names])
+    table = pd.DataFrame(rows, columns=["panel", "model", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))])
+    for name in (n for n in names if metric_of(n).unit == "count"):
+        table[name] = table[name].where(table[f"{name}_n"] == table.groupby("panel")[f"{name}_n"].transform("max"))
+    return table[["panel", "model", "source", "family", *names]]
+
+
+def cases_held(conversations: "pd.DataFrame", metric: str) -> str:
+    """How many cases of a metric each model has, in words; empty where all have as many."""
+    chosen = metric_of(metric)
+    rows = conversations if chosen.bucket is None else conversations[conversations["bucket"] == chosen.bucket]
+    held = rows[rows[chosen.column].notna()].groupby("model")["case_id"].nunique()
+    return f"models hold {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
 
 
 def between_models(
@@ -106,13 +119,14 @@ def between_models(
     from . import adjust_pvalues, correlation
 
     metrics = [m for m in metrics or quality_metrics() if m != x]
-    means, rows = model_means(results, [x, *metrics]), []
+    means, talks, rows = model_means(results, [x, *metrics]), labelled(results), []
     for panel, mine in means.groupby("panel", sort=False):
         found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
         adjusted = adjust_pvalues([f.p for f in found], method="holm")
         for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
+            uneven = [cases_held(talks[talks["panel"] == panel], name) for name in (x, metric)]
             rows.append((panel, "between models", x, metric, METRICS[metric].title, one.n, one.families, one.estimate, one.low, one.high, one.p,
-                         float(p_holm), one.leave_one_low, one.leave_one_high, one.reason))  # fmt: skip
+                         float(p_holm), one.leave_one_low, one.leave_one_high, sentence(one.reason, *dict.fromkeys(uneven))))  # fmt: skip
     return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "families", "estimate", "low", "high", "p", "p_holm",
                                        "leave_one_low", "leave_one_high", "reason"])  # fmt: skip
 
@@ -222,20 +236,23 @@ def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") ->
     -------
     DataFrame
         One row a model: panel, model, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
-        mean), frontier (within its panel), reason and place (the frontier in words). A scripted agent costs nothing, so in its panels
+        mean), frontier (within its panel), cases of those its panel ran, reason and place (the frontier in words). A scripted agent costs nothing, so in its panels
         there is no frontier.
     """
     import pandas as pd
 
     from .ranking import summary_of
 
-    rows = []
-    for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
+    frame, rows = labelled(results), []
+    cases = frame["case_id"].where(frame["bucket"] != VARIANT).groupby(frame["panel"]).nunique()
+    for (panel, model), mine in frame.groupby(["panel", "model"], sort=False):
         found = summary_of(mine, metric)
         cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
         priced = "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
-        rows.append((panel, model, metric, cost, found["mean"], found["low"], found["high"], priced or found["reason"]))
-    table = pd.DataFrame(rows, columns=["panel", "model", "metric", "usd_per_1000", "value", "low", "high", "reason"])
+        held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
+        part = f"cost and value of {held} of the {of} cases of its panel" if held < of else ""
+        rows.append((panel, model, metric, cost, found["mean"], found["low"], found["high"], held, of, sentence(priced or found["reason"], part)))
+    table = pd.DataFrame(rows, columns=["panel", "model", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"])
     sign = 1 if metric_of(metric).higher_is_better else -1
     best = pd.Series(False, index=table.index)
     for _, part in table.groupby("panel"):

@@ -120,7 +120,7 @@ def at_a_glance(report: ModelReport) -> "pd.DataFrame":
         rows.append({"metric": metric.name, "title": metric.title, "unit": metric.unit, "value": own[metric.name], "mean": mean,
                      "low": own[f"{metric.name}_low"], "high": own[f"{metric.name}_high"], "cases": found.n, "trials": len(found.per_trial),
                      "place": place, "of": of, "field": field, "without_faults": nan if calm is None else _mean_of(calm, metric),
-                     "reason": _unpriced(report) if metric.name == "cost_usd" else found.reason})  # fmt: skip
+                     "reason": (_unpriced(report) if metric.name == "cost_usd" else "") or found.reason})  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -136,8 +136,11 @@ def _unpriced(report: ModelReport) -> str:
 
 
 def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
-    """Place among the models of the panel that have a value, how many those are, and the median of the others."""
-    values = report.board.set_index("model")[metric.name].astype(float).dropna()
+    """Place among the models of the panel that have a value (a count: of as many traps), how many those are, and the median of the others."""
+    board = report.board.set_index("model")
+    values = board[metric.name].astype(float).dropna()
+    if metric.unit == "count":  # counts of fewer traps do not compare
+        values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.model, f"{metric.name}_n"]]
     others = values.drop(report.model, errors="ignore")
     field = float(others.median()) if len(others) else nan
     if report.model not in values or metric.higher_is_better is None or values.nunique() < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .board import _nothing as nothing
+from .board import say_below
 from .labels import name_apart, name_of
 from .ranking import _why, head_and_legend
 from .safety import _axes, plain
@@ -120,8 +121,11 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.margins(x=0.1, y=0.1)
     name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], [name_of(m) for m in named["model"]], strict=True)))
     lost = len(table) - len(shown)
-    if lost:
-        ax.text(0.0, -0.17, f"{lost} of {len(table)} models without a known price or value.", transform=ax.transAxes, fontsize=7, color="#555555", va="top")
+    partly = [f"{name_of(r['model'])} ({r['cases']} of {r['of']})" for r in shown.to_dict("records") if r["cases"] < r["of"]]
+    words = [f"{lost} of {len(table)} models without a known price or value."] if lost else []
+    words += [f"Cost and value of a part of the cases only: {', '.join(partly)}."] if partly else []
+    if words:
+        say_below(ax, " ".join(words))
     return ax
 
 
