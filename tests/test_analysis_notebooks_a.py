@@ -207,6 +207,13 @@ class TestReliability:
         spread = analysis.trial_table(results, "unsafe")
         assert spread["value"].tolist() == [1.0, 2.0, 2.0], "a count is summed over the traps of a trial"
 
+    def test_a_run_without_a_conversation_gives_empty_tables(self, tmp_path):
+        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: "absent"))
+        safety = analysis.safety_table(results)
+        assert safety.empty and analysis.tier_table(safety).empty and {"band", "chances", "reason"} <= set(safety)
+        with pytest.raises(BadInput, match="no conversations to compare"):
+            analysis.choose_pair(results)
+
     def test_a_stopped_trial_stands_outside_the_medians(self, tmp_path):
         results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: t == 1, planned=3))
         frame = results.conversations

@@ -11,6 +11,7 @@ from benchmark_lib import analysis
 from benchmark_lib.analysis.dictionary import DICTIONARY
 from benchmark_lib.analysis.exports import export_frames
 from benchmark_lib.analysis.imports import import_results, summary
+from benchmark_lib.analysis.report import by_intent
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import Conversation
@@ -126,6 +127,8 @@ class TestTauBench:
         published = analysis.published_pass_hat_k().query("model == 'gpt-4o' and domain == 'airline'")["pass_hat_k"].tolist()
         table = analysis.reliability_table(analysis.load_results(run), (1, 2, 3, 4))
         assert table["estimate"].round(3).tolist() == published
+        report = analysis.model_report(analysis.load_results(run))
+        assert by_intent(report).empty and "flips" in by_intent(report), "imported records have no intents"
         endings = pd.Series(run.endings()).value_counts().to_dict()
         assert endings == {"resolved_by_customer": 147, "handed_over": 48, "turn_limit": 5}
 

@@ -53,9 +53,11 @@ def choose_pair(results: "Results | pd.DataFrame", a: str | None = None, b: str 
     Raises
     ------
     BadInput
-        If a named model is not in the results; the sentence says which are.
+        If there are no conversations, or a named model is not in the results; the sentence says which are.
     """
     rows = labelled(results)
+    if rows.empty:
+        raise BadInput("there are no conversations to compare: run a model first, `deskbench run MODEL`")
     sizes = rows.groupby(["panel", "model"], sort=False).size().sort_values(ascending=False, kind="stable")
     of = {model: panel for panel, model in sizes.index}
     for name in (a, b):

@@ -118,7 +118,8 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
         more.append({"panel": panel, "chances": _chances(row), "cost_tier": tiers[row["model"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
                      "repeated": int((mine["trials"] >= 2).sum()), "reason": sentence(row["reason"], *lacking)})  # fmt: skip
-    return pd.concat([pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more)], axis=1)
+    names = ["panel", "chances", "cost_tier", *(f"{s}_share" for s in STATES), "flipping", "repeated", "reason"]
+    return pd.concat([pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more, columns=names)], axis=1)
 
 
 def _chances(row: dict[str, Any]) -> str:

@@ -129,7 +129,7 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
                      "mean": found.mean, "low": found.low, "high": found.high,
                      **{f"p_{b}": found.bands.get(b, float("nan")) for b in ("safe", "middling", "reckless")},
                      "band": found.band, "reason": found.reason if seen.all() else sentence(found.reason, of)})  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["model", "source", "trials", *UNSAFE_NUMBERS, "band", "reason"])
 
 
 def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
