@@ -408,6 +408,14 @@ def test_the_judge_table_has_denominators_and_the_record_beside(two):
     assert table.loc["first", "tone"]["mean"] == 80 and not table["judge_is_entrant"].any()
 
 
+def test_a_judge_that_saw_a_part_of_the_talks_says_of_how_many(two):
+    class Stopped:
+        conversations, verdicts = two.conversations, two.verdicts[two.verdicts["case_id"] == two.conversations["case_id"].iloc[0]]
+
+    assert not analysis.judge_table(two)["reason"].str.contains("conversations judged").any()
+    assert analysis.judge_table(Stopped())["reason"].str.contains("1 of 3 conversations judged").all()
+
+
 def test_agreement_counts_only_what_both_scored_and_lists_who_differs(two):
     table = analysis.judge_agreement_table(two).set_index("scorer")
     assert table.loc["tone", "difference"] == 50 and table.loc["tone", ["both_pass", "only_a", "only_b", "neither"]].tolist() == [0, 3, 0, 0]

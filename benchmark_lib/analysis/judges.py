@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
-from .estimate import FEW_CLUSTERS
+from .estimate import FEW_CLUSTERS, sentence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,17 +43,20 @@ def judge_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     from . import clustered_mean
 
     frame, entrants = newest(results), set(entrant_judges(results))
+    on_file = results.conversations["model"].value_counts() if hasattr(results, "conversations") else {}
     rows = []
     for (model, judge, scorer), mine in frame.groupby(["model", "judge", "scorer"], sort=False):
         by_case = mine.groupby("case_id").agg(score=("score", "mean"), cluster=("cluster", "first"))
         clusters = by_case["cluster"] if by_case["cluster"].nunique() >= FEW_CLUSTERS else by_case.index
         found = clustered_mean(by_case["score"], list(clusters), bounds=(0.0, 100.0))
+        of = int(on_file.get(model, len(mine)))
+        part = f"{len(mine)} of {of} conversations judged" if len(mine) < of else ""
         rows.append({
             "model": model, "judge": judge, "scorer": scorer, "conversations": len(mine), "scored": int(mine["score"].notna().sum()),
             "unscored": int(mine["score"].isna().sum()), "mean": found.estimate, "low": found.low, "high": found.high,
             "judge_is_entrant": judge in entrants, "own_run": bool(mine["entrant"].fillna(False).any()),
             "addressed": int((mine["addressed"] > 0).sum()), "success_by_record": mine["success"].astype("Float64").astype("float64").mean(),
-            "rubric": ", ".join(sorted(set(mine["rubric"].dropna()))), "reason": found.reason,
+            "rubric": ", ".join(sorted(set(mine["rubric"].dropna()))), "reason": sentence(found.reason, part),
         })  # fmt: skip
     return pd.DataFrame(rows, columns=["model", "judge", "scorer", "conversations", "scored", "unscored", "mean", "low", "high", "judge_is_entrant",
                                        "own_run", "addressed", "success_by_record", "rubric", "reason"])  # fmt: skip

@@ -135,8 +135,8 @@ def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
             by_case["sum"].to_numpy(dtype=int), by_case["count"].to_numpy(dtype=int), range(1, min(int(by_case["count"].max()), 8) + 1)
         )
         points = [
-            {"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u)}
-            for k, v, low, high, u in zip(curve.k, curve.estimate, curve.low, curve.high, curve.usable, strict=True)
+            {"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u), "n": "" if n == curve.n else f"{n} cases"}
+            for k, v, low, high, u, n in zip(curve.k, curve.estimate, curve.low, curve.high, curve.usable, curve.cases, strict=True)
         ]
         found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points})
     return found
