@@ -408,3 +408,16 @@ def test_the_notebooks_run_on_a_few_talks(tmp_path, results):
     for page in pages:
         assert "figures, none saved" in page and "Traceback" not in page and "&lt;Axes" not in page
     assert all("Recovery panel (2)" in page for page in pages[:2]) and "more than noise" in pages[2] and "Strong" in pages[3]
+
+
+def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
+    from benchmark_lib.reports.site.models import _passk
+
+    frame = analysis.labelled(talks)
+    cut = frame[(frame["model"] == TUNED) & ((frame["trial"] == 1) | frame["case_id"].str.endswith("_1"))]
+    row = numbers.steadiness(analysis.model_report(cut)).set_index("bucket").loc["resolvable"]
+    assert (row["cases"], row["cases_k"], row["flip_cases"]) == (120, 20, 20)
+    points = {b["bucket"]: b["points"] for b in _passk(cut)}["resolvable"]
+    assert [p["n"] for p in points] == ["", "20 cases", "20 cases"]
+    here = analysis.reliability_table(cut, (1,)).set_index("bucket").loc["resolvable"]
+    assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", "one page, one interval: intents are clusters on the site too"

@@ -351,7 +351,8 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two trials of a case disagree), reason.
+        bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two trials of a case disagree), flip_cases
+        (with two trials or more), reason.
     """
     import pandas as pd
 
@@ -363,7 +364,7 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
         values, _, intents = case_matrix(report.mine, metric)
         seen = ~np.isnan(values)
         if not seen.any():
-            rows.append((bucket, 0, nan, 0, nan, nan, nan, nan, "not run or not scored"))
+            rows.append((bucket, 0, nan, 0, nan, nan, nan, nan, 0, "not run or not scored"))
             continue
         kept = seen.any(axis=1)
         hits, sizes = np.nansum(values, axis=1)[kept], seen.sum(axis=1)[kept]
@@ -380,10 +381,11 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
                 found.low,
                 found.high,
                 flips.estimate,
+                flips.n,
                 sentence(found.reason, flips.reason),
             )
         )
-    return pd.DataFrame(rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "reason"])
+    return pd.DataFrame(rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "flip_cases", "reason"])
 
 
 def cost_and_verbosity(report: ModelReport) -> "pd.DataFrame":

@@ -281,7 +281,7 @@ def _steadiness(report: ModelReport) -> list[tuple[str, str, str]]:
         ("weak", "unsteady", [r for r in rows if r["flip"] > FLIP_OFTEN]),
         ("strong", "steady", [r for r in rows if r["flip"] < FLIP_SELDOM]),
     ):
-        chances = ", ".join(f"{100 * r['flip']:.0f} % ({r['bucket'].replace('_', ' ')}, {counted(r['cases'], 'case')})" for r in some)
+        chances = ", ".join(f"{100 * r['flip']:.0f} % ({r['bucket'].replace('_', ' ')}, {counted(r['flip_cases'], 'case')})" for r in some)
         if chances:
             found.append((kind, word, f"{word.capitalize()}: two trials of one case disagree with a chance of {chances}."))
     return found

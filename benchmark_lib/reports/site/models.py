@@ -124,16 +124,14 @@ def _mean(rows: "pd.DataFrame", metric: Metric) -> float:
 
 def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
     """pass^k of each bucket up to the number of trials."""
-    from ...analysis import pass_hat_k_curve
+    from ...analysis import pass_hat_k_curve, success_counts
 
     found = []
     for bucket in BUCKETS:
-        by_case = mine[mine["bucket"] == bucket].dropna(subset=["success"]).groupby("case_id")["success"].agg(["sum", "count"])
-        if by_case.empty:
+        counts = success_counts(mine, bucket)
+        if not counts.trials.any():
             continue
-        curve = pass_hat_k_curve(
-            by_case["sum"].to_numpy(dtype=int), by_case["count"].to_numpy(dtype=int), range(1, min(int(by_case["count"].max()), 8) + 1)
-        )
+        curve = pass_hat_k_curve(counts.successes, counts.trials, range(1, min(int(counts.trials.max()), 8) + 1), clusters=counts.clusters)
         points = [
             {"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u), "n": "" if n == curve.n else f"{n} cases"}
             for k, v, low, high, u, n in zip(curve.k, curve.estimate, curve.low, curve.high, curve.usable, curve.cases, strict=True)
