@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .board import _nothing as nothing
 from .board import say_below
 from .labels import name_apart, name_of
-from .ranking import _why, head_and_legend
+from .ranking import _span, _why, head_and_legend
 from .safety import _axes, plain
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "A
         ax.text(1.04, y, f"{row.estimate:+.2f}{'' if row.low == row.low else ' (no interval)'}", fontsize=6.8, color=color, va="center")
     ax.axvline(0, color="#222222", linewidth=0.9)
     ax.set_yticks(range(len(metrics)), [_title(m) for m in metrics], fontsize=7.5)
-    head, models = _title(table["x"].iloc[0]), int(table["models"].max())
+    head, models = _title(table["x"].iloc[0]), _span(table["models"])
     ax.set(xlim=(-1.05, 1.02), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}, 95 % interval ({models} models)")
     words = {"between models": "between models (Spearman)", "within models": "within models, equal case"}
     handles = [ax.plot([], [], marker=LEVELS[level][1], color=LEVELS[level][0], linestyle="none", markersize=5, label=words[level])[0]
