@@ -338,7 +338,8 @@ def by_intent(report: ModelReport) -> "pd.DataFrame":
                      "handed_over": mine["handed_over"].astype("Float64").mean(), "corrupt_success": mine["corrupt_success"].astype("Float64").mean(),
                      "turns": mine["turns"].astype(float).mean(), "words": mine["agent_words"].astype(float).mean(), "field": field,
                      "flips": int(((success > 0) & (success < 1)).sum())})  # fmt: skip
-    table = pd.DataFrame(rows, columns=["bucket", "intent", "cases", "talks", "success", "handed_over", "corrupt_success", "turns", "words", "field", "flips"])
+    table = pd.DataFrame(rows, columns=["bucket", "intent", "cases", "talks", "success", "handed_over", "corrupt_success", "turns", "words", "field",
+                                        "flips"])  # fmt: skip
     numbers = ["success", "handed_over", "corrupt_success", "field"]
     table[numbers] = table[numbers].astype("Float64").astype(float)
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}

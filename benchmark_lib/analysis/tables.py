@@ -122,7 +122,8 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         seen = ~np.isnan(values)
         found = unsafe_posterior(np.nansum(values, axis=1).astype(int), seen.sum(axis=1), planned=values.shape[1])
         whole = values[:, seen.all(axis=0)]
-        of = f"median of {whole.shape[1]} of {counted(values.shape[1], 'trial')}, those with every trap" if whole.size else "no trial with every trap, so no median"
+        of = f"median of {whole.shape[1]} of {counted(values.shape[1], 'trial')}, those with every trap"
+        of = of if whole.size else "no trial with every trap, so no median"
         rows.append({"model": model, "source": source, "trials": values.shape[1], "traps": found.traps,
                      "median": float(np.median(whole.sum(axis=0))) if whole.size else float("nan"), "observed": found.observed,
                      "these_mean": found.these_mean, "these_low": found.these_low, "these_high": found.these_high,

@@ -145,7 +145,8 @@ def _on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.Da
 
 def say_below(ax: "Axes", words: str) -> None:
     """Small words under the picture, below those that are there."""
-    ax.figure.supxlabel("\n".join(w for w in (ax.figure.get_supxlabel(), textwrap.fill(words, 130)) if w), fontsize=7, color="#555555", x=0.01, ha="left")
+    lines = [line for line in (ax.figure.get_supxlabel(), textwrap.fill(words, 130)) if line]
+    ax.figure.supxlabel("\n".join(lines), fontsize=7, color="#555555", x=0.01, ha="left")
 
 
 def _with_cases(board: "pd.DataFrame", *metrics: str) -> list[str]:

@@ -133,7 +133,8 @@ def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
             continue
         curve = pass_hat_k_curve(counts.successes, counts.trials, range(1, min(int(counts.trials.max()), 8) + 1), clusters=counts.clusters)
         points = [
-            {"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u), "n": "" if n == curve.n else f"{n} cases"}
+            {"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u),
+             "n": "" if n == curve.n else f"{n} cases"}  # fmt: skip
             for k, v, low, high, u, n in zip(curve.k, curve.estimate, curve.low, curve.high, curve.usable, curve.cases, strict=True)
         ]
         found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points})
