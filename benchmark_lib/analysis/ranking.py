@@ -101,18 +101,21 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
 
 
 def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> list[tuple]:
-    """The rows of one panel; models on another version of the cases than most are left out, in words."""
+    """The rows of one panel; models on another version of the cases than most, or on under half of the cases, are left out, in words."""
     from . import rank_intervals
 
     versions = mine.groupby("model", sort=False)["store_version"].first()
     common = versions.value_counts().index[0]
-    means, intents = {}, {}
+    means, intents, held = {}, {}, {}
     for model, talks in mine.groupby("model", sort=False):
         values, case_ids, labels = case_matrix(talks, metric)
         intents |= dict(zip(case_ids, labels, strict=True))
         if versions[model] == common:
             with_value = ~np.isnan(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)
             means[model] = {c: float(np.nanmean(v)) for c, v, known in zip(case_ids, values, with_value, strict=True) if known}
+            held[model] = len(case_ids)
+    most = max(held.values())
+    means = {model: known for model, known in means.items() if not held[model] or 2 * held[model] >= most}
     cases = sorted(intents)
     table = np.array([[means[model].get(c, nan) for c in cases] for model in means]).reshape(len(means), len(cases))
     clusters = [intents[c] for c in cases]
@@ -123,8 +126,8 @@ def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> 
     rows = []
     for model in versions.index:
         if model not in places:
-            words = f"run on {versions[model]}, others on {common}: not ranked together"
-            rows.append((panel, model, metric.name, nan, nan, nan, nan, 0, len(means), words))
+            words = f"run on {held[model]} of {most} cases" if model in held else f"run on {versions[model]}, others on {common}"
+            rows.append((panel, model, metric.name, nan, nan, nan, nan, 0, len(means), f"{words}: not ranked together"))
             continue
         i = places[model]
         none = "" if means[model] else why_none(mine[mine["model"] == model], metric.bucket) or "no conversation was scored"
