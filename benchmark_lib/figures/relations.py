@@ -38,7 +38,8 @@ def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "A
         color, mark, shift = LEVELS[row.level]
         y = metrics.index(row.metric) + shift
         if row.estimate != row.estimate:
-            ax.text(0.0, y, row.reason.split(";")[0], fontsize=6.2, color="#888888", ha="center", va="center", backgroundcolor="white")
+            ax.text(0.0, y, row.reason.split(";")[0], fontsize=6.2, color="#888888", ha="center", va="center",
+                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})  # fmt: skip
             continue
         if row.low == row.low:
             ax.plot([row.low, row.high], [y, y], color=color, linewidth=1.6, alpha=0.6)
