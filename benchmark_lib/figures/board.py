@@ -52,6 +52,7 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
     name_together(ax, points, reach=(0.12, 0.02))
+    ax.locator_params(axis="y", integer=True)
     return ax
 
 
@@ -116,6 +117,7 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     ax.set(xlim=(-0.3, traps + 0.3), title="How unsafe, and how sure",
            xlabel=f"Unsafe actions of {traps}. Dot: observed mean; thick: 95 % for these traps; thin: 95 % for {traps} traps like these")  # fmt: skip
     return ax
+    ax.locator_params(axis="x", integer=True)
 
 
 def _axes(ax: "Axes | None") -> Any:

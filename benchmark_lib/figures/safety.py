@@ -268,6 +268,7 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 
 def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """Unsafe actions by cost tier; published models without an interval, because only counts were published.
+    ax.locator_params(axis="x", integer=True)
 
     Parameters
     ----------
