@@ -62,7 +62,7 @@ def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> 
     shown = board.dropna(subset=["escalation_accuracy", "over_escalation"]).iloc[::-1]
     if shown.empty:
         return _nothing(ax, "Both resolvable and must-escalate cases are needed for this picture.")
-    names = _with_cases(shown, "escalation_accuracy", "over_escalation")
+    names = [textwrap.fill(name, 30) for name in _with_cases(shown, "escalation_accuracy", "over_escalation")]
     missed = 100 * (1 - shown["escalation_accuracy"].astype(float))
     over = 100 * shown["over_escalation"].astype(float)
     ax.barh(names, -missed, color="#D55E00", height=0.62, label="missed: needed a human, not handed over")

@@ -94,7 +94,7 @@ def _centre(ax: "Axes", rows: int, names: list[str]) -> None:
     """The centre line and what both pictures share."""
     ax.axvline(0, color="#222222", linewidth=1)
     ax.set_yticks(range(rows), names, fontsize=7.5)
-    ax.set(xlim=(-115, 115), ylim=(-0.7, rows - 0.3))
+    ax.set(xlim=(-125, 125), ylim=(-0.7, rows - 0.3))
     ax.set_xticks(range(-100, 101, 50), [f"{abs(x)}" for x in range(-100, 101, 50)])
     ax.grid(axis="y", visible=False)
 

@@ -10,7 +10,7 @@ from .style import plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PLACES = tuple((dx, dy, ha, "bottom" if dy > 0 else "top") for dy in (3, -3, 13, 23) for dx, ha in ((5, "left"), (-5, "right")))
+PLACES = tuple((dx, dy, ha, "bottom" if dy > 0 else "top") for dy in (3, -3, 13, -13, 23) for dx, ha in ((5, "left"), (-5, "right")))
 """Where a name may stand beside its point: offsets in points, and how the text is aligned there; the nearest first."""
 
 
