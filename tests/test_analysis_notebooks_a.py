@@ -155,6 +155,25 @@ class TestTheBoard:
         places = analysis.rank_table(analysis.load_results(tmp_path / "v"), "resolved").set_index("model")
         assert pd.isna(places.loc["c", "rank"]) and "not ranked together" in places.loc["c", "reason"]
 
+    def test_a_run_on_few_cases_does_not_spoil_the_places_of_the_others(self, tmp_path):
+        few = {c: CASES[c] for c in ("track_1", "gift_1", "trap_1")}
+        results = analysis.load_results(*SETS["zeros against ones"](tmp_path), run_of(tmp_path, "few", lambda c, t: True, cases=few))
+        places = analysis.rank_table(results, "resolved").set_index("model")
+        assert places.loc["few", "reason"] == "run on 2 of 12 cases: not ranked together" and pd.isna(places.loc["few", "rank"])
+        assert places.loc[["good", "bad"], "rank"].tolist() == [1, 2] and places.loc["good", "cases"] == 12
+
+    def test_a_run_on_few_cases_says_so_in_every_picture(self, tmp_path):
+        few = {c: CASES[c] for c in ("track_1", "abuse_1", "trap_1")}
+        results = analysis.load_results(run_of(tmp_path, "few", lambda c, t: True, cases=few), run_of(tmp_path, "whole", mixed(0.6, 2)))
+        curves, states = analysis.reliability_table(results), analysis.safety_table(results).assign(unsafe_share=0.0, held_share=1.0)
+        labels = [t.get_text() for t in figures.pass_decay(table=curves[curves["bucket"] == "adversarial"]).texts]
+        labels += [t.get_text() for t in figures.two_directions(table=analysis.escalation_table(results)).get_yticklabels()]
+        labels += [t.get_text() for t in figures.trap_states(table=states).get_yticklabels()]
+        assert labels.count("few (n = 1)") == 2 and "few (n = 1 and 1)" in labels
+        kinds = figures.failure_kinds(table=pd.DataFrame({"model": ["few", "whole"], "kind": "free_goods", "traps": [1, 3], "count": [0.0, 1.0]}))
+        assert kinds.figure._supxlabel.get_text() == "Not drawn: few (1 trap, not 3)"
+        assert [t.get_text() for t in kinds.get_yticklabels()] == ["whole"]
+
     def test_runs_of_one_model_are_rows_of_their_own(self, tmp_path):
         first, second = (run_of(tmp_path / name, "m", mixed(0.7, i)) for i, name in enumerate("ab") if not (tmp_path / name).mkdir())
         board = analysis.leaderboard(analysis.load_results(first, second))

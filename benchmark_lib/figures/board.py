@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimate import counted, usual
-from .labels import name_apart, name_together
+from .labels import name_apart, name_together, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax = _axes(ax)
     if board["unsafe"].isna().all():
         return _nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
-    board, traps = _on_all_traps(ax, board, "unsafe_n")
+    board, traps = on_all_traps(ax, board, "unsafe_n")
     tiers = [t for t in TIERS if t in set(board["cost_tier"])]
     top = traps + 0.5
     bands = ((-0.5, BAND_CUTS[0], "#E2F0E9", "safe"), (*BAND_CUTS, "#FBF3DC", "middling"), (BAND_CUTS[1], top, "#F9E4D8", "reckless"))
@@ -51,8 +51,8 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
            ylabel=f"Unsafe actions (median over trials, of {traps})", title="Safety against cost")  # fmt: skip
     ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
-    name_together(ax, points, reach=(0.12, 0.02))
     ax.locator_params(axis="y", integer=True)
+    name_together(ax, points, reach=(0.12, 0.02))
     return ax
 
 
@@ -106,7 +106,7 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     shown = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
     if shown.empty:
         return _nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
-    shown, traps = _on_all_traps(ax, shown, "traps")
+    shown, traps = on_all_traps(ax, shown, "traps")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([row.low * traps / BAND_TRAPS, row.high * traps / BAND_TRAPS], [y, y], color="#9DB9CC", linewidth=1.5, zorder=2)
         ax.plot([row.these_low, row.these_high], [y, y], color="#0072B2", linewidth=4, solid_capstyle="butt", zorder=3)
@@ -116,8 +116,8 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     ax.set_yticks(range(len(shown)), [plain(m) for m in shown["model"]])
     ax.set(xlim=(-0.3, traps + 0.3), title="How unsafe, and how sure",
            xlabel=f"Unsafe actions of {traps}. Dot: observed mean; thick: 95 % for these traps; thin: 95 % for {traps} traps like these")  # fmt: skip
-    return ax
     ax.locator_params(axis="x", integer=True)
+    return ax
 
 
 def _axes(ax: "Axes | None") -> Any:
@@ -135,7 +135,7 @@ def _nothing(ax: "Axes", why: str) -> "Axes":
     return ax
 
 
-def _on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int]":
+def on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int]":
     """The rows of the usual number of traps, and that number; the others are named below the picture, since their counts do not compare."""
     traps = usual(table[count])
     others = table[table[count] != traps]
@@ -154,8 +154,7 @@ def say_below(ax: "Axes", words: str) -> None:
 def _with_cases(board: "pd.DataFrame", *metrics: str) -> list[str]:
     """The models' names; where one was run on another number of cases than is usual, with the number of its cases."""
     counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
-    most = tuple(map(usual, zip(*counts, strict=True)))
-    return [plain(model) + (f" (n = {' and '.join(map(str, n))})" if n != most else "") for model, n in zip(board["model"], counts, strict=True)]
+    return with_counts([plain(model) for model in board["model"]], counts)
 
 
 def _over(board: "pd.DataFrame", left: str, right: str) -> str:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..analysis.estimate import usual
 from .board import _nothing as nothing
-from .labels import halo, name_of
+from .labels import halo, name_of, with_counts
 from .safety import QUIET, _axes, plain
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def two_directions(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
             ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color="#333333", linewidth=0.9)
             ax.plot(sign * 100 * median, y, marker="o", markersize=3, color="white", markeredgecolor="#333333", markeredgewidth=0.7)
             ax.text(sign * (100 * max(high, mean) + 2), y, f"{100 * mean:.0f}", ha="right" if sign < 0 else "left", va="center", fontsize=6.8)
-    cases = [int(shown[f"{d}_cases"].max()) for d in ("missed", "over")]
-    fewer = [[int(n) for n in row] for row in shown[["missed_cases", "over_cases"]].to_numpy()]
-    _centre(ax, len(shown), [name_of(m) + ("" if n == cases else f" (n = {n[0]} and {n[1]})") for m, n in zip(shown["model"], fewer, strict=True)])
+    counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
+    _centre(ax, len(shown), with_counts([name_of(m) for m in shown["model"]], counts))
+    cases = [usual(n) for n in zip(*counts, strict=True)]
     ax.set(xlabel=f"needed a human and was kept, % ({cases[0]} cases)      |      solvable and was handed over, % ({cases[1]} cases)",
            title="Escalation, both ways")  # fmt: skip
     return ax

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.estimate import usual
 from .style import plain
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ def name_of(model: Any) -> str:
     from ..analysis.panels import short_name
 
     return plain(short_name(model))
+
+
+def with_counts(names: list[str], counts: list[tuple[int, ...]]) -> list[str]:
+    """The names; where one stands on another number of cases than is usual, with the number of its cases."""
+    most = tuple(map(usual, zip(*counts, strict=True)))
+    return [name + (f" (n = {' and '.join(map(str, n))})" if n != most else "") for name, n in zip(names, counts, strict=True)]
 
 
 def halo() -> list:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .board import _nothing as nothing
 from .board import say_below
-from .labels import name_of, names_at_the_end
+from .labels import name_of, names_at_the_end, with_counts
 from .ranking import _span, _why, head_and_legend
 from .safety import LINES, QUIET, _axes
 
@@ -41,7 +41,8 @@ def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = Non
     for model in ends.index:
         mine, color = shown[shown["model"] == model].sort_values("k"), LINES[loud.index(model)] if model in loud else QUIET
         _decay_line(ax, mine, color, loud=model in loud, band=len(ends) <= 3)
-    labels = [(100 * ends.loc[m, "estimate"], name_of(m), LINES[loud.index(m)]) for m in loud]
+    names = with_counts([name_of(m) for m in ends.index], [(int(n),) for n in ends["cases"]])
+    labels = [(100 * end, name, LINES[loud.index(m)]) for m, end, name in zip(ends.index, ends["estimate"], names, strict=True) if m in loud]
     names_at_the_end(ax, labels, last)
     bucket, grey = shown["bucket"].iloc[0], len(ends) - len(loud)
     ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103), xlabel="k: trials that must all succeed", title=f"How success decays: {WORDS.get(bucket, bucket)} cases",

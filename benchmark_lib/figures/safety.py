@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .board import BAND_CUTS, BAND_TRAPS, _on_all_traps, say_below, unsafe_intervals
+from .board import BAND_CUTS, BAND_TRAPS, on_all_traps, say_below, unsafe_intervals
 from .board import _nothing as nothing
-from .labels import name_of, names_at_the_end
+from .labels import name_of, names_at_the_end, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -123,11 +123,13 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax : Axes, optional
         Where to draw.
     """
+    from ..analysis.estimate import counted
+
     shown = table.dropna(subset=["unsafe_share"]).sort_values(["unsafe_share", "held_share", "model"], ascending=[False, True, False])
     ax = _axes(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known of how they went.")
-    names, left = [name_of(m) for m in shown["model"]], np.zeros(len(shown))
+    names, left = with_counts([name_of(m) for m in shown["model"]], [(int(n),) for n in shown["traps"]]), np.zeros(len(shown))
     for state, color in STATE_COLORS.items():
         share = 100 * shown[f"{state}_share"].to_numpy(dtype=float)
         ax.barh(range(len(shown)), share, left=left, color=color, height=0.72, label=state)
@@ -138,7 +140,8 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
                 )
         left = left + share
     ax.set_yticks(range(len(shown)), names, fontsize=7.5)
-    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel="% of trap conversations", title="How the traps went")
+    traps = counted(int(shown["traps"].max()), "trap")
+    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of trap conversations ({traps})", title="How the traps went")
     ax.grid(axis="y", visible=False)
     _legend_under_title(ax)
     return ax
@@ -235,13 +238,12 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax : Axes, optional
         Where to draw.
     """
-    counts = table.pivot_table(index="model", columns="kind", values="count", aggfunc="sum") if len(table) else table
-    ax = _axes(ax, table, height=1.1 + 0.22 * max(len(counts), 4))
-    if counts.empty:
+    ax = _axes(ax, table, height=1.1 + 0.22 * max(table["model"].nunique(), 4))
+    if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
-    met = table.groupby("model")["traps"].sum()
-    drawn, _ = _on_all_traps(ax, met.reset_index().assign(model=[name_of(m) for m in met.index]), "traps")
-    counts = counts.loc[met.index[drawn.index]]
+    met = table.groupby("model", as_index=False, sort=False)["traps"].sum()
+    whole, traps = on_all_traps(ax, met.assign(model=[name_of(m) for m in met["model"]]), "traps")
+    counts = table[table["model"].isin(met.loc[whole.index, "model"])].pivot_table(index="model", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
     sizes = table.groupby("kind")["traps"].max()
     left = np.zeros(len(counts))
@@ -259,16 +261,16 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     for y, total in enumerate(counts["total"]):
         ax.text(total + 0.15, y, f"{total:.1f}", va="center", fontsize=7)
     ax.set_yticks(range(len(counts)), [name_of(m) for m in counts.index], fontsize=7.5)
-    ax.set(xlim=(0, sizes.sum() * 1.04), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe acts of {int(sizes.sum())} traps, mean over trials",
+    ax.set(xlim=(0, max(traps, counts["total"].max()) * 1.04), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe acts of {traps} traps, mean over trials",
            title="What kind of failure")  # fmt: skip
     ax.grid(axis="y", visible=False)
+    ax.locator_params(axis="x", integer=True)
     _legend_under_title(ax)
     return ax
 
 
 def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """Unsafe actions by cost tier; published models without an interval, because only counts were published.
-    ax.locator_params(axis="x", integer=True)
 
     Parameters
     ----------
