@@ -237,11 +237,12 @@
       one("name-a").textContent = entries[a].name;
       one("name-b").textContent = entries[b].name;
       rows.replaceChildren(...metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric.title), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
-      const apart = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([c, x, y]) => x !== null && y !== null && (x !== y || risky(a, c) !== risky(b, c)));
+      const shared = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([, x, y]) => x !== null && y !== null);
+      const apart = shared.filter(([c, x, y]) => x !== y || risky(a, c) !== risky(b, c));
       apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);
       list.replaceChildren(...apart.map(([c]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
         make("small", {}, `${cases[c].bucket.replaceAll("_", " ")} · ${cases[c].intent.replaceAll("_", " ")}`)), squares(a, c), squares(b, c))));
-      one("differ-note").textContent = a === b ? "The same model twice." : `${plural(apart.length, "case")} of ${cases.length} with another share of successes; largest difference first. Signs to the left are the first model's.`;
+      one("differ-note").textContent = a === b ? "The same model twice." : `${plural(apart.length, "case")} of ${shared.length} that both played with another share of successes; largest difference first. Signs to the left are the first model's.`;
       one("compare-numbers").hidden = one("compare-cases").hidden = false;
       one("compare-status").textContent = `${entries[a].name} and ${entries[b].name}.`;
       history.replaceState(null, "", `#a=${encodeURIComponent(entries[a].page)}&b=${encodeURIComponent(entries[b].page)}`);

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.estimate import FEW_CLUSTERS
+from ...analysis.estimate import FEW_CLUSTERS, counted, sentence
 from ...scoring.metrics import METRICS
 from .board import MAIN
 from .content import Content
@@ -34,24 +34,27 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
             row, at = outcomes[place[id(talk.entry)]], column[talk.view.case_id]
             row[at] = row[at].ljust(talk.trial - 1, ".") + talk.state[0]
     metrics = [m for m in METRICS.values() if any(e.row[m.name] == e.row[m.name] for e in entries)]
+    most = {m.name: max((n for n in (e.row[f"{m.name}_n"] for e in entries) if n == n), default=0) for m in metrics}
     return {
         "metrics": [{"key": m.name, "title": m.title, "better": m.higher_is_better, "unit": m.unit} for m in metrics],
         "cases": [{"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "page": v.page} for v in cases],
         "states": {name[0]: {"sign": sign, "word": word} for name, (sign, word) in STATES.items()},
         "entries": [
-            {"name": e.name, "block": e.block, "page": e.page, "outcomes": outcomes[i], "values": {m.name: _value(e, m) for m in metrics}}
+            {"name": e.name, "block": e.block, "page": e.page, "outcomes": outcomes[i], "values": {m.name: _value(e, m, most[m.name]) for m in metrics}}
             for i, e in enumerate(entries)
         ],
         "pairs": _tests(content) if len(entries) <= MOST_ENTRIES else {},
     }
 
 
-def _value(entry: Any, metric: Any) -> list[Any]:
+def _value(entry: Any, metric: Any, most: float) -> list[Any]:
+    """The number, its interval (with the number of cases where another entry met more), and the value."""
     row = entry.row
-    value = row[metric.name]
+    value, cases = row[metric.name], row[f"{metric.name}_n"]
+    few = counted(int(cases), "trap" if metric.unit == "count" else "case") if cases < most else ""
     return [
         measured(value, metric),
-        interval(row[f"{metric.name}_low"], row[f"{metric.name}_high"], metric),
+        sentence(interval(row[f"{metric.name}_low"], row[f"{metric.name}_high"], metric), few),
         None if value != value else round(float(value), 6),
     ]
 
