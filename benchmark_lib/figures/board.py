@@ -58,8 +58,8 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 
 def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """Escalation misses to the left (needed a human, kept), over-escalation to the right, around one centre line."""
-    ax = _axes(ax)
     shown = board.dropna(subset=["escalation_accuracy", "over_escalation"]).iloc[::-1]
+    ax = _axes(ax, height=max(4.2, 1.2 + 0.32 * len(shown)))
     if shown.empty:
         return _nothing(ax, "Both resolvable and must-escalate cases are needed for this picture.")
     names = [textwrap.fill(name, 30) for name in _with_cases(shown, "escalation_accuracy", "over_escalation")]
@@ -74,6 +74,7 @@ def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> 
     ax.set(xlim=(-130, 130), xlabel=_over(board, "% of must-escalate cases", "% of resolvable cases"), title="Escalation, both ways")
     ax.set_xticks(range(-100, 101, 50), [f"{abs(x)}" for x in range(-100, 101, 50)])
     ax.grid(axis="y", visible=False)
+    ax.tick_params(axis="y", labelsize=8)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     return ax
 
@@ -120,12 +121,12 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     return ax
 
 
-def _axes(ax: "Axes | None") -> Any:
+def _axes(ax: "Axes | None", height: float = 4.2) -> Any:
     if ax is not None:
         return ax
     from .style import new_axes
 
-    return new_axes()
+    return new_axes(height=height)
 
 
 def _nothing(ax: "Axes", why: str) -> "Axes":
