@@ -14,12 +14,13 @@ def summary(run: RunFile) -> list[str]:
     """How far a run is, how often each bucket succeeded, and what it cost; a sentence a line."""
     manifest, counts = run.manifest, run.counts()
     planned = manifest["planned"].values()
-    trials = f"{max(planned)} trials" if len(set(planned)) == 1 else f"{min(planned)} to {max(planned)} trials"
+    few, most = min(planned), max(planned)
+    trials = f"{most} trial{'s' * (most > 1)}" if few == most else f"{few} to {most} trials"
     waiting = f", {counts['again']} to be tried again" if counts["again"] else ""
     cost, unpriced = run.cost()
     no_price = f" ({unpriced} calls without a known price)" if unpriced else ""
     return [
-        f"{manifest['model']}: {counts['finished']} of {sum(planned)} conversations finished ({len(planned)} cases x {trials}){waiting}",
+        f"{manifest['model']}: {counts['finished']} of {sum(planned)} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
         _rates(run),
         f"{counts['calls']} model calls, {cost:.4f} USD{no_price}",
     ]
