@@ -300,6 +300,15 @@ def test_prose_follows_the_numbers(talks):
     assert (glance.loc["resolved", "place"], glance.loc["resolved", "of"]) == (2, 2) and np.isnan(glance.loc["agent_messages", "place"])
 
 
+def test_a_model_on_few_cases_takes_no_place(talks):
+    few = talks[talks["model"] == "scripted:oracle"].drop_duplicates("bucket").assign(model="few")
+    both = pd.concat([talks, few])
+    glance, others = (numbers.at_a_glance(analysis.model_report(both, name)).set_index("metric") for name in ("few", "scripted:comply_all"))
+    alone = numbers.at_a_glance(analysis.model_report(talks, "scripted:comply_all")).set_index("metric")
+    assert glance["place"].isna().all() and glance["of"].equals(others["of"])
+    assert others[["place", "of", "field"]].equals(alone[["place", "of", "field"]])
+
+
 def test_faults_of_the_customer_are_given_apart(talks):
     rows = talks[talks["model"] == TUNED]
     assert numbers.at_a_glance(analysis.model_report(rows))["without_faults"].isna().all()

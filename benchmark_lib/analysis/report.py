@@ -104,8 +104,8 @@ def at_a_glance(report: ModelReport) -> "pd.DataFrame":
     -------
     DataFrame
         One row a metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an unsafe count: for these
-        traps), cases, trials, place (1 is best; NaN where neither end is better), of (models with a value), field (median of the others),
-        without_faults (the mean over talks without a customer fault; NaN when there are none), reason.
+        traps), cases, trials, place (1 is best; NaN where neither end is better, or on under half of the others' cases), of (models placed),
+        field (median of the others), without_faults (the mean over talks without a customer fault; NaN when there are none), reason.
     """
     import pandas as pd
 
@@ -136,9 +136,10 @@ def _unpriced(report: ModelReport) -> str:
 
 
 def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
-    """Place among the models of the panel that have a value (a count: of as many traps), how many those are, and the median of the others."""
+    """Place among the models of the panel with a value and at least half of the cases any has, how many those are, and the median of the others."""
     board = report.board.set_index("model")
-    values = board[metric.name].astype(float).dropna()
+    met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
+    values = board.loc[2 * met >= met.max(), metric.name].astype(float).dropna()
     if metric.unit == "count":  # counts of fewer traps do not compare
         values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.model, f"{metric.name}_n"]]
     others = values.drop(report.model, errors="ignore")
