@@ -51,7 +51,7 @@ def _value(entry: Any, metric: Any, most: float) -> list[Any]:
     """The number, its interval (with the number of cases where another entry met more), and the value."""
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
-    few = counted(int(cases), "trap" if metric.unit == "count" else "case") if cases < most else ""
+    few = counted(int(cases), "trap" if metric.unit == "count" else "case") if 0 < cases < most else ""
     return [
         measured(value, metric),
         sentence(interval(row[f"{metric.name}_low"], row[f"{metric.name}_high"], metric), few),
