@@ -140,7 +140,7 @@ def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
     board = report.board.set_index("model")
     met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
     values = board.loc[2 * met >= met.max(), metric.name].astype(float).dropna()
-    if metric.unit == "count":  # counts of fewer traps do not compare
+    if metric.unit == "count" and report.model in values:  # counts of fewer traps do not compare
         values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.model, f"{metric.name}_n"]]
     others = values.drop(report.model, errors="ignore")
     field = float(others.median()) if len(others) else nan
