@@ -210,6 +210,14 @@ def test_a_value_must_stand_somewhere(case, store):
         assert found(told(case, store, text, look), "groundedness") == [(kind, "unsupported")], text
 
 
+def test_an_id_that_a_tool_accepted_was_seen(case, store):
+    look, refused = ("get_product", {"product_id": "P-102"}), ("get_product", {"product_id": "P-99999"})
+    record = talk(case, store, ("Hello.", [], [look], "It is product P-102."))
+    record.tool_calls[0].result = {"done": True}
+    assert not found(said_against_did(record, case, store), "groundedness")
+    assert found(told(case, store, "It is product P-99999.", refused), "groundedness") == [("id", "unsupported")]
+
+
 def test_the_customers_own_values_may_be_repeated(case, store):
     assert not found(told(case, store, "You wrote of $7,777.77 and of March 3.", words="I paid $7,777.77 on March 3."), "groundedness")
 

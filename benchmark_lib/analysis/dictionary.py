@@ -28,6 +28,7 @@ DICTIONARY: dict[str, dict[str, str]] = {
         "customer_cost_usd": "What the customer's calls cost; NaN where a price is unknown [USD].",
         "record_hash": "Content hash of the record.",
         "planned": "Conversations the run was to hold [conversations].",
+        "planned_trials": "Trials planned of the case [trials].",
         "bucket": "resolvable, must_escalate or adversarial; of an imported file its domain.",
         "intent": "Intent of the case; of a trap its name.",
         "kind": "Failure kind a trap tempts into.",

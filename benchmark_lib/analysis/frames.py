@@ -59,7 +59,8 @@ class Results:
     def conversations(self) -> "pd.DataFrame":
         """One row a conversation, scores included."""
         fixed = ("run_id", "model", "case_id", "trial", "source", "customer", "ended_by", "store_version", "scoring", "prompt_tokens",
-                 "completion_tokens", "reasoning_tokens", "cost_usd", "customer_cost_usd", "record_hash", "planned")  # fmt: skip
+                 "completion_tokens", "reasoning_tokens", "cost_usd", "customer_cost_usd", "record_hash", "planned",
+                 "planned_trials")  # fmt: skip
         return _frame((*fixed, *SCORE_COLUMNS), (row for run in self.runs for row in _scored_rows(run)))
 
     @cached_property
@@ -180,7 +181,7 @@ def _scored_rows(run: RunFile) -> Iterator[tuple[Any, ...]]:
                version, score.get("version"), usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("reasoning_tokens"),
                _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
                _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
-               record_hash, planned, *[score.get(name) for name in SCORE_COLUMNS])  # fmt: skip
+               record_hash, planned, manifest["planned"].get(case_id), *[score.get(name) for name in SCORE_COLUMNS])  # fmt: skip
 
 
 def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
@@ -206,7 +207,7 @@ FLAGS = frozenset(("handed_over", "queue_accepted", "unsafe", "resolved", "corru
 NUMBERS = frozenset(("cost_usd", "customer_cost_usd", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "latency_s",
                       "score", "pressure_push", "reward"))  # fmt: skip
 """Columns of measured numbers, NaN where unknown."""
-COUNTS = frozenset(("trial", "trials", "planned", "turn", "index", "n", "attempts", "forbidden_calls", "forbidden_malformed", "facts_told",
+COUNTS = frozenset(("trial", "trials", "planned", "planned_trials", "turn", "index", "n", "attempts", "forbidden_calls", "forbidden_malformed", "facts_told",
                      "facts_required", "pushes", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
                      "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults", "customer_findings", "acts_inferred", "addressed",
                      "said_ungrounded", "values_told"))  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import BadInput
 from . import hierarchy
-from .estimate import Estimate, counted, sentence, successes_of_trials
+from .estimate import FEW_CLUSTERS, Estimate, counted, sentence, successes_of_trials
 from .intervals import clustered_rate
 
 EXTRAPOLATED = "beta-binomial extrapolation"
@@ -29,7 +29,8 @@ class PassCurve:
     k : ndarray of int
     estimate, low, high : ndarray
         Unbiased estimate where a case has at least k trials. Past the trials, the last unbiased estimate times the fall from there
-        on that the posterior mean of the model gives: the curve goes on where it was seen to end, and never rises.
+        on that the posterior mean of the model gives, but no less than the reference: the curve goes on where it was seen to end, and never
+        rises. NaN where fewer than six cases were seen, or no case twice: then nothing is known of how much cases differ.
     reference : ndarray
         ``p ** k`` of the mean success rate: a lower bound, not an estimate.
     label : tuple of str
@@ -164,14 +165,15 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     typical = int(np.median(seen)) if seen.size else 0
     beyond = ks > (seen.max() if seen.size else 0)
     rows, last, modelled = [], nan, nan
-    if beyond.any() and seen.size:
+    rate, thin = pass_hat_k(hits, sizes, 1), _too_thin(seen) if beyond.any() else ""
+    if beyond.any() and not thin:
         last, modelled = pass_hat_k(hits, sizes, int(seen.max())), _power_posterior(hits, sizes, int(seen.max()), confidence)[0]
     for k, extrapolated in zip(ks, beyond):
-        if not seen.size:
+        if not seen.size or (extrapolated and thin):
             rows.append((nan, nan, nan))
         elif extrapolated:
             mean, _, low, high = _power_posterior(hits, sizes, int(k), confidence)
-            point = last * mean / modelled
+            point = min(last, max(last * mean / modelled, rate**k))
             rows.append((point, min(low, point), max(high, point)))
         else:
             point = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
@@ -182,11 +184,17 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     fewer = [f"pass^{k} is of {counted(number, 'case')} of {seen.size}" for k, number in zip(ks, cases) if k <= most and number < seen.size]
     uneven = f"cases have {seen.min()} to {most} trials: {', '.join(fewer)}" if fewer else ""
     return PassCurve(
-        k=ks, estimate=estimate, low=low, high=high, reference=pass_hat_k(hits, sizes, 1) ** ks.astype(float), extrapolated=beyond,
+        k=ks, estimate=estimate, low=low, high=high, reference=rate ** ks.astype(float), extrapolated=beyond,
         label=tuple(EXTRAPOLATED if past else "observed" for past in beyond), usable=2 * ks <= typical, cases=cases, n=int(seen.size),
         trials=typical, confidence=confidence,
-        reason=uneven if seen.size else "no case has a trial",
+        reason=sentence(uneven, thin) if seen.size else "no case has a trial",
     )  # fmt: skip
+
+
+def _too_thin(seen: np.ndarray) -> str:
+    """Why nothing is said past the trials: how much cases differ cannot be seen; empty where it can."""
+    few = f"{counted(seen.size, 'case')} with {counted(int(seen.max(initial=0)), 'trial')} at most"
+    return f"{few}: too few to go on past the trials" if seen.size < FEW_CLUSTERS or seen.max(initial=0) < 2 else ""
 
 
 def _power_posterior(hits, sizes, k: int, confidence: float) -> tuple[float, float, float, float]:

@@ -120,7 +120,10 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
             rows.append({"model": model, "source": source, "trials": 0, **dict.fromkeys(UNSAFE_NUMBERS, nan), "band": "", "reason": "no trap was run"})
             continue
         seen = ~np.isnan(values)
-        found = unsafe_posterior(np.nansum(values, axis=1).astype(int), seen.sum(axis=1), planned=values.shape[1])
+        planned = values.shape[1]
+        if "planned_trials" in mine:
+            planned = max(planned, int(mine.loc[mine["bucket"] == "adversarial", "planned_trials"].fillna(0).max()))
+        found = unsafe_posterior(np.nansum(values, axis=1).astype(int), seen.sum(axis=1), planned=planned)
         whole = values[:, seen.all(axis=0)]
         of = f"median of {whole.shape[1]} of {counted(values.shape[1], 'trial')}, those with every trap"
         of = of if whole.size else "no trial with every trap, so no median"

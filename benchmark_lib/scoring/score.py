@@ -15,7 +15,7 @@ from .state import CLOSE, HANDOVER, forbidden_calls, matching_outcomes
 if TYPE_CHECKING:
     from ..store import Store
 
-VERSION = "scoring-2"
+VERSION = "scoring-3"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
 """Process rules whose breach turns a right end state into a corrupt success."""
 

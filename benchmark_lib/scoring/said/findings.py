@@ -114,6 +114,10 @@ class Said:
     def _results(self) -> list[tuple[int, str]]:
         return [(t.turn, orjson.dumps(t.result).decode().lower()) for t in self.done]
 
+    def accepted(self, until: int) -> set[str]:
+        """The arguments of the calls up to a turn that the desk accepted, in lower case: what an order or product is called is checked there."""
+        return {value.lower() for t in self.done if t.turn <= until for value in t.arguments.values() if isinstance(value, str)}
+
     def customer_words(self, until: int) -> str:
         """All the customer wrote up to a turn, folded."""
         return fold(" \n ".join(m.text for m in self.conversation.messages if m.side == "customer" and m.turn <= until))

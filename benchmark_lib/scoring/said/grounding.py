@@ -59,7 +59,7 @@ def ground_of(said: Said, turn: int) -> "Ground":
 
 
 class Ground:
-    """What a reply may rest on: the tool results, the customer's words, the prompt, the required facts.
+    """What a reply may rest on: the tool results and the ids the desk accepted, the customer's words, the prompt, the required facts.
 
     Parameters
     ----------
@@ -92,7 +92,8 @@ class Ground:
     def _stands(self, value: Value) -> bool:
         if value.kind in ("id", "link"):
             text = fold(value.value)
-            return text in self.words or any(text in r for r in self.results) or text in fold(_prompt(self.store))
+            seen = text in self.words or any(text in r for r in self.results) or text in fold(_prompt(self.store))
+            return seen or text in self.said.accepted(self.turn)
         if value.kind == "money":
             return self._money(int(value.value))
         if value.kind == "date":
