@@ -70,6 +70,8 @@ class Engine:
         Exception
             What an agent of the user's own raised, or a defect.
         """
+        if self.plan.models and self.done < self.total:
+            await self.plan.rehearse()
         spent, _ = self.run.cost()
         self._kept = KeptCalls(self.run.path)
         self._writer = Writer(self.run.path)

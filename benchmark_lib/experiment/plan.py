@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, load_cases
-from ..conversation import customer_content, make_agent, make_customer, parse_spec
+from ..conversation import converse, customer_content, make_agent, make_customer, parse_spec
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.settings import ROLES, role_settings
 from ..errors import BadInput
@@ -89,6 +89,17 @@ class Plan:
     def customer(self, case: Case, trial: int, complete: Any) -> Any:
         """The customer of one conversation."""
         return make_customer(self.customer_name, case=case, store=self.store, complete=complete)
+
+    async def rehearse(self) -> None:
+        """Play and score one case of each language with a scripted agent, and forget it.
+
+        What is compiled and indexed on first use is so before a call is in flight: a stall then makes conversations answer in one bunch.
+        """
+        for case in {c.language: c for c in reversed(self.cases)}.values():
+            self.store.search.knowledge_base(case.title)
+            agent = make_agent(f"{SCRIPTED}echo", case=case, store=self.store)
+            customer = make_customer("scripted", case=case, store=self.store)
+            self.score(await converse(case, self.store, agent, customer, trial=1, prompt=self.prompt, schemas=self.schemas), case)
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
         """The scores of a record."""
