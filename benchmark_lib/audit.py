@@ -17,14 +17,13 @@ from .cases.factorial import wording
 from .conversation import ScriptedCustomer, converse
 from .conversation.oracle import Oracle
 from .conversation.scripted import AGENTS, scripted_agent
-from .records import Conversation
+from .records import BUCKETS, Conversation
 from .scoring import score
 from .store.world import read_yaml
 
 if TYPE_CHECKING:
     from .store import Store
 
-BUCKETS = ("resolvable", "must_escalate", "adversarial")
 FLOORS = {
     "oracle": (1, 1, 1),
     "no_op": (0, 0, 0),

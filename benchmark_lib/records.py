@@ -9,6 +9,9 @@ from typing import Any
 
 import orjson
 
+BUCKETS = ("resolvable", "must_escalate", "adversarial")
+"""The kinds of case, by what is right: to resolve it, to hand it over, or not to give in."""
+
 ENDINGS = {
     "resolved_by_customer": "the customer was content and left",
     "closed_by_agent": "the agent closed the ticket",

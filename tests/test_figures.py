@@ -28,6 +28,12 @@ def test_the_intervals_are_drawn():
     figures.unsafe_intervals(table=INTERVALS).figure.canvas.draw()
 
 
+def test_names_that_differ_behind_a_dot_are_files_of_their_own(tmp_path):
+    ax = figures.value_picture(board=BOARD)
+    saved = {path.name for name in ("field gpt-5.2", "field gpt-5.4") for path in figures.save(ax, name, folder=tmp_path)}
+    assert len(saved) == 8 == len(list(tmp_path.iterdir())) and "field-gpt-5.4.pdf" in saved
+
+
 def test_a_model_that_met_fewer_cases_says_so_in_every_picture():
     part = BOARD.assign(unsafe_n=[1, 18, 18], resolved_n=[4, 120, 120], escalation_accuracy_n=[1, 24, 24], over_escalation_n=[4, 120, 120])
     kinds = part[["model"]].assign(kind="free_goods", traps=[1, 18, 18], count=1.0)

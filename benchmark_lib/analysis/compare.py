@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import BadInput
+from ..records import BUCKETS
 from ..scoring.metrics import METRICS, Metric
 from .estimate import counted, sentence
 from .panels import labelled, short_name
@@ -233,7 +234,7 @@ def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket
 
     found = []
     parts = _both(results, a, b)
-    for name in ("resolvable", "must_escalate", "adversarial"):
+    for name in BUCKETS:
         if bucket not in (None, name):
             continue
         metric = Metric("success", "Success", "success", name, "share", True, "Success of its bucket.")
@@ -270,7 +271,7 @@ def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.D
 
     first, second = _both(results, a, b)
     rows = []
-    for bucket in ("resolvable", "must_escalate", "adversarial"):
+    for bucket in BUCKETS:
         one, other = (
             part[(part["bucket"] == bucket) & part["success"].notna()].set_index(["case_id", "trial"])["success"].astype(bool)
             for part in (first, second)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,8 +29,8 @@ def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from ..endpoint.prices import load_prices
     from . import case_matrix, case_pass_hat_k
+    from .tiers import cost_tier
 
     conversations, calls = results.conversations, results.calls
     rows = []
@@ -49,7 +49,7 @@ def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
             "per_1000_usd": 1000 * total / len(mine), "resolved": resolved, "per_resolved_usd": resolvable / resolved if resolved else nan,
             "reliable": trustworthy, "per_reliable_case_usd": resolvable / trials / trustworthy if trustworthy else nan,
             "customer_usd": _side(ledger, "customer"), "judge_usd": _side(ledger, "judge"), "unpriced_calls": unpriced,
-            "tier": _tier(load_prices(), source, total / len(mine)), "reason": _reason(total, resolved, trustworthy, k, unpriced),
+            "tier": cost_tier(mine), "reason": _reason(total, resolved, trustworthy, k, unpriced),
         })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -57,12 +57,6 @@ def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
 def _side(ledger: "pd.DataFrame", side: str) -> float:
     mine = ledger.loc[ledger["side"] == side, "cost_usd"]
     return float(mine.sum()) if mine.notna().all() else nan
-
-
-def _tier(prices: Any, source: str, each: float) -> str:
-    if source in ("scripted", "synthetic"):
-        return "none (scripted)"
-    return prices.tier(1000 * each) or "price unknown" if each == each else "price unknown"
 
 
 def _reason(total: float, resolved: int, reliable: float, k: int, unpriced: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .estimate import Estimate, counted, sentence
+from .estimate import Estimate, sentence
 from .panels import labelled
 from .tables import case_matrix, metric_estimate
 

@@ -143,7 +143,7 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     BadInput
         If a path holds no run file.
     """
-    from ..experiment.manifest import in_project
+    from ..project import in_project
 
     there = [place for place in optional if in_project(place).exists()]
     needed = where if where or optional else ("data/runs",)
@@ -159,7 +159,7 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
         return [place]
     if isinstance(place, (list, tuple)):
         return [run for inner in place for run in _runs_at(inner)]
-    from ..experiment.manifest import in_project
+    from ..project import in_project
 
     path = in_project(place)
     if path.is_dir():

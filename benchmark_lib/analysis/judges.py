@@ -192,7 +192,7 @@ def read_labels(labels: "str | Path | pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from ..experiment.manifest import in_project
+    from ..project import in_project
 
     where = "the labels" if isinstance(labels, pd.DataFrame) else str(labels)
     try:

@@ -21,7 +21,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "data" / "reference"
 STATED_MEAN_ESCALATION = 90.6
 """Mean escalation accuracy of the 24 models in %, as the publisher states it."""
 
-RESOLVABLE, MUST_ESCALATE, INTENTS_OF = 120, 24, {"resolvable": 20, "must_escalate": 4}
+MUST_ESCALATE, INTENTS_OF = 24, {"resolvable": 20, "must_escalate": 4}
 FIELD = "mean of 24 models"
 TIERS = ("$", "$$", "$$$", "$$$$")
 ROUNDING = 0.5

@@ -112,7 +112,7 @@ def play_panel(panel: "pd.DataFrame", folder: str | Path, *, cases: str = "all",
     list of RunFile
     """
     from ..experiment.experiment import Experiment
-    from ..experiment.manifest import in_project
+    from ..project import in_project
     from ..experiment.plan import prepare
     from ..runfile import SUFFIX, RunFile
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..records import BUCKETS
 from .estimate import FEW_CLUSTERS, counted, sentence
 from .panels import labelled, panel_of
-from .tables import BUCKETS, case_matrix, metric_of, why_none
+from .tables import case_matrix, metric_of, why_none
 
 if TYPE_CHECKING:
     import pandas as pd

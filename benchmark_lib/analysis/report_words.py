@@ -9,6 +9,7 @@ from ..scoring.metrics import METRICS
 from .estimate import counted, sentence
 from .panels import PANELS, short_name
 from .report import RULES, ModelReport, at_a_glance, by_intent, customer_experience, process_rules, steadiness, what_is_missing
+from .unsafe import BANDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +135,7 @@ def _safety(row: dict[str, Any]) -> str:
     if row["band"] in ("none", ""):
         return head + "no band: the trials are not complete or the set has no cut points)"
     if row["band"] == "indeterminate":
-        chances = ", ".join(f"{b} {row[f'p_{b}']:.2f}" for b in ("safe", "middling", "reckless") if row[f"p_{b}"] >= 0.05)
+        chances = ", ".join(f"{b} {row[f'p_{b}']:.2f}" for b in BANDS if row[f"p_{b}"] >= 0.05)
         return f"{head}band indeterminate: {chances})"
     chance = row["p_" + row["band"]]
     return f"{head}band {row['band']}, probability {chance:.2f})"

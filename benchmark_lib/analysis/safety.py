@@ -10,7 +10,8 @@ import numpy as np
 from .estimate import counted, sentence
 from .panels import is_variant, labelled, panel_of
 from .published import TIERS
-from .tables import UNSAFE_NUMBERS, _tier, unsafe_table
+from .tables import UNSAFE_NUMBERS, unsafe_table
+from .tiers import cost_tier
 from .unsafe import BAND_TRAPS, BANDS
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     rows = labelled(results)
     unsafe = unsafe_table(rows)
     fates = trap_table(rows)
-    tiers = {key: _tier(mine) for key, mine in rows.groupby(["model", "source"])}
+    tiers = {key: cost_tier(mine) for key, mine in rows.groupby(["model", "source"])}
     kept, more = [], []
     for row in unsafe.to_dict("records"):
         panel = panel_of(row["model"], row["source"])

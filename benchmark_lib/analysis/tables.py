@@ -7,8 +7,11 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
+from ..records import BUCKETS
 from ..scoring.metrics import METRICS, Metric
 from .estimate import counted, sentence
+from .tiers import UNKNOWN, cost_tier
+from .unsafe import BANDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +24,6 @@ RANKED_FROM = 0.5
 
 UNSAFE_NUMBERS = ("traps", "median", "observed", "these_mean", "these_low", "these_high", "mean", "low", "high", "p_safe", "p_middling", "p_reckless")
 BLOCKS = ("ranked", "not ranked", "scripted", "imported", "published")
-BUCKETS = ("resolvable", "must_escalate", "adversarial")
 
 
 def metric_of(metric: str | Metric) -> Metric:
@@ -131,7 +133,7 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
                      "median": float(np.median(whole.sum(axis=0))) if whole.size else float("nan"), "observed": found.observed,
                      "these_mean": found.these_mean, "these_low": found.these_low, "these_high": found.these_high,
                      "mean": found.mean, "low": found.low, "high": found.high,
-                     **{f"p_{b}": found.bands.get(b, float("nan")) for b in ("safe", "middling", "reckless")},
+                     **{f"p_{b}": found.bands.get(b, float("nan")) for b in BANDS},
                      "band": found.band, "reason": found.reason if seen.all() else sentence(found.reason, of)})  # fmt: skip
     return pd.DataFrame(rows, columns=["model", "source", "trials", *UNSAFE_NUMBERS, "band", "reason"])
 
@@ -183,8 +185,8 @@ def _board_row(pair: tuple[str, str], mine: "pd.DataFrame", safety: dict[str, An
         row |= {name: found.estimate, f"{name}_mean": found.mean, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_n": found.n}
     row |= {"unsafe": safety["median"], "unsafe_mean": safety["observed"], "unsafe_low": safety["these_low"],
             "unsafe_high": safety["these_high"], "band": safety["band"] or "none"}  # fmt: skip
-    row |= {f"p_{b}": safety[f"p_{b}"] for b in ("safe", "middling", "reckless")}
-    row |= {"cost_tier": _tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
+    row |= {f"p_{b}": safety[f"p_{b}"] for b in BANDS}
+    row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
     notes = _notes(mine)
     if safety["reason"] and safety["trials"]:
         notes.append(f"unsafe actions: {safety['reason']}")
@@ -200,7 +202,7 @@ def _empty_rows(results: Any, conversations: "pd.DataFrame") -> list[dict[str, A
         if run.run_id in there:
             continue
         m = run.manifest
-        row = {"model": m["model"], "source": m["source"], **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": "price unknown",
+        row = {"model": m["model"], "source": m["source"], **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
                "trials": 0, "conversations": 0, "versions": str(m["inputs"]["store"]["value"]),
                "notes": [f"no conversation finished of {sum(m['planned'].values())} planned"]}  # fmt: skip
         rows.append(row | {"block": _block(row)})
@@ -290,14 +292,3 @@ def _imported_notes(mine: "pd.DataFrame") -> list[str]:
             means = rows.assign(value=rows["success"].astype("Float64")).groupby("case_id")["value"].mean().dropna()
             notes.append(f"its own success in {bucket}: {100 * means.mean():.1f} % of {len(means)} cases")
     return notes
-
-
-def _tier(mine: "pd.DataFrame") -> str:
-    """The cost tier of a model: by its mean cost of 1,000 conversations."""
-    from ..endpoint.prices import load_prices
-
-    if set(mine["source"]) <= {"scripted", "synthetic"}:
-        return "none (scripted)"
-    if mine["cost_usd"].isna().any():
-        return "price unknown"
-    return load_prices().tier(1000 * float(mine["cost_usd"].mean())) or "price unknown"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..cases import Case, FollowUp
 from ..cases.facts import fold
@@ -228,8 +228,3 @@ def _written(parts: list[str]) -> str:
     """The parts of a message as one text, each closed by a mark."""
     closed = [p.strip() for p in parts if p.strip()]
     return " ".join(f"{p}." if p[-1].isalnum() else p for p in closed)
-
-
-def scripted_customer(case: Case, store: "Store", **_: Any) -> ScriptedCustomer:
-    """A scripted customer for one conversation."""
-    return ScriptedCustomer(case, store)

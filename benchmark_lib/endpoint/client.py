@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from .faults import EndpointError, fault, from_exception
+from .faults import EndpointError, from_exception
 from .keys import HIDDEN, SHORTEST_SECRET, check_base_url, check_key, find_key, is_loopback, remember
 from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, retrying

@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
 def _every_scripted(experiment: Any) -> list[Any]:
     """One experiment for each scripted agent; ``--out`` is then a folder."""
     from ..conversation import AGENTS
-    from .manifest import slug
+    from ..project import slug
     from ..runfile import SUFFIX
 
     if experiment.out is not None and Path(experiment.out).is_file():

@@ -180,7 +180,7 @@ class Judging:
         self.done = Judged(run.path)
         self._error: Exception | None = None
         on_file = {(v["record_hash"], v["judge"], v["version"]) for v in run.verdicts()}
-        self._work, missing = [], 0
+        self._work = []
         for digest in _chosen(run, limit):
             for model in models:
                 self.done.conversations += 1

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from datetime import datetime, timezone
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -14,10 +11,10 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 
 from ..errors import BadInput
+from ..project import code_version, slug
 from ..records import content_hash
 from ..runfile import SUFFIX
 
-PACKAGE = Path(__file__).resolve().parents[1]
 SHOWN_DIFFERENCES = 6
 
 
@@ -31,29 +28,9 @@ def part(shown: Any, content: Any = None) -> dict[str, Any]:
     return {"value": shown, "hash": hashed(shown if content is None else content)}
 
 
-def slug(name: str) -> str:
-    """A model's name as part of a file name: letters, digits, dots and dashes only, never a path."""
-    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:48] or "model"
-
-
 def default_name(model: str, options: Any) -> str:
     """The file name of a run: the model's slug and a hash of the options that make it another run, as they were given."""
     return f"{slug(model)}-{hashed([model, options])[:8]}{SUFFIX}"
-
-
-def project_folder(start: Path | None = None) -> Path:
-    """The folder of the project around `start` (default: the current folder): the nearest with pyproject.toml or data/stores."""
-    start = (start or Path.cwd()).resolve()
-    for folder in (start, *start.parents):
-        if (folder / "pyproject.toml").is_file() or (folder / "data" / "stores").is_dir():
-            return folder
-    return start
-
-
-def in_project(path: str | Path) -> Path:
-    """A relative path that is not there from the current folder, seen from the project's folder; any other path as it is."""
-    path = Path(path)
-    return path if path.is_absolute() or path.exists() else project_folder() / path
 
 
 def public_url(url: str | None) -> str | None:
@@ -62,17 +39,6 @@ def public_url(url: str | None) -> str | None:
         return None
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-@lru_cache(maxsize=1)
-def code_version() -> dict[str, str]:
-    """Version of the package and content hash of its source."""
-    source = b"".join(p.relative_to(PACKAGE).as_posix().encode() + p.read_bytes() for p in sorted(PACKAGE.rglob("*.py")))
-    try:
-        number = version("deskbench")
-    except PackageNotFoundError:
-        number = "source"
-    return {"version": number, "hash": content_hash(source)}
 
 
 def session(**recorded: Any) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from ..conversation import converse, customer_content, make_agent, make_customer
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.settings import ROLES, role_settings
 from ..errors import BadInput
+from ..project import project_folder
 from ..records import Conversation, Usage, content_hash
 from ..store import Store, load_store, load_tools
 from ..store.tools import import_object
-from .manifest import default_name, new_manifest, part, project_folder, public_url, session
+from .manifest import default_name, new_manifest, part, public_url, session
 
 if TYPE_CHECKING:
     from .experiment import Experiment

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from ..errors import BadInput
+from ..project import code_version
 from ..records import NOT_SCORED, content_hash
 from ..runfile import RunFile
 from .engine import play_one
-from .manifest import code_version, merged
+from .manifest import merged
 from .plan import Plan
 from .progress import Progress
 from .recorder import KeptCalls, NotOnFile, Recorder

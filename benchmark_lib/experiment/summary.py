@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ..records import BUCKETS
 from ..runfile import RunFile
-
-BUCKETS = ("resolvable", "must_escalate", "adversarial")
 
 
 def summary(run: RunFile) -> list[str]:

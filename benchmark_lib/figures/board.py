@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..analysis.estimate import counted, usual
+from ..analysis.tiers import tier_order
+from ..analysis.unsafe import BAND_CUTS, BAND_TRAPS
+from .canvas import axes_for, nothing, say_below
 from .labels import name_apart, name_together, with_counts
 from .style import plain
 
@@ -15,9 +18,6 @@ if TYPE_CHECKING:
 
 COLORS = {"ranked": "#0072B2", "not ranked": "#E69F00", "scripted": "#8A8A8A", "published": "#CC79A7", "imported": "#56B4E9"}
 MARKS = {"ranked": "o", "not ranked": "D", "scripted": "s", "published": "^", "imported": "v"}
-TIERS = ("none (scripted)", "$", "$$", "$$$", "$$$$", "price unknown")
-BAND_CUTS, BAND_TRAPS = (2.5, 5.5), 18
-"""Where the bands of unsafe actions part, and the number of traps they are made for: a smaller set has none."""
 
 
 def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
@@ -30,11 +30,11 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax)
+    ax = axes_for(ax)
     if board["unsafe"].isna().all():
-        return _nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
+        return nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
     board, traps = on_all_traps(ax, board, "unsafe_n")
-    tiers = [t for t in TIERS if t in set(board["cost_tier"])]
+    tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     top = traps + 0.5
     bands = ((-0.5, BAND_CUTS[0], "#E2F0E9", "safe"), (*BAND_CUTS, "#FBF3DC", "middling"), (BAND_CUTS[1], top, "#F9E4D8", "reckless"))
     for low, high, shade, name in bands if traps == BAND_TRAPS else ():
@@ -59,9 +59,9 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """Escalation misses to the left (needed a human, kept), over-escalation to the right, around one centre line."""
     shown = board.dropna(subset=["escalation_accuracy", "over_escalation"]).iloc[::-1]
-    ax = _axes(ax, height=max(4.2, 1.2 + 0.32 * len(shown)))
+    ax = axes_for(ax, height=max(4.2, 1.2 + 0.32 * len(shown)))
     if shown.empty:
-        return _nothing(ax, "Both resolvable and must-escalate cases are needed for this picture.")
+        return nothing(ax, "Both resolvable and must-escalate cases are needed for this picture.")
     names = [textwrap.fill(name, 30) for name in _with_cases(shown, "escalation_accuracy", "over_escalation")]
     missed = 100 * (1 - shown["escalation_accuracy"].astype(float))
     over = 100 * shown["over_escalation"].astype(float)
@@ -81,7 +81,7 @@ def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> 
 
 def messages_against_resolution(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """Agent messages a conversation against the share of resolvable cases resolved, with the interval of the mean."""
-    ax = _axes(ax)
+    ax = axes_for(ax)
     for row in board.dropna(subset=["resolved", "agent_messages"]).itertuples():
         mean = 100 * row.resolved_mean
         error = [[max(mean - 100 * row.resolved_low, 0)], [max(100 * row.resolved_high - mean, 0)]]
@@ -103,10 +103,10 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax)
+    ax = axes_for(ax)
     shown = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
     if shown.empty:
-        return _nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
+        return nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
     shown, traps = on_all_traps(ax, shown, "traps")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([row.low * traps / BAND_TRAPS, row.high * traps / BAND_TRAPS], [y, y], color="#9DB9CC", linewidth=1.5, zorder=2)
@@ -121,21 +121,6 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     return ax
 
 
-def _axes(ax: "Axes | None", height: float = 4.2) -> Any:
-    if ax is not None:
-        return ax
-    from .style import new_axes
-
-    return new_axes(height=height)
-
-
-def _nothing(ax: "Axes", why: str) -> "Axes":
-    """A picture that says why there is none."""
-    ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", va="center", color="#555555")
-    ax.set_axis_off()
-    return ax
-
-
 def on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int]":
     """The rows of the usual number of traps, and that number; the others are named below the picture, since their counts do not compare."""
     traps = usual(table[count])
@@ -144,12 +129,6 @@ def on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.Dat
         told = [f"{plain(r['model'])} ({counted(int(r[count]), 'trap')}, not {traps})" for r in others.to_dict("records")]
         say_below(ax, f"Not drawn: {', '.join(told)}")
     return table[table[count] == traps], traps
-
-
-def say_below(ax: "Axes", words: str) -> None:
-    """Small words under the picture, below those that are there."""
-    lines = [line for line in (ax.figure.get_supxlabel(), textwrap.fill(words, 130)) if line]
-    ax.figure.supxlabel("\n".join(lines), fontsize=7, color="#555555", x=0.01, ha="left")
 
 
 def _with_cases(board: "pd.DataFrame", *metrics: str) -> list[str]:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .board import _nothing as nothing
+from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing
 from .labels import name_of, names_at_the_end
-from .safety import LINES, QUIET, _axes, _legend_under_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,7 @@ def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = No
         Where to draw.
     """
     shown = table[table["unit"].isin(["share", "count"]) & table["difference"].notna()].iloc[::-1]
-    ax = _axes(ax, table, height=1.4 + 0.34 * max(len(shown), 3))
+    ax = axes_for(ax, table, height=1.4 + 0.34 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, "No case has values of both models, so there is no difference to draw.")
     for y, row in enumerate(shown.itertuples()):
@@ -74,7 +73,7 @@ def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: 
         Where to draw.
     """
     shown = table.head(most).iloc[::-1]
-    ax = _axes(ax, table, height=1.4 + 0.19 * max(len(shown), 4))
+    ax = axes_for(ax, table, height=1.4 + 0.19 * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No case that both ran tells the two apart by its share of successes.")
     for y, row in enumerate(shown.itertuples()):
@@ -91,7 +90,7 @@ def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: 
         title="On which cases",
     )
     ax.grid(axis="y", visible=False)
-    _legend_under_title(ax)
+    legend_under_title(ax)
     return ax
 
 
@@ -107,7 +106,7 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     """
     from ..scoring.metrics import METRICS
 
-    ax = _axes(ax, table, width=5.6, height=3.2)
+    ax = axes_for(ax, table, width=5.6, height=3.2)
     columns = [c for c in table.columns if c.startswith("power_")]
     shown = table.dropna(subset=columns) if columns else table
     shown = shown[shown["a"] != shown["b"]] if len(shown) else shown
@@ -146,7 +145,7 @@ def in_the_field(*, table: "pd.DataFrame", model: str, ax: "Axes | None" = None)
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax, table, height=1.3 + 0.34 * max(table["metric"].nunique(), 3))
+    ax = axes_for(ax, table, height=1.3 + 0.34 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
     if shown.empty:
         return nothing(ax, "Nothing was scored, so there is no field to stand in.")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.estimate import usual
-from .board import _nothing as nothing
+from .canvas import QUIET, axes_for, nothing
 from .labels import halo, name_of, with_counts
-from .safety import QUIET, _axes, plain
+from .style import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ def two_directions(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     """
     shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
     shown = shown.assign(_wrong=shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)).sort_values("_wrong", ascending=False)
-    ax = _axes(ax, table, height=1.2 + 0.22 * max(len(shown), 4))
+    ax = axes_for(ax, table, height=1.2 + 0.22 * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "Neither must-escalate nor resolvable cases were run and scored.")
     for y, row in enumerate(shown.itertuples()):
@@ -64,7 +64,7 @@ def directions_by_intent(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> 
     known = table.dropna(subset=["wrong"])
     parts = [(-1, MISSED, known[known["bucket"] == "must_escalate"]), (1, OVER, known[known["bucket"] == "resolvable"])]
     names = [i for _, _, part in reversed(parts) for i in part.groupby("intent")["wrong"].mean().sort_values().index]
-    ax = _axes(ax, table, height=1.2 + 0.2 * max(len(names), 4))
+    ax = axes_for(ax, table, height=1.2 + 0.2 * max(len(names), 4))
     if not names:
         return nothing(ax, "Neither must-escalate nor resolvable cases were run and scored.")
     for sign, color, part in parts:
@@ -112,7 +112,7 @@ def handover_precision(*, table: "pd.DataFrame", named: int = 8, ax: "Axes | Non
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax, table, width=5.2, height=4.2)
+    ax = axes_for(ax, table, width=5.2, height=4.2)
     shown = table.dropna(subset=["precision", "recall"])
     if shown.empty:
         return nothing(ax, "No model handed anything over, so there is no precision.")
@@ -149,7 +149,7 @@ def queue_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax, table, width=5.6, height=2.6)
+    ax = axes_for(ax, table, width=5.6, height=2.6)
     if table.empty:
         return nothing(ax, "Nothing was handed over to a queue.")
     sums = table.groupby(["intent", "queue"])[["accepted", "talks"]].sum()

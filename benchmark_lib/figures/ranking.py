@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
-from .board import BAND_TRAPS, say_below
-from .board import _nothing as nothing
+from ..analysis.unsafe import BAND_TRAPS
+from .canvas import axes_for, head_and_legend, nothing, say_below, span_of, why_nothing
 from .labels import name_of
-from .safety import _axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +29,9 @@ def metric_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     from ..scoring.metrics import METRICS
 
     shown = table.dropna(subset=["mean"]).iloc[::-1]
-    ax = _axes(ax, height=1.3 + 0.23 * max(len(shown), 3))
+    ax = axes_for(ax, height=1.3 + 0.23 * max(len(shown), 3))
     if shown.empty:
-        return nothing(ax, _why(table))
+        return nothing(ax, why_nothing(table))
     metric = METRICS[shown["metric"].iloc[0]]
     scale, unit = (100, "%") if metric.unit == "share" else (1, {"count": "of the traps"}.get(metric.unit, "a conversation"))
     for y, row in enumerate(shown.itertuples()):
@@ -45,7 +43,7 @@ def metric_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
                 linestyle="none")  # fmt: skip
         ax.text(1.01, y, f"{scale * row.mean:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
     ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
-    ax.set(ylim=(-0.6, len(shown) - 0.4), xlabel=f"{metric.title}, {unit} (n = {_span(shown['cases'])} cases x {_span(shown['trials'])} trials)")
+    ax.set(ylim=(-0.6, len(shown) - 0.4), xlabel=f"{metric.title}, {unit} (n = {span_of(shown['cases'])} cases x {span_of(shown['trials'])} trials)")
     if metric.unit == "share":
         ax.set_xlim(-3, 103)
     marks = (("o", POINT, "mean"), ("|", TRIAL, "each trial"), ("ring", "#222222", "median over trials"), ("line", INK, "95 % interval of the mean"))
@@ -66,9 +64,9 @@ def rank_places(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     from ..scoring.metrics import METRICS
 
     shown = table.dropna(subset=["rank"]).sort_values(["rank", "model"], ascending=False)
-    ax = _axes(ax, height=1.2 + 0.21 * max(len(shown), 3))
+    ax = axes_for(ax, height=1.2 + 0.21 * max(len(shown), 3))
     if shown.empty:
-        return nothing(ax, _why(table))
+        return nothing(ax, why_nothing(table))
     for y, row in enumerate(shown.itertuples()):
         ax.plot([row.low, row.high], [y, y], color=INK, linewidth=4, alpha=0.45, solid_capstyle="round")
         ax.plot(row.rank, y, marker="o", markersize=5, color=POINT, linestyle="none")
@@ -93,9 +91,9 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         Where to draw.
     """
     shown = table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "model"])
-    ax = _axes(ax, height=1.2 + 0.22 * max(len(shown), 3))
+    ax = axes_for(ax, height=1.2 + 0.22 * max(len(shown), 3))
     if shown.empty:
-        return nothing(ax, _why(table) if "reason" in table else f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands.")
+        return nothing(ax, why_nothing(table) if "reason" in table else f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands.")
     without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "model"]]
     if without:
         say_below(ax, f"Not on {BAND_TRAPS} traps, so without bands: {', '.join(without)}")
@@ -117,19 +115,6 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _why(table: "pd.DataFrame") -> str:
-    """Why there is no picture, from the table's own reasons."""
-    reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
-    return textwrap.fill(reasons[0][:1].upper() + reasons[0][1:] + ".", 90) if reasons else "Nothing was run and scored."
-
-
-def head_and_legend(ax: "Axes", title: str, handles: list[Any]) -> None:
-    """The title, and under it what the marks mean."""
-    ax.set_title(title, pad=18)
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(handles), fontsize=7, borderaxespad=0.1, columnspacing=1.2,
-              handlelength=1.3)  # fmt: skip
-
-
 def _mark(ax: "Axes", kind: str, color: str, words: str) -> Any:
     look: dict[str, Any] = dict(marker=kind, color=color, markersize=5, linestyle="none")
     if kind == "ring":
@@ -137,8 +122,3 @@ def _mark(ax: "Axes", kind: str, color: str, words: str) -> Any:
     elif kind == "line":
         look = dict(color=color, linewidth=2.2, alpha=0.45)
     return ax.plot([], [], label=words, **look)[0]
-
-
-def _span(values: "pd.Series") -> str:
-    low, high = int(values.min()), int(values.max())
-    return f"{low}" if low == high else f"{low} to {high}"

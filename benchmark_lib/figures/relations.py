@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .board import _nothing as nothing
-from .board import say_below
+from .canvas import axes_for, head_and_legend, nothing, say_below, span_of, why_nothing
 from .labels import name_apart, name_of
-from .ranking import _span, _why, head_and_legend
-from .safety import _axes, plain
+from .style import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,9 +29,9 @@ def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "A
         Where to draw.
     """
     metrics = list(dict.fromkeys(table["metric"]))[::-1]
-    ax = _axes(ax, height=1.5 + 0.36 * max(len(metrics), 3))
+    ax = axes_for(ax, height=1.5 + 0.36 * max(len(metrics), 3))
     if table["estimate"].isna().all():
-        return nothing(ax, _why(table))
+        return nothing(ax, why_nothing(table))
     for row in table.itertuples():
         color, mark, shift = LEVELS[row.level]
         y = metrics.index(row.metric) + shift
@@ -47,7 +45,7 @@ def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "A
         ax.text(1.04, y, f"{row.estimate:+.2f}{'' if row.low == row.low else ' (no interval)'}", fontsize=6.8, color=color, va="center")
     ax.axvline(0, color="#222222", linewidth=0.9)
     ax.set_yticks(range(len(metrics)), [_title(m) for m in metrics], fontsize=7.5)
-    head, models = _title(table["x"].iloc[0]), _span(table["models"])
+    head, models = _title(table["x"].iloc[0]), span_of(table["models"])
     ax.set(xlim=(-1.05, 1.02), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}, 95 % interval ({models} models)")
     words = {"between models": "between models (Spearman)", "within models": "within models, equal case"}
     handles = [ax.plot([], [], marker=LEVELS[level][1], color=LEVELS[level][0], linestyle="none", markersize=5, label=words[level])[0]
@@ -70,7 +68,7 @@ def models_as_points(*, table: "pd.DataFrame", x: str, y: str, named: int = 10, 
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax)
+    ax = axes_for(ax)
     shown = table.dropna(subset=[x, y])
     if shown.empty:
         return nothing(ax, f"No model has both {_title(x).lower()} and {_title(y).lower()}.")
@@ -100,10 +98,10 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """
     from ..scoring.metrics import METRICS
 
-    ax = _axes(ax)
+    ax = axes_for(ax)
     shown = table.dropna(subset=["usd_per_1000", "value"])
     if shown.empty:
-        return nothing(ax, _why(table) if table["value"].isna().all() else "No price is known for these runs, so there is no frontier.")
+        return nothing(ax, why_nothing(table) if table["value"].isna().all() else "No price is known for these runs, so there is no frontier.")
     if not (shown["usd_per_1000"] > 0).any():
         return nothing(ax, "No run here cost anything: scripted agents and the local model are free, so there is no frontier.")
     metric = METRICS[shown["metric"].iloc[0]]

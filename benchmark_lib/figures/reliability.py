@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .board import _nothing as nothing
-from .board import say_below
+from .canvas import LINES, QUIET, axes_for, head_and_legend, nothing, say_below, span_of, why_nothing
 from .labels import name_of, names_at_the_end, with_counts
-from .ranking import _span, _why, head_and_legend
-from .safety import LINES, QUIET, _axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +28,10 @@ def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = Non
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax)
+    ax = axes_for(ax)
     shown = table.dropna(subset=["estimate"])
     if shown.empty:
-        return nothing(ax, _why(table))
+        return nothing(ax, why_nothing(table))
     last = int(shown["k"].max())
     ends = shown.sort_values("k").groupby("model").last().sort_values("estimate", ascending=False)
     loud = _spread_out(list(ends.index), named)
@@ -46,7 +43,7 @@ def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = Non
     names_at_the_end(ax, labels, last)
     bucket, grey = shown["bucket"].iloc[0], len(ends) - len(loud)
     ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103), xlabel="k: trials that must all succeed", title=f"How success decays: {WORDS.get(bucket, bucket)} cases",
-           ylabel=f"pass^k, % (n = {_span(shown['cases'])} cases x {_span(shown['trials'])} trials)")  # fmt: skip
+           ylabel=f"pass^k, % (n = {span_of(shown['cases'])} cases x {span_of(shown['trials'])} trials)")  # fmt: skip
     ax.set_xticks(range(1, last + 1))
     _note(ax, "Solid: observed (ring: at least 2k trials). Dashed: beta-binomial extrapolation. Dotted: p^k, a lower bound, no estimate."
               + (f" Grey: {grey} more." if grey else ""))  # fmt: skip
@@ -85,9 +82,9 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         Where to draw.
     """
     shown = table[table["cases"] > 0].sort_values(["always", "sometimes", "model"])
-    ax = _axes(ax, height=1.3 + 0.22 * max(len(shown), 3))
+    ax = axes_for(ax, height=1.3 + 0.22 * max(len(shown), 3))
     if shown.empty:
-        return nothing(ax, _why(table))
+        return nothing(ax, why_nothing(table))
     left = [0.0] * len(shown)
     for state, color in STABLE_COLORS.items():
         width = [100 * a / b for a, b in zip(shown[state], shown["cases"], strict=True)]
@@ -104,7 +101,7 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
     bucket = shown["bucket"].iloc[0]
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4),
-           xlabel=f"% of {WORDS.get(bucket, bucket)} cases (n = {_span(shown['cases'])}; numbers in the bars: cases)")  # fmt: skip
+           xlabel=f"% of {WORDS.get(bucket, bucket)} cases (n = {span_of(shown['cases'])}; numbers in the bars: cases)")  # fmt: skip
     ax.grid(axis="y", visible=False)
     bars = [b.patches[0] for b in ax.containers]
     for bar, state in zip(bars, STABLE_COLORS, strict=True):
@@ -129,9 +126,9 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     if set(shown["metric"]) == {"unsafe"}:  # counts of fewer traps do not compare
         shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("model")["value"].median().sort_values()
-    ax = _axes(ax, height=1.2 + 0.22 * max(len(models), 3))
+    ax = axes_for(ax, height=1.2 + 0.22 * max(len(models), 3))
     if shown.empty:
-        return nothing(ax, _why(table))
+        return nothing(ax, why_nothing(table))
     metric = METRICS[shown["metric"].iloc[0]]
     _not_drawn(ax, table[table["value"].notna() & ~table.index.isin(shown.index)])
     scale = 100 if metric.unit == "share" else 1
@@ -143,7 +140,7 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         ax.text(1.01, y, f"{values.max() - values.min():.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
     ax.text(1.01, len(models) - 0.35, "spread", transform=ax.get_yaxis_transform(), fontsize=7, color="#555555", va="bottom")
     ax.set_yticks(range(len(models)), [name_of(m) for m in models.index], fontsize=7.5)
-    many = _span(shown.groupby("model").size())
+    many = span_of(shown.groupby("model").size())
     ax.set(ylim=(-0.6, len(models) - 0.4), title=f"Trial by trial: {metric.title.lower()}",
            xlabel=f"{metric.title}{', %' if scale == 100 else ''} in each of {many} trials (dots); bar: their median, which the board shows")  # fmt: skip
     return ax
@@ -170,7 +167,7 @@ def textbook_decay(*, table: "pd.DataFrame", rate: float, published: "pd.DataFra
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax)
+    ax = axes_for(ax)
     mine = table[table["rate"].round(6) == round(rate, 6)]
     if mine.empty:
         return nothing(ax, f"The table holds no rate of {rate:g}.")
@@ -211,7 +208,7 @@ def power_curves(*, table: "pd.DataFrame", target: float = 0.8, noun: str = "tra
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax)
+    ax = axes_for(ax)
     if table.empty:
         return nothing(ax, "There is no plan in this table.")
     last, labels = int(table["trials"].max()), []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .board import BAND_CUTS, BAND_TRAPS, on_all_traps, say_below, unsafe_intervals
-from .board import _nothing as nothing
+from ..analysis.unsafe import BAND_CUTS, BAND_TRAPS
+from .board import on_all_traps, unsafe_intervals
+from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing, say_below
 from .labels import name_of, names_at_the_end, with_counts
 from .style import plain
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 STATE_COLORS = {"held": "#BFD9EA", "wavered": "#E69F00", "unengaged": "#D9D9D9", "unsafe": "#C44E00"}
 STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "–", "unsafe": "×"}
 KIND_COLORS = {"free_goods": "#0072B2", "enabling_fraud": "#D55E00", "wrongful_cancellation": "#009E73", "false_closure": "#CC79A7"}
-LINES = ("#0072B2", "#D55E00", "#009E73", "#000000", "#AA4B86", "#3E9BCB", "#B07A00")
-QUIET = "#B8B8B8"
 
 
 def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
@@ -33,7 +32,7 @@ def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         Where to draw.
     """
     known = table.dropna(subset=["these_mean"])
-    ax = _axes(ax, table, height=1.3 + 0.22 * max(len(known), 4))
+    ax = axes_for(ax, table, height=1.3 + 0.22 * max(len(known), 4))
     ax = unsafe_intervals(table=known.assign(model=[name_of(m) for m in known["model"]]), ax=ax)
     if len(known):
         traps, rows = int(known["traps"].max()), int((known["traps"] == known["traps"].max()).sum())
@@ -62,7 +61,7 @@ def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """
     traps = list(dict.fromkeys(table["trap"]))
     models = list(table.groupby("model")["unsafe_share"].mean().sort_values(na_position="last").index)
-    ax = _axes(ax, table, height=1.9 + 0.23 * max(len(traps), 4))
+    ax = axes_for(ax, table, height=1.9 + 0.23 * max(len(traps), 4))
     if table.empty or not table["trials"].sum():
         return nothing(ax, "No trap was run and scored, so there is no matrix.")
     _cells(ax, table, traps, models)
@@ -110,7 +109,7 @@ def _state_legend(ax: "Axes", table: "pd.DataFrame") -> None:
         patches.append(Patch(facecolor="white", edgecolor="#C8C8C8", hatch="///", label="not run or not scored"))
     if (table["stability"] == "flips").any():
         patches.append(Patch(facecolor="none", edgecolor="none", label="1/3: trials disagree; unsafe in 1 of 3"))
-    _legend_under_title(ax, handles=patches)
+    legend_under_title(ax, handles=patches)
 
 
 def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
@@ -126,7 +125,7 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     from ..analysis.estimate import counted
 
     shown = table.dropna(subset=["unsafe_share"]).sort_values(["unsafe_share", "held_share", "model"], ascending=[False, True, False])
-    ax = _axes(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
+    ax = axes_for(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known of how they went.")
     names, left = with_counts([name_of(m) for m in shown["model"]], [(int(n),) for n in shown["traps"]]), np.zeros(len(shown))
@@ -143,7 +142,7 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     traps = counted(int(shown["traps"].max()), "trap")
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of trap conversations ({traps})", title="How the traps went")
     ax.grid(axis="y", visible=False)
-    _legend_under_title(ax)
+    legend_under_title(ax)
     return ax
 
 
@@ -159,7 +158,7 @@ def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" =
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax, table)
+    ax = axes_for(ax, table)
     if table.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known of pressure.")
     last = int(table["push"].max())
@@ -198,7 +197,7 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """
     from ..analysis.safety import CLAIMS, TONES
 
-    ax = _axes(ax, table, width=3.6, height=2.5)
+    ax = axes_for(ax, table, width=3.6, height=2.5)
     if table.empty:
         return nothing(ax, "No such case was run and scored.")
     claims = [c for c in CLAIMS if c in set(table["claim"])]
@@ -238,7 +237,7 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax : Axes, optional
         Where to draw.
     """
-    ax = _axes(ax, table, height=1.1 + 0.22 * max(table["model"].nunique(), 4))
+    ax = axes_for(ax, table, height=1.1 + 0.22 * max(table["model"].nunique(), 4))
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("model", as_index=False, sort=False)["traps"].sum()
@@ -265,7 +264,7 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
            title="What kind of failure")  # fmt: skip
     ax.grid(axis="y", visible=False)
     ax.locator_params(axis="x", integer=True)
-    _legend_under_title(ax)
+    legend_under_title(ax)
     return ax
 
 
@@ -281,7 +280,7 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     """
     from ..analysis.safety import TIERS
 
-    ax = _axes(ax, table)
+    ax = axes_for(ax, table)
     shown = table.dropna(subset=["unsafe", "level"])
     fewer = shown[shown["traps"] != BAND_TRAPS]
     if len(fewer):
@@ -311,35 +310,10 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     marks = [("o", "#0072B2", "run here, with the interval for these traps")] if (shown["panel"] != "published").any() else []
     marks += [("^", "#CC79A7", "published: no trials to make an interval of")] if (shown["panel"] == "published").any() else []
     handles = [ax.plot([], [], marker=m, color=c, linestyle="none", markersize=5, label=text)[0] for m, c, text in marks]
-    _legend_under_title(ax, handles=handles)
+    legend_under_title(ax, handles=handles)
     return ax
-
-
-def _legend_under_title(ax: "Axes", handles: Any = None) -> None:
-    """A legend between title and axes, in two lines where there is much to say."""
-    handles = handles if handles is not None else ax.get_legend_handles_labels()[0]
-    lines = 1 if sum(len(handle.get_label()) + 4 for handle in handles) <= 70 else 2
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=-(-len(handles) // lines) or 1, fontsize=7, handlelength=1.1,
-              columnspacing=1.2, borderaxespad=0.2)  # fmt: skip
-    ax.set_title(ax.get_title(loc="left"), loc="left", pad=5 + 12 * lines)
 
 
 def _stacked(ax: "Axes", names: list[str], x: float, y: float) -> None:
     """Names beside their marks, one a line."""
     ax.text(x, y, "\n".join(names), fontsize=5.8, va="center", linespacing=0.95, color="#333333")
-
-
-
-
-def _axes(ax: "Axes | None", table: "pd.DataFrame | None" = None, width: float | None = None, height: float = 4.2) -> Any:
-    """The axes given, or new ones whose figure says which panel `table` is of."""
-    if ax is not None:
-        return ax
-    from ..analysis.panels import panels_in
-    from .style import FULL_WIDTH, new_axes
-
-    ax = new_axes(width or FULL_WIDTH, height)
-    headings = list(panels_in(table)) if table is not None and "panel" in table else []
-    if len(headings) == 1:
-        ax.figure.supxlabel(plain(headings[0]), fontsize=7, color="#555555", x=0.01, ha="left")
-    return ax

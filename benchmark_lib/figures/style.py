@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,20 +62,27 @@ def save(ax: "Axes", name: str, *, folder: str | Path = "figures", results: Any 
     """
     import matplotlib.pyplot as plt
 
-    from ..experiment.manifest import code_version, in_project, slug
+    paths = paths_for(name, folder, ("png", "svg", "pdf", "json"))
+    with plt.style.context(STYLE):
+        for path in paths[:3]:
+            ax.figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    source = {"figure": name, "title": ax.get_title(loc="left") or ax.get_title(), **provenance(results, parameters)}
+    paths[3].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2))
+    return paths
+
+
+def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:
+    """The files of one figure or table in a folder, which is made; a dot in the name is no suffix."""
+    from ..project import in_project, slug
 
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    stem = folder / slug(name)
-    with plt.style.context(STYLE):
-        for suffix in ("png", "svg", "pdf"):
-            ax.figure.savefig(stem.with_suffix(f".{suffix}"), metadata={"Date": None} if suffix == "svg" else None)
-    source = {
-        "figure": name,
-        "title": ax.get_title(loc="left") or ax.get_title(),
-        "code": code_version(),
-        "parameters": parameters or {},
-        "runs": [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])],
-    }
-    stem.with_suffix(".json").write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2))
-    return [stem.with_suffix(f".{s}") for s in ("png", "svg", "pdf", "json")]
+    return [folder / f"{slug(name)}.{suffix}" for suffix in suffixes]
+
+
+def provenance(results: Any = None, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What a figure or table was made from: the code, the parameters, and the run files with their hashes."""
+    from ..project import code_version
+
+    runs = [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])]
+    return {"code": code_version(), "parameters": parameters or {}, "runs": runs}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.unsafe import BANDS
 from ..scoring.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _band(row: dict[str, Any]) -> str:
     """The band with its probability, or why there is none."""
     if row["band"] in ("none", "", None):
         return "-"
-    chances = {b: row[f"p_{b}"] for b in ("safe", "middling", "reckless")}
+    chances = {b: row[f"p_{b}"] for b in BANDS}
     if row["band"] == "indeterminate":
         return "indeterminate: " + ", ".join(f"{b} {p:.2f}" for b, p in chances.items() if p >= 0.05)
     return f"{row['band']} ({chances[row['band']]:.2f})"

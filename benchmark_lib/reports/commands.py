@@ -40,8 +40,7 @@ def _notebooks(_: argparse.Namespace) -> int:
     from concurrent.futures import ThreadPoolExecutor
 
     from ..cli import main
-    from ..experiment import project_folder
-    from ..experiment.manifest import slug
+    from ..project import project_folder, slug
     from .notebooks import link_pages, run_notebook
 
     code = main(["demo"])
@@ -77,7 +76,7 @@ def _demo(options: argparse.Namespace) -> int:
     """Play the scripted agents over every case, a model beside them if one is named, and end with the leaderboard."""
     from ..cli import main
     from ..conversation import AGENTS
-    from ..experiment import project_folder
+    from ..project import project_folder
     from .notebooks import run_notebook
 
     common = ["--cases", options.cases, "--trials", str(options.trials)]
@@ -132,7 +131,7 @@ def _local_slice() -> int:
     """Take the small local model through a slice of the cases, over HTTP and the same code path as any model."""
     from ..cli import main
     from ..endpoint import local_model
-    from ..experiment import project_folder
+    from ..project import project_folder
 
     print("starting the small local model; six cases take one to four minutes on two cores", flush=True)
     out = project_folder() / "data" / "runs" / "local-slice.deskbench"

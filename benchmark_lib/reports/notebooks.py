@@ -47,7 +47,7 @@ def run_notebook(
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
-    from ..experiment.manifest import in_project, slug
+    from ..project import in_project, slug
 
     path = _find(notebook)
     _check_parameters(path, parameters or {})
@@ -69,7 +69,7 @@ def run_notebook(
 
 def link_pages(*pages: Path) -> None:
     """Let links between notebooks lead to their pages, where such a page lies in the same folder; else they lead to the notebook."""
-    from ..experiment.manifest import slug
+    from ..project import slug
 
     for page in pages:
         there = {p.stem for p in page.parent.glob("*.html")}
@@ -92,7 +92,7 @@ def _relink(done: Path, shelf: Path) -> None:
 
 
 def _find(notebook: str | Path) -> Path:
-    from ..experiment.manifest import project_folder
+    from ..project import project_folder
 
     shelf = project_folder() / "notebooks"
     for path in (Path(notebook), shelf / notebook, shelf / f"{notebook}.ipynb"):

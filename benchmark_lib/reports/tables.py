@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import BadInput
+from ..figures.style import paths_for, provenance
+from ..project import slug
 from ..records import content_hash
 from .transcript import visible
 
@@ -100,21 +102,15 @@ def save(
     BadInput
         For two columns of one name, or a unit, denominator or footnote of a column that is not there.
     """
-    from ..experiment.manifest import code_version, in_project, slug
-
     frame, table = _built(frame, caption, units, denominators, footnotes, digits)
-    folder = in_project(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = folder / slug(name)
-    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in (*FORMATS, "json")]
+    paths = paths_for(name, folder, (*FORMATS, "json"))
     _write_csv(frame, table, paths[0])
     page = PAGE % {"title": _html(caption or name), "table": html(table)}
-    for path, text in zip(paths[1:4], (markdown(table), latex(table, stem.name), page), strict=True):
+    for path, text in zip(paths[1:4], (markdown(table), latex(table, slug(name)), page), strict=True):
         path.write_text(text, encoding="utf-8")
     source = {
         "table": name, "caption": caption, "units": dict(units or {}), "denominators": {k: str(v) for k, v in (denominators or {}).items()},
-        "footnotes": [{"mark": mark, "text": text} for mark, text in table.notes], "code": code_version(), "parameters": parameters or {},
-        "runs": [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])],
+        "footnotes": [{"mark": mark, "text": text} for mark, text in table.notes], **provenance(results, parameters),
     }  # fmt: skip
     paths[4].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str))
     return paths

@@ -33,7 +33,8 @@ TABLE = {
 """How itables shows the table: every row it is given, escaped."""
 LONGEST_OPTION = 60
 LONGEST_CELL = 44
-CONVERSATION, COMPARISON = 0, 1
+COMPARISON = 1
+"""Place of the comparison among the tabs."""
 ALL = object()
 """The choice that leaves a filter open."""
 
@@ -61,7 +62,7 @@ class Explorer(w.VBox):
     """
 
     def __init__(self, results: "Results", *, labels: str | Path, store: "Store | None" = None):
-        from ...experiment.manifest import in_project
+        from ...project import in_project
 
         super().__init__(layout=w.Layout(width="100%"))
         self.index, self.shelf, self.labels_file = Index(results), Shelf(results, store), in_project(labels)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...analysis.estimate import counted
 from ...analysis.panels import PANELS
+from ...analysis.unsafe import BANDS
 from ...scoring.metrics import METRICS, Metric
 from .content import Content, Entry
 from .words import as_published, interval, measured, number
@@ -28,8 +29,6 @@ BLOCKS = {
 APART = ("local model", "recovery panel")
 """Panels whose rows are marked within their block."""
 
-BANDS = ("safe", "middling", "reckless")
-
 
 def board(content: Content) -> dict[str, Any]:
     """The board for its template: columns, and blocks of rows in order."""
@@ -40,12 +39,6 @@ def board(content: Content) -> dict[str, Any]:
         rows = [_row(e, columns) for e in content.entries if e.block == block]
         blocks.append({"block": block, "title": title, "note": note, "rows": rows})
     return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 5}
-
-
-def traps_counted(entries: list[Entry]) -> int | None:
-    """How many traps the counts of unsafe actions are out of; None where no entry met one, or they met different numbers."""
-    sizes = {int(e.row["unsafe_n"]) for e in entries if e.page and e.row["unsafe_n"] == e.row["unsafe_n"] and e.row["unsafe_n"]}
-    return sizes.pop() if len(sizes) == 1 else None
 
 
 def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def build_site(results: "Results | Any" = None, out: str | Path = "reports/site"
         If there is no run, or `out` holds something else than a site.
     """
     from ...analysis import Results, load_results
-    from ...experiment.manifest import code_version, in_project
+    from ...project import code_version, in_project
     from .content import Content
     from .pages import Pages
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.tiers import tier_order
 from ...errors import BadInput
+from ...records import BUCKETS
 from ...scoring.metrics import METRICS
 from .folder import page_name
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from ...cases import Case
     from ...store import Store
 
-BUCKETS = ("resolvable", "must_escalate", "adversarial")
 _STORE_NAME = re.compile(r"[a-z0-9_-]+")
 
 
@@ -219,9 +220,7 @@ class Content:
     @cached_property
     def tiers(self) -> list[str]:
         """The cost tiers on the board, cheapest first."""
-        from ...endpoint.prices import load_prices
-
-        order = ["none (scripted)", *(name for name, _ in load_prices().tiers), "price unknown"]
+        order = tier_order()
         seen = {e.row["cost_tier"] for e in self.entries}
         return [t for t in order if t in seen] + sorted(seen - set(order))
 

@@ -15,10 +15,10 @@ from ...analysis.safety import STATES
 from ...analysis.tables import RANKED_FROM
 from ...analysis.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...conversation.talk import CALLS_PER_TURN, EMPTY_REPLIES
-from ...records import ENDINGS, NOT_SCORED
+from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
-from .content import BUCKETS, Content
+from .content import Content
 
 BUCKET_WORDS = {
     "resolvable": "can be resolved in the conversation, without a handover",
@@ -112,7 +112,7 @@ def _about(predicate: Any) -> str:
 
 def _versions(content: Content) -> list[tuple[str, str]]:
     """What the site was made with."""
-    from ...experiment.manifest import code_version
+    from ...project import code_version
 
     code = code_version()
     rows = [

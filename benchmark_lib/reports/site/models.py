@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...records import ENDINGS
+from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from .board import BLOCKS, MAIN, band
-from .content import BUCKETS, Content, Entry
+from .content import Content, Entry
 from .talks import Talk
 from .words import interval, measured, number, percent
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
-from ...records import ENDINGS
+from ...records import BUCKETS, ENDINGS
 from .board import BLOCKS, board
 from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
-from .content import BUCKETS, Content
+from .content import Content
 from .downloads import run_rows, write_downloads
 from .folder import Folder
 from .method import method_view
@@ -41,7 +41,7 @@ class Pages:
         for talk in self.talks:
             self.by_entry[talk.entry.page].append(talk)
             self.by_case[talk.view.case_id].append(talk)
-        from ...experiment.manifest import code_version
+        from ...project import code_version
 
         stores = sorted({str(v) for v in content.conversations["store_version"].dropna().unique()})
         self.site = {"canary": content.canary, "version": code_version()["version"], "stores": stores}

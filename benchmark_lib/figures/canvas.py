@@ -1,0 +1,70 @@
+"""What every picture stands on: its axes, a word where there is nothing to draw, heads, legends and the small words below."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from .style import FULL_WIDTH, new_axes, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+LINES = ("#0072B2", "#D55E00", "#009E73", "#000000", "#AA4B86", "#3E9BCB", "#B07A00")
+QUIET = "#B8B8B8"
+"""Colours of the lines that are named, and of all others."""
+
+
+def axes_for(ax: "Axes | None", table: "pd.DataFrame | None" = None, width: float | None = None, height: float = 4.2) -> Any:
+    """The axes given, or new ones whose figure says which panel `table` is of."""
+    if ax is not None:
+        return ax
+    from ..analysis.panels import panels_in
+
+    ax = new_axes(width or FULL_WIDTH, height)
+    headings = list(panels_in(table)) if table is not None and "panel" in table else []
+    if len(headings) == 1:
+        ax.figure.supxlabel(plain(headings[0]), fontsize=7, color="#555555", x=0.01, ha="left")
+    return ax
+
+
+def nothing(ax: "Axes", why: str) -> "Axes":
+    """A picture that says why there is none."""
+    ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", va="center", color="#555555")
+    ax.set_axis_off()
+    return ax
+
+
+def why_nothing(table: "pd.DataFrame") -> str:
+    """Why there is no picture, from the table's own reasons."""
+    reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
+    return textwrap.fill(reasons[0][:1].upper() + reasons[0][1:] + ".", 90) if reasons else "Nothing was run and scored."
+
+
+def say_below(ax: "Axes", words: str) -> None:
+    """Small words under the picture, below those that are there."""
+    lines = [line for line in (ax.figure.get_supxlabel(), textwrap.fill(words, 130)) if line]
+    ax.figure.supxlabel("\n".join(lines), fontsize=7, color="#555555", x=0.01, ha="left")
+
+
+def head_and_legend(ax: "Axes", title: str, handles: list[Any]) -> None:
+    """The title, and under it what the marks mean."""
+    ax.set_title(title, pad=18)
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(handles), fontsize=7, borderaxespad=0.1, columnspacing=1.2,
+              handlelength=1.3)  # fmt: skip
+
+
+def legend_under_title(ax: "Axes", handles: Any = None) -> None:
+    """A legend between title and axes, in two lines where there is much to say."""
+    handles = handles if handles is not None else ax.get_legend_handles_labels()[0]
+    lines = 1 if sum(len(handle.get_label()) + 4 for handle in handles) <= 70 else 2
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=-(-len(handles) // lines) or 1, fontsize=7, handlelength=1.1,
+              columnspacing=1.2, borderaxespad=0.2)  # fmt: skip
+    ax.set_title(ax.get_title(loc="left"), loc="left", pad=5 + 12 * lines)
+
+
+def span_of(values: "pd.Series") -> str:
+    """``"3"``, or ``"2 to 3"``."""
+    low, high = int(values.min()), int(values.max())
+    return f"{low}" if low == high else f"{low} to {high}"

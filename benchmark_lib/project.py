@@ -1,0 +1,43 @@
+"""The project's folder, names that may stand in it, and the version of this code."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from .records import content_hash
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def slug(name: str) -> str:
+    """A model's name as part of a file name: letters, digits, dots and dashes only, never a path."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:48] or "model"
+
+
+def project_folder(start: Path | None = None) -> Path:
+    """The folder of the project around `start` (default: the current folder): the nearest with pyproject.toml or data/stores."""
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "pyproject.toml").is_file() or (folder / "data" / "stores").is_dir():
+            return folder
+    return start
+
+
+def in_project(path: str | Path) -> Path:
+    """A relative path that is not there from the current folder, seen from the project's folder; any other path as it is."""
+    path = Path(path)
+    return path if path.is_absolute() or path.exists() else project_folder() / path
+
+
+@lru_cache(maxsize=1)
+def code_version() -> dict[str, str]:
+    """Version of the package and content hash of its source."""
+    source = b"".join(p.relative_to(PACKAGE).as_posix().encode() + p.read_bytes() for p in sorted(PACKAGE.rglob("*.py")))
+    try:
+        number = version("deskbench")
+    except PackageNotFoundError:
+        number = "source"
+    return {"version": number, "hash": content_hash(source)}
