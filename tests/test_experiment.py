@@ -13,6 +13,7 @@ from servers import FAULTS, Answer, error_body
 from benchmark_lib import BadInput, Experiment
 from benchmark_lib.experiment.budget import Budget, Estimate
 from benchmark_lib.experiment.manifest import default_name, public_url
+from benchmark_lib.experiment.plan import Plan
 from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.records import Usage
@@ -246,6 +247,16 @@ def test_no_endpoint_at_all_is_refused_at_the_first_call(options):
 
 
 # --- money -------------------------------------------------------------------------------------------------------------
+
+
+def test_scoring_that_fails_does_so_before_a_call_is_paid(server, options, monkeypatch):
+    def broken(self, conversation, case):
+        raise BadInput("the store has no such rule")
+
+    monkeypatch.setattr(Plan, "score", broken)
+    with pytest.raises(BadInput, match="no such rule"):
+        run(MODEL, base_url=server.base_url, **options)
+    assert server.count == 0 and not options["out"].exists()
 
 
 def test_a_budget_is_not_passed_and_a_larger_one_goes_on(server, options):

@@ -27,7 +27,7 @@ _ROOMS = {
     "frames": ("Results", "load_results"),
     "ranking": ("metric_table", "rank_table"),
     "reliability": ("SuccessCounts", "detectable_table", "flip_table", "missing_table", "plan_cost_table", "power_table", "reliability_table",
-                    "success_counts", "textbook_table", "trial_table", "wide_reliability"),
+                    "success_counts", "textbook_table", "trial_table", "wide_reliability", "wide_textbook"),
     "relations": ("between_models", "cost_quality", "judged_against_record", "model_means", "on_frontier", "ranking_against_desk",
                   "within_models"),
     "published": ("general_ranking", "published_board", "published_checks", "published_order", "published_pass_hat_k", "tier_safety"),

@@ -292,6 +292,18 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
     return pd.DataFrame(rows, columns=["rate", "mix", "k", "value"])
 
 
+def wide_textbook(table: "pd.DataFrame") -> "pd.DataFrame":
+    """The textbook table as people read it: one row a rate and mix, one column a k, in percent.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `textbook_table` gives it.
+    """
+    wide = 100 * table.set_index(["rate", "mix", "k"])["value"].unstack("k", sort=False)
+    return wide.add_prefix("k = ").reset_index()
+
+
 def power_table(
     rate_a: float, rate_b: float, *, units: Iterable[int] = (18, 36, 72), trials: Iterable[int] = (1, 3, 5, 10), n_simulations: int = 2_000,
     **settings: Any,

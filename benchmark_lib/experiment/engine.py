@@ -70,7 +70,7 @@ class Engine:
         Exception
             What an agent of the user's own raised, or a defect.
         """
-        if self.plan.models and self.done < self.total:
+        if self.done < self.total:
             await self.plan.rehearse()
         spent, _ = self.run.cost()
         self._kept = KeptCalls(self.run.path)

@@ -92,10 +92,13 @@ class Plan:
         return make_customer(self.customer_name, case=case, store=self.store, complete=complete)
 
     async def rehearse(self) -> None:
-        """Play and score one case of each language with a scripted agent, and forget it.
+        """Play and score one case of each language with a scripted agent, and forget it; where a model answers the scripted customer.
 
         What is compiled and indexed on first use is so before a call is in flight: a stall then makes conversations answer in one bunch.
+        And what fails fails before anything is paid.
         """
+        if not self.models or self.customer_name != "scripted":
+            return
         for case in {c.language: c for c in reversed(self.cases)}.values():
             self.store.search.knowledge_base(case.title)
             agent = make_agent(f"{SCRIPTED}echo", case=case, store=self.store)
