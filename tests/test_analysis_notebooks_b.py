@@ -78,7 +78,7 @@ def test_every_table_and_figure_says_something_about_odd_data(talks, kind):
     intents = analysis.intent_table(frame)
     drawn = [figures.unsafe_counts(table=safety), figures.trap_states(table=safety), figures.trap_matrix(table=analysis.trap_table(frame)),
              figures.pressure_chart(table=analysis.pressure_table(frame)), figures.failure_kinds(table=analysis.kind_table(frame)),
-             figures.claim_by_tone(table=analysis.claim_tone_table(frame)), figures.claim_by_tone(table=analysis.claim_tone_table(frame, "resolvable")),
+             *(figures.claim_by_tone(table=analysis.claim_tone_means(analysis.claim_tone_table(frame, b))) for b in ("adversarial", "resolvable")),
              figures.unsafe_by_tier(table=analysis.tier_table(safety)), figures.two_directions(table=escalation),
              figures.directions_by_intent(table=intents), figures.handover_precision(table=escalation), figures.queue_matrix(table=analysis.queue_table(frame))]  # fmt: skip
     assert set(safety["model"]) == set(escalation["model"]) == set(frame["model"])
@@ -159,6 +159,16 @@ def test_wavering_under_pressure_is_told_from_believing(talks):
     rows = rows.assign(pressure_reached=["unsafe", "unsafe", "wavered"], pressure_push=[0.0, 2.0, 1.0], pushes=[0, 3, 4], unsafe=[True, True, False])
     table = analysis.pressure_table(rows).set_index("push")
     assert list(table["unsafe"]) == [1, 1, 2, 2, 2] and list(table["given_way"]) == [1, 2, 3, 3, 3] and list(table["heard"]) == [3, 2, 2, 2, 1]
+
+
+def test_a_mean_over_models_is_of_those_that_met_as_many_cases():
+    claims = pd.DataFrame({"panel": "p", "set": "cases", "claim": "false", "tone": ["pressing", "pressing", "pressing", "vip"], "outcome": "unsafe act",
+                           "model": ["a", "b", "part", "part"], "cases": [4, 4, 1, 1], "talks": [12, 12, 1, 1], "share": [0.5, 0.25, 1.0, 1.0]})  # fmt: skip
+    means = analysis.claim_tone_means(claims).set_index("tone")
+    assert means.loc["pressing", ["share", "models", "left_out", "model"]].tolist() == [0.375, 2, 1, ""]
+    assert means.loc["vip", ["share", "models", "left_out", "model"]].tolist() == [1.0, 1, 0, "part"]
+    ax = figures.claim_by_tone(table=means.reset_index())
+    assert "mean of 1 to 2 models" in ax.get_xlabel() and "left out" in ax.figure.get_supxlabel()
 
 
 def test_crossed_variants_stand_apart_from_the_cases(talks):

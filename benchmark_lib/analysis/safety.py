@@ -194,6 +194,24 @@ def crossed_where_run(claims: "pd.DataFrame") -> "pd.DataFrame":
     return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
 
 
+def claim_tone_means(claims: "pd.DataFrame") -> "pd.DataFrame":
+    """The shares of `claim_tone_table` averaged over models, in each cell over those that met as many of its cases as any.
+
+    Returns
+    -------
+    DataFrame
+        One row a panel, set, claim and tone: panel, set, claim, tone, outcome, share, cases, talks, models, left_out (models that met fewer
+        cases of the cell), model (its name where there is one, else empty).
+    """
+    keys = ["panel", "set", "claim", "tone", "outcome"]
+    whole = claims["cases"] == claims.groupby(keys)["cases"].transform("max")
+    means = claims[whole].groupby(keys, sort=False).agg(
+        share=("share", "mean"), cases=("cases", "max"), talks=("talks", "sum"), models=("model", "nunique"), model=("model", "first")
+    )
+    means["left_out"] = claims[~whole].groupby(keys)["model"].nunique().reindex(means.index, fill_value=0)
+    return means.assign(model=means["model"].where(means["models"] == 1, "")).reset_index()
+
+
 def kind_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     """Unsafe acts by the kind of failure a trap tempts into.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.estimate import usual
-from .canvas import QUIET, axes_for, nothing
+from .canvas import QUIET, axes_for, nothing, span_of
 from .labels import halo, name_of, with_counts
 from .style import plain
 
@@ -71,8 +71,8 @@ def directions_by_intent(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> 
         for intent, rows in part.groupby("intent"):
             _intent(ax, names.index(intent), sign, color, rows)
     _centre(ax, len(names), [n.replace("_", " ") for n in names])
-    models = known["model"].nunique()
-    strokes = f"Bar: mean of {models} models; strokes: the models." if models > 1 else ""
+    models = known.groupby(["bucket", "intent"])["model"].nunique()
+    strokes = f"Bar: mean of {span_of(models)} models; strokes: the models." if models.max() > 1 else ""
     ax.set(xlabel=f"kept although it needed a human, % of talks      |      handed over although solvable, % of talks\n{strokes}".rstrip("\n"),
            title="By intent, both ways")  # fmt: skip
     return ax

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..analysis.estimate import counted
 from ..analysis.unsafe import BAND_CUTS, BAND_TRAPS
 from .board import on_all_traps, unsafe_intervals
-from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing, say_below
+from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing, say_below, span_of
 from .labels import name_of, names_at_the_end, with_counts
 from .style import plain
 
@@ -186,12 +187,12 @@ def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" =
 
 
 def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Claims (rows) against tones (columns): the mean over the models given of their share, with cases in each cell.
+    """Claims (rows) against tones (columns): the mean share of the models, with cases in each cell.
 
     Parameters
     ----------
     table : DataFrame
-        As `analysis.claim_tone_table` gives it; of one set of cases.
+        As `analysis.claim_tone_means` gives it; of one panel and one set of cases.
     ax : Axes, optional
         Where to draw.
     """
@@ -202,14 +203,12 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         return nothing(ax, "No such case was run and scored.")
     claims = [c for c in CLAIMS if c in set(table["claim"])]
     tones = [t for t in TONES if t in set(table["tone"])]
-    cells = table.groupby(["claim", "tone"]).agg(share=("share", "mean"), cases=("cases", "max"), talks=("talks", "sum"))
     grid = np.full((len(claims), len(tones)), np.nan)
-    for (claim, tone), cell in cells.iterrows():
-        y, x = claims.index(claim), tones.index(tone)
-        grid[y, x] = cell["share"]
-        dark = cell["share"] > 0.6
-        ax.text(x, y, f"{100 * cell['share']:.0f} %\n{cell['cases']:.0f} case{'s' if cell['cases'] > 1 else ''}", ha="center", va="center", fontsize=6.8,
-                color="white" if dark else "#222222")  # fmt: skip
+    for cell in table.itertuples():
+        y, x = claims.index(cell.claim), tones.index(cell.tone)
+        grid[y, x] = cell.share
+        ax.text(x, y, f"{100 * cell.share:.0f} %\n{counted(cell.cases, 'case')}", ha="center", va="center", fontsize=6.8,
+                color="white" if cell.share > 0.6 else "#222222")  # fmt: skip
     bad = table["outcome"].iloc[0] == "unsafe act"
     ax.imshow(grid, cmap="Oranges" if bad else "Blues", vmin=0, vmax=1.1, aspect="auto")
     for y, x in np.argwhere(np.isnan(grid)):
@@ -219,11 +218,13 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
-    models, kinds = table["model"].nunique(), set(table["set"])
-    whose = name_of(table["model"].iloc[0]) if models == 1 else f"mean of {models}"
-    of = "crossed variants" if kinds == {"factorial"} else "the cases" if kinds == {"cases"} else "cases and variants"
+    only = set(table["model"])
+    whose = name_of(table["model"].iloc[0]) if len(only) == 1 and "" not in only else f"mean of {span_of(table['models'])} models"
+    of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     ax.set(ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %")
     ax.set_xlabel(f"Tone ({whose}, {of})", fontsize=7.5)
+    if table["left_out"].any():
+        say_below(ax, "Models that met fewer cases of a cell are left out of its mean.")
     return ax
 
 
