@@ -110,16 +110,13 @@ def _metric(mine: "pd.DataFrame", metric: Metric, entry: Entry) -> dict[str, Any
         "per_trial": [show(v * scale) for v in found.per_trial],
         "method": "beta-binomial posterior for these traps" if metric.unit == "count" else found.method,
         "reason": found.reason,
-        "without": show(_mean(without, metric)) if len(without) < len(rows) else "",
+        "without": show(_mean(metric_estimate(without, metric), metric)) if len(without) < len(rows) else "",
     }
 
 
-def _mean(rows: "pd.DataFrame", metric: Metric) -> float:
-    """Mean over cases of the mean over trials; a count is the sum of it."""
-    by_case = rows.assign(value=rows[metric.column].astype("Float64")).groupby("case_id")["value"].mean().dropna()
-    if by_case.empty:
-        return float("nan")
-    return float(by_case.sum() if metric.unit == "count" else by_case.mean())
+def _mean(found: Any, metric: Metric) -> float:
+    """The mean of an estimate as the board shows it: a count is the sum over its cases."""
+    return found.mean * (found.n if metric.unit == "count" else 1)
 
 
 def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
