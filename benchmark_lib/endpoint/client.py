@@ -91,6 +91,7 @@ class Endpoint:
         self.model = model
         self.settings = role_settings(settings)
         self.base_url = check_base_url(base_url or self.settings.base_url)
+        self._address = f"{self.base_url}/chat/completions"  # whole, or the client parses two addresses a call
         key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, self.base_url)
         remember(key)
         self._key = SecretStr(key)
@@ -194,7 +195,7 @@ class Endpoint:
 
         try:
             async with asyncio.timeout(self.timeout):
-                response = await client.post("/chat/completions", cast_to=httpx2.Response, content=content,
+                response = await client.post(self._address, cast_to=httpx2.Response, content=content,
                                              options={"headers": {"Content-Type": "application/json"}})
         except Exception as error:
             known = from_exception(error, self.where)
@@ -224,12 +225,14 @@ class Endpoint:
     def _open(self) -> AsyncOpenAI:
         """Build the client: no retries of its own, no bound on connections but the limiter's."""
         import httpx2
-        from openai import AsyncOpenAI, DefaultAioHttpClient
+        from openai import AsyncOpenAI
+
+        from .http_client import HttpClient
 
         timeout = httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S))
         limits = httpx2.Limits(max_connections=0, keepalive_expiry=KEEP_ALIVE_S)  # aiohttp reads 0 as no limit
         plain = is_loopback(self.base_url) and self.base_url.startswith("http:")
         local = {"trust_env": False, "verify": False, "follow_redirects": False} if plain else {}  # no proxy, no TLS to set up
-        http_client = DefaultAioHttpClient(timeout=timeout, limits=limits, **local)
+        http_client = HttpClient(timeout=timeout, limits=limits, **local)
         return AsyncOpenAI(api_key=self._key.get_secret_value(), base_url=self.base_url, timeout=timeout, max_retries=0,
                            default_headers=self._headers, http_client=http_client)

@@ -18,19 +18,19 @@ class Search:
     def __init__(self, store: "Store"):
         self._chunks = [c for a in store.articles for c in chunks(a)]
         self._products = list(store.tables["products"].values())
-        self._knowledge = _index([f"{c['title']} {' '.join(c['topics'])} {c['text']}" for c in self._chunks])
-        self._goods = _index([product_text(p) for p in self._products])
+        self._knowledge = _Index([f"{c['title']} {' '.join(c['topics'])} {c['text']}" for c in self._chunks])
+        self._goods = _Index([product_text(p) for p in self._products])
         self.knowledge_base = lru_cache(maxsize=4096)(self._knowledge_base)
         self.products = lru_cache(maxsize=4096)(self._search_products)
 
     def _knowledge_base(self, query: str, count: int = 4) -> list[dict[str, str]]:
         """The `count` best chunks: article_id, title, text."""
-        places = _best(self._knowledge, query, count)
+        places = self._knowledge.best(query, count)
         return [{k: self._chunks[i][k] for k in ("article_id", "title", "text")} for i in places]
 
     def _search_products(self, query: str, count: int = 60) -> list[dict[str, Any]]:
         """Products that share a word with the query, best first."""
-        return [self._products[i] for i in _best(self._goods, query, count)]
+        return [self._products[i] for i in self._goods.best(query, count)]
 
 
 def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
@@ -54,22 +54,21 @@ def product_text(product: dict[str, Any]) -> str:
     return f"{product['title']} {product['category'].replace('_', ' ')} {product['description']} {values} {options}"
 
 
-def _index(texts: list[str]) -> Any:
-    import bm25s
+class _Index:
+    """One BM25 index with the tokenizer of its texts."""
 
-    logging.getLogger("bm25s").setLevel(logging.WARNING)
-    index = bm25s.BM25()
-    index.index(bm25s.tokenize(texts, stopwords="en", show_progress=False), show_progress=False)
-    return index
+    def __init__(self, texts: list[str]):
+        import bm25s
+        from bm25s.tokenization import Tokenizer
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
+        self._tokenizer, self._bm25 = Tokenizer(stopwords="en"), bm25s.BM25()
+        self._bm25.index(self._tokenizer.tokenize(texts, return_as="tuple", show_progress=False), show_progress=False)
 
-def _best(index: Any, query: str, count: int) -> list[int]:
-    import bm25s
-
-    words = bm25s.tokenize(query, stopwords="en", return_ids=False, show_progress=False)[0]
-    known = [w for w in words if w in index.vocab_dict]
-    if not known:
-        return []
-    scores = index.get_scores(known)
-    order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
-    return [i for i in order[:count] if scores[i] > 0]
+    def best(self, query: str, count: int) -> list[int]:
+        """Places of the `count` best texts, best first; none that shares no word with the query."""
+        words = next(self._tokenizer.streaming_tokenize([query], update_vocab=False, allow_empty=False))
+        if not words:
+            return []
+        scores = self._bm25.get_scores_from_ids(words)
+        return [int(i) for i in (-scores).argsort(kind="stable")[:count] if scores[i] > 0]

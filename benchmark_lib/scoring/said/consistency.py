@@ -163,6 +163,8 @@ def _sides(text: str) -> tuple[tuple[bool, bool], ...]:
 def _values_differ(earlier: str, later: str) -> bool:
     """Whether both name a window, an amount or a date of one unit, and none in common."""
     old, new = values_in(earlier, 2000), values_in(later, 2000)
+    if not old or not new:
+        return False
     for kind in (*WINDOWS, "money", "date"):
         mine, theirs = ({v.value for v in values if v.kind == kind} for values in (old, new))
         if mine and theirs and not mine & theirs:
