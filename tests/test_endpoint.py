@@ -1,18 +1,22 @@
 """The call itself against real HTTP servers: what goes over the wire, which faults are survived, and what ends a run."""
 
 import asyncio
+import gzip
 import json
 import time
 import traceback
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from types import SimpleNamespace
 
+import orjson
 import pytest
 from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error_body
 
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
 from benchmark_lib.endpoint.client import DEAD_AFTER
 from benchmark_lib.endpoint.faults import retry_after
+from benchmark_lib.endpoint.http_client import proxy_of
 from benchmark_lib.endpoint.retries import Limiter
 from benchmark_lib.errors import BadInput
 
@@ -97,6 +101,27 @@ class TestTheWire:
         monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
         with ScriptedServer() as server:
             assert ask(server, attempts=1).text == "Hello."
+
+    def test_another_machine_is_reached_through_the_proxy_of_the_environment(self, monkeypatch):
+        with ScriptedServer() as proxy:
+            monkeypatch.setenv("HTTP_PROXY", f"http://anna:secret@127.0.0.1:{proxy.port}")
+            answer = ask(SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1)
+        assert answer.text == "Hello." and proxy.headers[0]["host"] == "models.example"
+        assert proxy.headers[0]["proxy-authorization"].startswith("Basic ")
+        monkeypatch.setenv("NO_PROXY", "models.example")
+        assert proxy_of("http://models.example/v1") is None
+
+    def test_a_request_larger_than_any_buffer_on_the_way(self):
+        letter = [{"role": "user", "content": "My case rattles. " * 60_000}]
+        with ScriptedServer() as server:
+            assert ask(server, letter, timeout=30).text == "Hello."
+        assert server.requests[0]["messages"] == letter
+
+    def test_an_answer_that_comes_compressed(self):
+        body = Answer(gzip.compress(orjson.dumps(completion("Short."))), headers={"Content-Encoding": "gzip"})
+        with ScriptedServer(body) as server:
+            assert ask(server).text == "Short."
+        assert "gzip" in server.headers[0]["accept-encoding"]
 
     def test_more_connections_than_an_http_client_allows_by_default(self):
         async def all_at_once():

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 CONNECT_TIMEOUT_S = 15.0
-KEEP_ALIVE_S = 60.0
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
 
@@ -230,9 +229,7 @@ class Endpoint:
         from .http_client import HttpClient
 
         timeout = httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S))
-        limits = httpx2.Limits(max_connections=0, keepalive_expiry=KEEP_ALIVE_S)  # aiohttp reads 0 as no limit
-        plain = is_loopback(self.base_url) and self.base_url.startswith("http:")
-        local = {"trust_env": False, "verify": False, "follow_redirects": False} if plain else {}  # no proxy, no TLS to set up
-        http_client = HttpClient(timeout=timeout, limits=limits, **local)
+        plain = is_loopback(self.base_url) and self.base_url.startswith("http:")  # no proxy, no TLS to set up
+        http_client = HttpClient(timeout, self.base_url, plain)
         return AsyncOpenAI(api_key=self._key.get_secret_value(), base_url=self.base_url, timeout=timeout, max_retries=0,
                            default_headers=self._headers, http_client=http_client)
