@@ -111,6 +111,13 @@ class TestTheWire:
         monkeypatch.setenv("NO_PROXY", "models.example")
         assert proxy_of("http://models.example/v1") is None
 
+    def test_a_redirect_of_another_machine_is_followed_with_the_whole_request(self, monkeypatch):
+        moved = Answer(b"", 307, {"Location": "http://models.example/v2/chat/completions"})
+        with Failing(moved) as proxy:
+            monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
+            answer = ask(SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1)
+        assert answer.text == "Sound." and proxy.requests[0] == proxy.requests[1]
+
     def test_a_request_larger_than_any_buffer_on_the_way(self):
         letter = [{"role": "user", "content": "My case rattles. " * 60_000}]
         with ScriptedServer() as server:

@@ -60,8 +60,8 @@ class Transport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and read the whole answer."""
-        headers = request.headers.multi_items()
-        sent = self._session.request(request.method, str(request.url), headers=headers, data=request.content, allow_redirects=False)
+        headers, body = request.headers.multi_items(), await request.aread()
+        sent = self._session.request(request.method, str(request.url), headers=headers, data=body or None, allow_redirects=False)
         async with sent as answer:
             return httpx2.Response(answer.status, headers=answer.raw_headers, content=await answer.read())
 
