@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from .faults import EndpointError, from_exception
-from .keys import HIDDEN, SHORTEST_SECRET, check_base_url, check_key, find_key, is_loopback, remember
+from .keys import HIDDEN, SHORTEST_SECRET, check_base_url, check_key, find_key, remember
 from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, retrying
 from .settings import RoleSettings, role_settings
@@ -229,7 +229,5 @@ class Endpoint:
         from .http_client import HttpClient
 
         timeout = httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S))
-        plain = is_loopback(self.base_url) and self.base_url.startswith("http:")  # no proxy, no TLS to set up
-        http_client = HttpClient(timeout, self.base_url, plain)
         return AsyncOpenAI(api_key=self._key.get_secret_value(), base_url=self.base_url, timeout=timeout, max_retries=0,
-                           default_headers=self._headers, http_client=http_client)
+                           default_headers=self._headers, http_client=HttpClient(timeout, self.base_url))

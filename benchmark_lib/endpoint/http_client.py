@@ -13,6 +13,8 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import httpx2
 
+from .keys import is_loopback
+
 KEEP_ALIVE_S = 60.0
 ACCEPTED = ("Accept-Encoding", "gzip, deflate")
 """What the httpx client decodes without further packages."""
@@ -27,19 +29,19 @@ class HttpClient(httpx2.AsyncClient):
     timeout : httpx2.Timeout
         For a connection and between two pieces of an answer.
     base_url : str
-        Of the endpoint; says which proxy of the environment it is reached by.
-    plain : bool
-        A server on this machine without TLS, whose redirects are not followed.
+        Of the endpoint. One on this machine without TLS gets no certificates, so its redirects, which may lead elsewhere, are not followed.
 
     Notes
     -----
     Belongs to the event loop it is made in.
     """
 
-    def __init__(self, timeout: httpx2.Timeout, base_url: str, plain: bool):
+    def __init__(self, timeout: httpx2.Timeout, base_url: str):
+        here = is_loopback(base_url)
+        plain = here and base_url.startswith("http:")
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=False if plain else httpx2.create_ssl_context())
         session = aiohttp.ClientSession(
-            connector=connector, request_class=Request, proxy=None if plain else proxy_of(base_url), auto_decompress=False,
+            connector=connector, request_class=Request, proxy=None if here else proxy_of(base_url), auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(sock_connect=timeout.connect, sock_read=timeout.read),
         )  # fmt: skip
         super().__init__(transport=Transport(session), timeout=timeout, follow_redirects=not plain)
