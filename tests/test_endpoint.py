@@ -119,8 +119,9 @@ class TestTheWire:
             answer = ask(SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1)
         assert answer.text == "Sound." and proxy.requests[0] == proxy.requests[1]
 
+    @pytest.mark.filterwarnings("ignore:Sending a large body")
     def test_a_request_larger_than_any_buffer_on_the_way(self):
-        letter = [{"role": "user", "content": "My case rattles. " * 60_000}]
+        letter = [{"role": "user", "content": "My case rattles. " * 500_000}]
         with ScriptedServer() as server:
             assert ask(server, letter, timeout=30).text == "Hello."
         assert server.requests[0]["messages"] == letter
