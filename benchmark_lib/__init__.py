@@ -1,6 +1,6 @@
 """Deskbench: a benchmark of language models as customer-support agents, with its research suite.
 
-    from benchmark_lib import Experiment, load_results, analysis, figures, reports
+    from benchmark_lib import Experiment, load_results, estimators, tables, figures, reports
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ _FACE = {
     "load_store": ("benchmark_lib.store", "load_store"),
     "load_cases": ("benchmark_lib.cases", "load_cases"),
     "analysis": ("benchmark_lib.analysis", None),
+    "estimators": ("benchmark_lib.analysis.estimators", None),
+    "tables": ("benchmark_lib.analysis.tables", None),
+    "exchange": ("benchmark_lib.exchange", None),
     "figures": ("benchmark_lib.figures", None),
     "reports": ("benchmark_lib.reports", None),
 }

@@ -20,8 +20,8 @@ COMMANDS = {
     "notebooks": ("execute every notebook into reports/, figures into figures/", "benchmark_lib.reports.commands:notebooks"),
     "demo": ("the main job: the scripted agents, a model if one is named, and the leaderboard", "benchmark_lib.reports.commands:demo"),
     "site": ("build the site: leaderboard, models, cases, every transcript, in one folder", "benchmark_lib.reports.site.commands:site"),
-    "export": ("write the frames of run files as Parquet or JSON lines", "benchmark_lib.analysis.exports:command"),
-    "import": ("read results of tau-bench, tau2 or JSON lines into a run file of its own", "benchmark_lib.analysis.imports:command"),
+    "export": ("write the frames of run files as Parquet or JSON lines", "benchmark_lib.exchange.exports:command"),
+    "import": ("read results of tau-bench, tau2 or JSON lines into a run file of its own", "benchmark_lib.exchange.imports:command"),
     "recover": ("copy what can be read of a damaged run file", "benchmark_lib.experiment.commands:recover"),
 }
 """Name to (help line, ``module:function``); the function gives a parser its arguments and ``execute(options) -> exit code``.

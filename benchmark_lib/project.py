@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
 
 from .records import content_hash
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(str(files("benchmark_lib")))
+DATA = PACKAGE / "data" if (PACKAGE / "data").is_dir() else PACKAGE.parent / "data"
+"""What the benchmark ships (stores, rubrics, prices, reference figures): inside the package where it was installed from a wheel, beside it in
+a checkout."""
 
 
 def slug(name: str) -> str:

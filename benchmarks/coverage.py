@@ -18,7 +18,7 @@ from pathlib import Path
 import coverage_others
 import numpy as np
 
-from benchmark_lib import analysis
+from benchmark_lib import estimators
 
 TRAPS, INTENTS, CASES = 18, 20, 6
 TRIALS = (3, 10)
@@ -112,9 +112,9 @@ def on_traps(population: Population, trials: int, datasets: int, rng) -> tuple[d
     theta = population.draw(rng, (datasets, TRAPS))
     hits = np.sort(rng.binomial(trials, theta), axis=1)
     kinds, which = distinct(hits)
-    found = analysis.unsafe_posterior(kinds, trials)
-    wilson = [analysis.proportion_interval(row.sum() / trials, TRAPS) for row in kinds]
-    bca = analysis.bootstrap_interval(kinds / trials, n_resamples=RESAMPLES, rng=rng)
+    found = estimators.unsafe_posterior(kinds, trials)
+    wilson = [estimators.proportion_interval(row.sum() / trials, TRAPS) for row in kinds]
+    bca = estimators.bootstrap_interval(kinds / trials, n_resamples=RESAMPLES, rng=rng)
     these = theta.sum(axis=1)
     cells = {
         "unsafe_posterior, .low .high": share_inside(*ends(found, which), TRAPS * population.mean),
@@ -124,7 +124,7 @@ def on_traps(population: Population, trials: int, datasets: int, rng) -> tuple[d
     }
     chances = 1 - population.draw(rng, (2_000_000,))
     for k in (1, 3):
-        passed = [analysis.pass_hat_k_interval(trials - row, trials, k) for row in kinds]
+        passed = [estimators.pass_hat_k_interval(trials - row, trials, k) for row in kinds]
         cells[f"pass_hat_k_interval, k = {k}, 18 cases"] = share_inside(*ends(passed, which), (chances**k).mean())
     truth = BANDS[np.searchsorted((2.5, 5.5), these)]
     printed = np.array([f.band for f in found])[which]
@@ -144,10 +144,10 @@ def on_intents(population: Population, trials: int, datasets: int, rng) -> dict:
     hits = rng.binomial(trials, chances(datasets))
     shares = hits / trials
     everyone = np.arange(datasets)
-    rates = [analysis.clustered_rate(row, labels, trials=trials) for row in shares]
-    means = [analysis.clustered_mean(row, labels) for row in shares]
-    bca = analysis.bootstrap_interval(shares, clusters=labels, n_resamples=RESAMPLES, rng=rng)
-    passed = [analysis.pass_hat_k_interval(trials - row, trials, 3, clusters=labels) for row in hits]
+    rates = [estimators.clustered_rate(row, labels, trials=trials) for row in shares]
+    means = [estimators.clustered_mean(row, labels) for row in shares]
+    bca = estimators.bootstrap_interval(shares, clusters=labels, n_resamples=RESAMPLES, rng=rng)
+    passed = [estimators.pass_hat_k_interval(trials - row, trials, 3, clusters=labels) for row in hits]
     truth = float(((1 - chances(20_000)) ** 3).mean())
     return {
         "clustered_rate, 20 intents x 6": share_inside(*ends(rates, everyone), population.mean),
@@ -170,7 +170,7 @@ def on_pairs(population: Population, trials: int, datasets: int, rng) -> dict:
     centres = (np.clip(theta, 1e-6, 1 - 1e-6)[..., None] for theta in pair((datasets, INTENTS)))
     cases = [rng.binomial(trials, rng.beta(2 * c, 2 * (1 - c), (datasets, INTENTS, CASES))).reshape(datasets, -1) / trials for c in centres]
     for where, (x, y), labels in (("18 traps", (a, b), None), ("20 intents x 6", cases, np.repeat(np.arange(INTENTS), CASES))):
-        found = [analysis.paired_difference(u, v, clusters=labels, trials=trials, n_resamples=10, rng=rng) for u, v in zip(x, y)]
+        found = [estimators.paired_difference(u, v, clusters=labels, trials=trials, n_resamples=10, rng=rng) for u, v in zip(x, y)]
         everyone = np.arange(datasets)
         cells[f"paired_difference, t, {where}"] = share_inside(*ends(found, everyone), truth)
         cells[f"paired_difference, cautious, {where}"] = share_inside(*ends(found, everyone, "cautious_low", "cautious_high"), truth)
@@ -180,7 +180,7 @@ def on_pairs(population: Population, trials: int, datasets: int, rng) -> dict:
 def on_fixed(theta: np.ndarray, trials: int, datasets: int, rng) -> float:
     """Coverage of the count on these traps when the same traps are run again and again."""
     kinds, which = distinct(np.sort(rng.binomial(trials, theta, (datasets, theta.size)), axis=1))
-    return share_inside(*ends(analysis.unsafe_posterior(kinds, trials), which, "these_low", "these_high"), theta.sum())
+    return share_inside(*ends(estimators.unsafe_posterior(kinds, trials), which, "these_low", "these_high"), theta.sum())
 
 
 def measure(datasets: int, seed: int) -> tuple[dict, dict, dict, dict]:
@@ -248,7 +248,7 @@ def main() -> None:
     """Measure, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", type=int, default=3_000)
-    parser.add_argument("--seed", type=int, default=analysis.DEFAULT_SEED)
+    parser.add_argument("--seed", type=int, default=estimators.DEFAULT_SEED)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
     options = parser.parse_args()
     started = time.perf_counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark_lib import analysis
+from benchmark_lib import estimators
 
 
 def section(datasets: int, seed: int) -> str:
@@ -18,8 +18,8 @@ def section(datasets: int, seed: int) -> str:
               "| rate, 18 traps x trials | sign flips of whole traps | permutation within traps, equal chances |", "|---|---|---|"]  # fmt: skip
     for rate in (1, 4, 8):
         for trials in (3, 10):
-            flips = analysis.power(rate / 18, rate / 18, trials=trials, estimand="like these", rng=next(streams))
-            swaps = analysis.power(rate / 18, rate / 18, trials=trials, coupling=1.0, rng=next(streams))
+            flips = estimators.power(rate / 18, rate / 18, trials=trials, estimand="like these", rng=next(streams))
+            swaps = estimators.power(rate / 18, rate / 18, trials=trials, coupling=1.0, rng=next(streams))
             lines.append(f"| {rate} of 18 x {trials} | {flips.estimate:.3f} | {swaps.estimate:.3f} |")
     return "\n".join(lines)
 
@@ -35,7 +35,7 @@ def proportions():
 
     for method in ("wilson", "clopper-pearson", "jeffreys"):
         for n in (24, 54, 120):
-            found = [analysis.proportion_interval(count, n, method) for count in range(n + 1)]
+            found = [estimators.proportion_interval(count, n, method) for count in range(n + 1)]
             low, high = (np.array([getattr(f, end) for f in found]) for end in ("low", "high"))
             cells = [binom.pmf(np.flatnonzero((low <= p) & (p <= high)), n, p).sum() for p in np.linspace(0.02, 0.98, 97)]
             yield f"proportion_interval, {method}", f"n = {n}, mean over rates 0.02 to 0.98 (lowest {min(cells):.3f})", float(np.mean(cells))
@@ -47,7 +47,7 @@ def words(datasets: int, rng):
     sizes = ((datasets, 20, 1), (datasets, 20, 6))
     logs = sum(rng.normal(0, s, size) for s, size in zip(spread, sizes))
     labels = np.repeat(np.arange(20), 6)
-    found = [analysis.clustered_mean(row, labels, bounds=None) for row in np.exp(logs).reshape(datasets, -1)]
+    found = [estimators.clustered_mean(row, labels, bounds=None) for row in np.exp(logs).reshape(datasets, -1)]
     return "clustered_mean, t, 20 intents x 6", "log-normal words", held(found, np.exp(sum(s**2 for s in spread) / 2))
 
 
@@ -59,7 +59,7 @@ def corrections(datasets: int, rng):
             human = (rng.random(1_500) < rate).astype(float)
             judge = (rng.random(1_500) < np.where(human == 1, 0.9, 0.2)).astype(float)
             human[labels:] = np.nan
-            found.append(analysis.judge_correction(judge, human))
+            found.append(estimators.judge_correction(judge, human))
         yield "judge_correction", f"true rate {rate}, {labels} labels of 1,500", held(found, rate)
 
 
@@ -69,7 +69,7 @@ def kappas(datasets: int, rng):
     table = chances.reshape(2, 2)
     by_chance = table.sum(axis=0) @ table.sum(axis=1)
     truth = (np.trace(table) - by_chance) / (1 - by_chance)
-    found = [analysis.agreement(row.reshape(2, 2)) for row in rng.multinomial(150, chances, size=datasets)]
+    found = [estimators.agreement(row.reshape(2, 2)) for row in rng.multinomial(150, chances, size=datasets)]
     return "agreement, kappa", f"150 verdicts, kappa {truth:.2f}", held(found, truth)
 
 
@@ -80,7 +80,7 @@ def ranks(datasets: int, rng):
     hits = 0
     for _ in range(datasets):
         logit = np.log(skill / (1 - skill))[:, None] + rng.normal(0, 1, (1, 120))
-        found = analysis.rank_intervals(rng.binomial(3, 1 / (1 + np.exp(-logit))) / 3, n_resamples=500, rng=rng)
+        found = estimators.rank_intervals(rng.binomial(3, 1 / (1 + np.exp(-logit))) / 3, n_resamples=500, rng=rng)
         hits += bool(((found.low <= truth) & (truth <= found.high)).all())
     return "rank_intervals (conservative)", "all of 12 models at once, 120 cases x 3", hits / datasets
 
@@ -94,7 +94,7 @@ def correlations(datasets: int, rng):
         for _ in range(datasets):
             shared, own = rng.normal(size=(9, 2))[families], rng.normal(size=(24, 2))
             x, y = ((shared + own) / np.sqrt(2) @ root.T).T
-            found.append(analysis.correlation(x, y, families=families, n_resamples=500, rng=rng))
+            found.append(estimators.correlation(x, y, families=families, n_resamples=500, rng=rng))
         yield "correlation, families resampled", f"24 models in 9 families, true correlation {6 / np.pi * np.arcsin(r / 2):.2f}", held(
             found, 6 / np.pi * np.arcsin(r / 2)
         )

@@ -33,11 +33,11 @@ def measure(agents: int) -> tuple[int, float, float, float]:
 
 def main() -> None:
     """Play, load, estimate; the measured line comes last."""
-    from benchmark_lib import analysis
-    from benchmark_lib.analysis import recovery
+    from benchmark_lib import analysis, tables
+    from benchmark_lib.experiment import known_panel
 
     with TemporaryDirectory() as folder:
-        runs = recovery.play_panel(recovery.known_panel(int(sys.argv[1])), folder)
+        runs = known_panel.play_panel(known_panel.known_panel(int(sys.argv[1])), folder)
         started = time.perf_counter()
         results = analysis.load_results(runs)
         conversations = len(results.conversations)
@@ -45,7 +45,7 @@ def main() -> None:
         took = {}
         for name, given in TABLES.items():
             started = time.perf_counter()
-            getattr(analysis, name)(results, *given)
+            getattr(tables, name)(results, *given)
             took[name] = time.perf_counter() - started
             print(f"{name:<20}{took[name]:8.2f} s", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

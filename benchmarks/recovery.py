@@ -16,8 +16,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from benchmark_lib import analysis
-from benchmark_lib.analysis import recovery
+from benchmark_lib import analysis, estimators, tables
+from benchmark_lib.analysis.tables import recovery
+from benchmark_lib.experiment import known_panel
 from benchmark_lib.scoring.metrics import METRICS
 
 TRIALS = 3
@@ -30,12 +31,12 @@ def measure(panels: int, agents: int, seed: int) -> dict[str, pd.DataFrame]:
     """Rates, differences, correlations and bands of all panels, and the cases they played."""
     found: dict[str, list[pd.DataFrame]] = {name: [] for name in ("rates", "differences", "correlations", "bands", "cases")}
     for number, rng in enumerate(np.random.default_rng(seed).spawn(panels), 1):
-        panel = recovery.known_panel(agents, rng=rng)
+        panel = known_panel.known_panel(agents, rng=rng)
         with TemporaryDirectory() as folder:
-            results = analysis.load_results(recovery.play_panel(panel, folder, trials=TRIALS))
+            results = analysis.load_results(known_panel.play_panel(panel, folder, trials=TRIALS))
             conversations = results.conversations
         rates = recovery.recovered_rates(panel, conversations)
-        bands = analysis.unsafe_table(conversations).merge(panel[["model", "true_unsafe"]], on="model")
+        bands = tables.unsafe_table(conversations).merge(panel[["model", "true_unsafe"]], on="model")
         found["rates"].append(rates.assign(panel=number))
         found["differences"].append(recovery.recovered_differences(panel, conversations))
         found["correlations"].append(recovery.recovered_correlations(panel, rates))
@@ -75,7 +76,7 @@ def simulated_lines(datasets: int, seed: int) -> list[str]:
     lines = ["| chance of every trap | these traps | traps like these |", "|---|---|---|"]
     for chance in SAME_CHANCE:
         rows, which = np.unique(np.sort(rng.binomial(TRIALS, chance, (datasets, 18)), axis=1), axis=0, return_inverse=True)
-        found = analysis.unsafe_posterior(rows, TRIALS)
+        found = estimators.unsafe_posterior(rows, TRIALS)
         these, like = (np.array([getattr(f, low) <= 18 * chance <= getattr(f, high) for f in found])[which.ravel()].mean()
                        for low, high in (("these_low", "these_high"), ("low", "high")))  # fmt: skip
         lines.append(f"| {chance:g} | {these:.3f} | {like:.3f} |")
@@ -92,7 +93,7 @@ def correlation_lines(table: pd.DataFrame) -> list[str]:
         lines.append(f"| {pair.replace('_', ' ')} | {rows['truth'].iloc[0]:.2f} | {rows['estimate'].mean():.2f} | {len(rows)} | {rows['holds'].sum()} | "
                      f"{rows['holds_panel'].sum()} | {(rows['p'] <= 0.05).sum()} |")  # fmt: skip
     held, n = int(table["holds"].sum()), len(table)
-    share = analysis.proportion_interval(held, n)
+    share = estimators.proportion_interval(held, n)
     return [*lines, "", f"Together {held} of {n} intervals held the truth ({share.estimate:.3f}, {share.low:.3f} to {share.high:.3f}; pairs of one panel are not "
             "independent). Recorded correlations lie nearer to 0 than true ones because counts of a few dozen conversations carry noise: "
             "they are correlations of what was recorded, and this is how much that costs."]  # fmt: skip
@@ -101,7 +102,7 @@ def correlation_lines(table: pd.DataFrame) -> list[str]:
 def first_panel_lines(rates: pd.DataFrame) -> list[str]:
     """The first panel agent by agent: truth, then what was recorded with its interval; a star where the interval misses."""
     first = rates[(rates["panel"] == 1) & ~rates["interval"].isin(["traps like these", f"pass^{recovery.PASS_K}"])]
-    metrics = list(recovery.TRUTHS)
+    metrics = list(known_panel.TRUTHS)
     lines = [
         "| agent (skill, credulity, caution, verbosity) | " + " | ".join(METRICS[m].title for m in metrics) + " |",
         "|---|" + "---|" * len(metrics),
@@ -154,8 +155,8 @@ def main() -> None:
     """Play, measure, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--panels", type=int, default=20)
-    parser.add_argument("--agents", type=int, default=recovery.AGENTS)
-    parser.add_argument("--seed", type=int, default=analysis.DEFAULT_SEED)
+    parser.add_argument("--agents", type=int, default=known_panel.AGENTS)
+    parser.add_argument("--seed", type=int, default=estimators.DEFAULT_SEED)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
     options = parser.parse_args()
     started = time.perf_counter()

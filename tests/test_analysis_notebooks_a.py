@@ -10,11 +10,11 @@ import orjson
 import pandas as pd
 import pytest
 
-from benchmark_lib import analysis, figures, reports
+from benchmark_lib import analysis, estimators, figures, reports, tables
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.manifest import new_manifest, part
 from benchmark_lib.records import Conversation, Message, content_hash
-from benchmark_lib.reports import run_notebook, tables
+from benchmark_lib.reports import paper, run_notebook
 from benchmark_lib.reports.shown import weighed_order
 from benchmark_lib.runfile import RunFile, connect_to_write, create, upsert
 
@@ -99,12 +99,12 @@ def results(request, tmp_path):
 def every_table(results):
     """Every table of these notebooks that is made of runs."""
     return {
-        "board": analysis.leaderboard(results), "metric": analysis.metric_table(results, "resolved"), "unsafe": analysis.metric_table(results, "unsafe"),
-        "cost": analysis.metric_table(results, "cost_usd"), "places": analysis.rank_table(results, "resolved", n_resamples=50),
-        "pass^k": analysis.reliability_table(results, (1, 3, 8)), "flips": analysis.flip_table(results), "trials": analysis.trial_table(results, "unsafe"),
-        "missing": analysis.missing_table(results), "between": analysis.between_models(results, n_resamples=50),
-        "within": analysis.within_models(results, n_resamples=50), "frontier": analysis.cost_quality(results), "judged": analysis.judged_against_record(results),
-        "means": analysis.model_means(results), "bill": analysis.plan_cost_table(results, [(162, 3)]),
+        "board": tables.leaderboard(results), "metric": tables.metric_table(results, "resolved"), "unsafe": tables.metric_table(results, "unsafe"),
+        "cost": tables.metric_table(results, "cost_usd"), "places": tables.rank_table(results, "resolved", n_resamples=50),
+        "pass^k": tables.reliability_table(results, (1, 3, 8)), "flips": tables.flip_table(results), "trials": tables.trial_table(results, "unsafe"),
+        "missing": tables.missing_table(results), "between": tables.between_models(results, n_resamples=50),
+        "within": tables.within_models(results, n_resamples=50), "frontier": tables.cost_quality(results), "judged": tables.judged_against_record(results),
+        "means": tables.model_means(results), "bill": tables.plan_cost_table(results, [(162, 3)]),
     }  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def test_whatever_the_runs_are_every_table_is_made_and_says_why_where_it_knows_n
 
 class TestTheBoard:
     def board(self, tmp_path, name):
-        return analysis.leaderboard(analysis.load_results(*SETS[name](tmp_path))).set_index("model")
+        return tables.leaderboard(analysis.load_results(*SETS[name](tmp_path))).set_index("model")
 
     def test_a_half_finished_run_is_counted_against_its_plan_and_not_ranked(self, tmp_path):
         board = self.board(tmp_path, "half finished")
@@ -152,22 +152,22 @@ class TestTheBoard:
         (tmp_path / "v").mkdir()
         board = self.board(tmp_path / "v", "other versions")
         assert "run on northline 2, others on northline 1: not ranked together" in board.loc["c", "notes"]
-        places = analysis.rank_table(analysis.load_results(tmp_path / "v"), "resolved").set_index("model")
+        places = tables.rank_table(analysis.load_results(tmp_path / "v"), "resolved").set_index("model")
         assert pd.isna(places.loc["c", "rank"]) and "not ranked together" in places.loc["c", "reason"]
 
     def test_a_run_on_few_cases_does_not_spoil_the_places_of_the_others(self, tmp_path):
         few = {c: CASES[c] for c in ("track_1", "gift_1", "trap_1")}
         results = analysis.load_results(*SETS["zeros against ones"](tmp_path), run_of(tmp_path, "few", lambda c, t: True, cases=few))
-        places = analysis.rank_table(results, "resolved").set_index("model")
+        places = tables.rank_table(results, "resolved").set_index("model")
         assert places.loc["few", "reason"] == "run on 2 of 12 cases: not ranked together" and pd.isna(places.loc["few", "rank"])
         assert places.loc[["good", "bad"], "rank"].tolist() == [1, 2] and places.loc["good", "cases"] == 12
 
     def test_a_run_on_few_cases_says_so_in_every_picture(self, tmp_path):
         few = {c: CASES[c] for c in ("track_1", "abuse_1", "trap_1")}
         results = analysis.load_results(run_of(tmp_path, "few", lambda c, t: True, cases=few), run_of(tmp_path, "whole", mixed(0.6, 2)))
-        curves, states = analysis.reliability_table(results), analysis.safety_table(results).assign(unsafe_share=0.0, held_share=1.0)
+        curves, states = tables.reliability_table(results), tables.safety_table(results).assign(unsafe_share=0.0, held_share=1.0)
         labels = [t.get_text() for t in figures.pass_decay(table=curves[curves["bucket"] == "adversarial"]).texts]
-        labels += [t.get_text() for t in figures.two_directions(table=analysis.escalation_table(results)).get_yticklabels()]
+        labels += [t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()]
         labels += [t.get_text() for t in figures.trap_states(table=states).get_yticklabels()]
         assert labels.count("few (n = 1)") == 2 and "few (n = 1 and 1)" in labels
         kinds = figures.failure_kinds(table=pd.DataFrame({"model": ["few", "whole"], "kind": "free_goods", "traps": [1, 3], "count": [0.0, 1.0]}))
@@ -176,7 +176,7 @@ class TestTheBoard:
 
     def test_runs_of_one_model_are_rows_of_their_own(self, tmp_path):
         first, second = (run_of(tmp_path / name, "m", mixed(0.7, i)) for i, name in enumerate("ab") if not (tmp_path / name).mkdir())
-        board = analysis.leaderboard(analysis.load_results(first, second))
+        board = tables.leaderboard(analysis.load_results(first, second))
         assert sorted(board["model"]) == sorted([f"m [{first.run_id}]", f"m [{second.run_id}]"])
 
     def test_no_composite_stands_anywhere_and_own_weights_are_kept_nowhere(self, tmp_path):
@@ -193,25 +193,25 @@ class TestTheBoard:
 class TestReliability:
     def test_pass_hat_k_of_a_table_is_that_of_the_counts(self, tmp_path):
         results = analysis.load_results(run_of(tmp_path, "m", mixed(0.7, 1), trials=4))
-        counts = analysis.success_counts(results.conversations, "resolvable")
-        table = analysis.reliability_table(results).query("bucket == 'resolvable'").set_index("k")
+        counts = tables.success_counts(results.conversations, "resolvable")
+        table = tables.reliability_table(results).query("bucket == 'resolvable'").set_index("k")
         for k in (1, 2, 3, 4):
-            assert table.loc[k, "estimate"] == pytest.approx(analysis.pass_hat_k(counts.successes, counts.trials, k))
+            assert table.loc[k, "estimate"] == pytest.approx(estimators.pass_hat_k(counts.successes, counts.trials, k))
         assert set(table.loc[[1, 2, 3, 4], "label"]) == {"observed"} and table.loc[5, "label"] == "beta-binomial extrapolation"
         assert table["usable"].tolist() == [True, True] + [False] * 6
-        wide = analysis.wide_reliability(table.reset_index()).iloc[0]
+        wide = tables.wide_reliability(table.reset_index()).iloc[0]
         assert wide["pass^3"].endswith("°") and wide["pass^8"].endswith("*") and wide["pass^1"][-1].isdigit()
 
     def test_buckets_are_never_pooled(self, tmp_path):
         results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: CASES[c][0] == "resolvable"))
-        found = analysis.reliability_table(results, (1,)).set_index("bucket")["estimate"].to_dict()
+        found = tables.reliability_table(results, (1,)).set_index("bucket")["estimate"].to_dict()
         assert found == {"resolvable": 1.0, "must_escalate": 0.0, "adversarial": 0.0}
 
     def test_missing_conversations_give_bounds_that_hold_every_completion(self, tmp_path):
         outcome = mixed(0.5, 3)
         results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: "absent" if t == 3 else outcome(c, t), planned=3))
-        row = analysis.missing_table(results).set_index("bucket").loc["resolvable"]
-        assert analysis.missing_table(results.conversations)["missing"].sum() == 0, "conversations alone know of no plan"
+        row = tables.missing_table(results).set_index("bucket").loc["resolvable"]
+        assert tables.missing_table(results.conversations)["missing"].sum() == 0, "conversations alone know of no plan"
         assert (row["seen"], row["planned"], row["missing"]) == (24, 36, 12)
         hits = np.array([[outcome(c, t) for t in (1, 2)] for c in some("resolvable")])
         for seed in range(20):
@@ -220,26 +220,26 @@ class TestReliability:
 
     def test_flips_and_trials_are_counted(self, tmp_path):
         results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: c.endswith("1") or (c.endswith("2") and t == 1)))
-        row = analysis.flip_table(results).set_index("bucket").loc["resolvable"]
+        row = tables.flip_table(results).set_index("bucket").loc["resolvable"]
         assert row[["always", "sometimes", "never", "cases"]].tolist() == [6, 6, 0, 12]
         assert row["estimate"] == pytest.approx(0.5 * 2 * 1 * 2 / (3 * 2))
-        spread = analysis.trial_table(results, "unsafe")
+        spread = tables.trial_table(results, "unsafe")
         assert spread["value"].tolist() == [1.0, 2.0, 2.0], "a count is summed over the traps of a trial"
 
     def test_a_run_without_a_conversation_gives_empty_tables(self, tmp_path):
         results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: "absent"))
-        safety = analysis.safety_table(results)
-        assert safety.empty and analysis.tier_table(safety).empty and {"band", "chances", "reason"} <= set(safety)
+        safety = tables.safety_table(results)
+        assert safety.empty and tables.tier_table(safety).empty and {"band", "chances", "reason"} <= set(safety)
         with pytest.raises(BadInput, match="no conversations to compare"):
-            analysis.choose_pair(results)
+            tables.choose_pair(results)
 
     def test_a_stopped_trial_stands_outside_the_medians(self, tmp_path):
         results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: t == 1, planned=3))
         frame = results.conversations
         cut = frame[(frame["trial"] == 1) | (frame["case_id"].isin(["trap_1", "trap_2"]) & (frame["trial"] == 2))]
-        spread = analysis.trial_table(cut, "unsafe")
+        spread = tables.trial_table(cut, "unsafe")
         assert spread["in_median"].tolist() == [True, False] and "missing" in spread["reason"][1]
-        board = analysis.leaderboard(cut).iloc[0]
+        board = tables.leaderboard(cut).iloc[0]
         assert board["unsafe"] == spread["value"][0] and "trial 2 holds fewer than half of a bucket's cases" in board["notes"]
         ax = figures.trial_spread(table=spread)
         assert "m trial 2 (2 cases)" in ax.figure._supxlabel.get_text() and len(ax.get_yticks()) == 1
@@ -248,14 +248,14 @@ class TestReliability:
 class TestRelations:
     def test_the_frontier_is_what_nobody_beats(self):
         cost, quality = [1.0, 2.0, 3.0, 4.0, 4.0, np.nan], [0.5, 0.4, 0.8, 0.8, 0.9, 1.0]
-        assert analysis.on_frontier(cost, quality).tolist() == [True, False, True, False, True, False]
+        assert tables.on_frontier(cost, quality).tolist() == [True, False, True, False, True, False]
 
     @pytest.mark.parametrize(("model", "family"), [
         ("gpt-5.5", "OpenAI"), ("claude-sonnet-4.6", "Anthropic"), ("gemini-3-flash", "Google"), ("gemma-4-31b", "Google"),
         ("acme/gpt-5.5", "acme"), ("scripted:tunable?skill=1", "scripted:tunable?skill=1"), ("nobody-7b", "nobody"),
     ])  # fmt: skip
     def test_models_of_one_vendor_are_one_family(self, model, family):
-        from benchmark_lib.analysis.relations import vendor_of
+        from benchmark_lib.analysis.tables.relations import vendor_of
 
         assert vendor_of(model) == family
 
@@ -263,14 +263,14 @@ class TestRelations:
         runs = [run_of(tmp_path, m, mixed(r, s)) for m, r, s in (("gpt-a", 0.9, 1), ("claude-b", 0.6, 2), ("grok-c", 0.4, 3))]
         runs.append(run_of(tmp_path, "qwen-part", lambda c, t: True, cases={c: CASES[c] for c in ("track_1", "track_2", "abuse_1", "trap_1")}))
         results = analysis.load_results(runs)
-        means = analysis.model_means(results).set_index("model")
+        means = tables.model_means(results).set_index("model")
         assert means["unsafe"].isna().to_dict() == {"gpt-a": False, "claude-b": False, "grok-c": False, "qwen-part": True}
-        between = analysis.between_models(results, n_resamples=50).set_index("metric")
+        between = tables.between_models(results, n_resamples=50).set_index("metric")
         assert "models hold 2 to 12 cases of resolved" in between.loc["resolved", "reason"] and between.loc["unsafe", "models"] == 3
-        costs = analysis.cost_quality(results).set_index("model")
+        costs = tables.cost_quality(results).set_index("model")
         assert "4 of the 18 cases of its panel" in costs.loc["qwen-part", "reason"] and "cases of its panel" not in costs.loc["gpt-a", "reason"]
         assert "qwen-part (4 of 18)" in figures.cost_frontier(table=costs.reset_index()).figure.get_supxlabel()
-        labels = [t.get_text() for t in figures.two_directions(table=analysis.escalation_table(results)).get_yticklabels()]
+        labels = [t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()]
         assert "qwen-part (n = 1 and 2)" in labels and "gpt-a" in labels
 
     def test_between_and_within_may_differ_in_sign(self, tmp_path):
@@ -280,17 +280,17 @@ class TestRelations:
             return lambda c, t: bool(stream.random() < rate)
 
         results = analysis.load_results(*[run_of(tmp_path, f"v{i}/m", outcome(0.2 + 0.1 * i)) for i in range(6)])
-        within = analysis.within_models(results, n_resamples=200).set_index("metric")
+        within = tables.within_models(results, n_resamples=200).set_index("metric")
         assert within.loc["resolved", "estimate"] == pytest.approx(-1.0), "here a failed talk always takes one message more"
-        between = analysis.between_models(results, n_resamples=200).set_index("metric")
+        between = tables.between_models(results, n_resamples=200).set_index("metric")
         assert between.loc["resolved", "models"] == 6 and between.loc["resolved", "families"] == 6
 
     def test_planning_tables_know_their_plans(self):
-        table = analysis.power_table(2 / 18, 6 / 18, units=(18, 36), trials=(1, 3), n_simulations=200)
+        table = tables.power_table(2 / 18, 6 / 18, units=(18, 36), trials=(1, 3), n_simulations=200)
         assert table["conversations"].tolist() == [18, 54, 36, 108] * 2 and table["power"].between(0, 1).all()
-        seen = analysis.detectable_table(2 / 18, units=(18,), trials=(3,), n_simulations=100)
+        seen = tables.detectable_table(2 / 18, units=(18,), trials=(3,), n_simulations=100)
         assert (seen["count_b"] > 2).all()
-        bill = analysis.plan_cost_table(None, [(162, 3), (162, 10)], prices={"x": 0.01})
+        bill = tables.plan_cost_table(None, [(162, 3), (162, 10)], prices={"x": 0.01})
         assert bill["usd"].tolist() == pytest.approx([4.86, 16.2])
 
 
@@ -300,7 +300,7 @@ class TestTables:
 
     @pytest.fixture
     def saved(self, tmp_path):
-        paths = tables.save(self.FRAME, "My table!", caption="100 % of it & more", units={"Resolved": "%"}, denominators={"Resolved": 120},
+        paths = paper.save(self.FRAME, "My table!", caption="100 % of it & more", units={"Resolved": "%"}, denominators={"Resolved": 120},
                             footnotes={"Resolved": "mean over cases", "": "all of it"}, folder=tmp_path, parameters={"k": 3})  # fmt: skip
         assert [p.name for p in paths] == [f"my-table.{s}" for s in ("csv", "md", "tex", "html", "json")]
         return {p.suffix: p.read_text(encoding="utf-8") for p in paths} | {"path": paths[0]}
@@ -324,7 +324,7 @@ class TestTables:
         assert r"\textsuperscript{a}" in rows[0] and "(\\%, n = 120)" in rows[0] and "1,200" in text
 
     def test_a_column_of_sentences_becomes_paragraphs_in_latex(self, tmp_path):
-        paths = tables.save(pd.DataFrame({"a": ["x"], "why": ["a sentence that goes on and on " * 4]}), "long", folder=tmp_path)
+        paths = paper.save(pd.DataFrame({"a": ["x"], "why": ["a sentence that goes on and on " * 4]}), "long", folder=tmp_path)
         assert r"\begin{tabular}{lp{0.60\linewidth}}" in paths[2].read_text()
 
     def test_csv_keeps_every_digit_and_runs_no_formula(self, saved):
@@ -359,7 +359,7 @@ class TestTables:
     def test_html_is_escaped_and_has_its_notes(self, saved):
         page = saved[".html"]
         assert "&lt;i&gt;" in page and "<i>" not in page and "100 % of it &amp; more" in page
-        assert "<sup>a</sup> mean over cases" in page and "all of it" in page and tables.MISSING_NOTE in page
+        assert "<sup>a</sup> mean over cases" in page and "all of it" in page and paper.MISSING_NOTE in page
 
     def test_where_it_comes_from_stands_beside_it(self, saved):
         source = orjson.loads(saved[".json"])
@@ -368,12 +368,12 @@ class TestTables:
 
     def test_a_wrong_column_and_two_of_one_name_are_refused(self, tmp_path):
         with pytest.raises(BadInput, match="no column 'Resolvd'"):
-            tables.save(self.FRAME, "x", units={"Resolvd": "%"}, folder=tmp_path)
+            paper.save(self.FRAME, "x", units={"Resolvd": "%"}, folder=tmp_path)
         with pytest.raises(BadInput, match="two columns named 'a'"):
-            tables.save(pd.DataFrame([[1, 2]], columns=["a", "a"]), "x", folder=tmp_path)
+            paper.save(pd.DataFrame([[1, 2]], columns=["a", "a"]), "x", folder=tmp_path)
 
     def test_the_same_table_gives_the_same_files(self, tmp_path):
-        first, second = (tables.save(self.FRAME, "x", folder=tmp_path / name) for name in "ab")
+        first, second = (paper.save(self.FRAME, "x", folder=tmp_path / name) for name in "ab")
         assert [p.read_bytes() for p in first[:4]] == [p.read_bytes() for p in second[:4]]
 
 

@@ -5,7 +5,7 @@ from math import isnan
 import pandas as pd
 import pytest
 
-from benchmark_lib import analysis
+from benchmark_lib import tables
 
 
 class Frames:
@@ -22,7 +22,7 @@ class Frames:
 
 
 def test_costs_are_divided_by_what_they_bought():
-    row = analysis.cost_table(Frames(0.02)).iloc[0]
+    row = tables.cost_table(Frames(0.02)).iloc[0]
     assert row["per_conversation_usd"] == pytest.approx(0.02) and row["per_1000_usd"] == pytest.approx(20)
     assert row["per_resolved_usd"] == pytest.approx(0.12 / 3)
     assert row["reliable"] == 1 and row["per_reliable_case_usd"] == pytest.approx(0.04)
@@ -30,6 +30,6 @@ def test_costs_are_divided_by_what_they_bought():
 
 
 def test_an_unknown_price_is_unknown():
-    row = analysis.cost_table(Frames(float("nan"))).iloc[0]
+    row = tables.cost_table(Frames(float("nan"))).iloc[0]
     assert isnan(row["per_conversation_usd"]) and row["tier"] == "price unknown"
     assert "price unknown for 6 calls" in row["reason"]

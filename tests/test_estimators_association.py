@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmark_lib import analysis
-from benchmark_lib.analysis.correlations import _weighted
-from benchmark_lib.analysis.judge_agreement import _ac1
+from benchmark_lib import estimators
+from benchmark_lib.analysis.estimators.correlations import _weighted
+from benchmark_lib.analysis.estimators.agreement import _ac1
 from benchmark_lib.errors import BadInput
 
 FEW = settings(max_examples=25, deadline=None)
@@ -41,7 +41,7 @@ def test_weights_are_repetitions(rows, method):
 def test_small_permutation_p_counts_every_order(method):
     x, y = np.array([1, 2, 3, 4, 5.0]), np.array([2, 1, 3, 5, 4.0])
     values = np.array([SCIPY[method](x, np.array(order)).statistic for order in permutations(y)])
-    found = analysis.correlation(x, y, method=method)
+    found = estimators.correlation(x, y, method=method)
     seen = SCIPY[method](x, y).statistic
     assert found.estimate == pytest.approx(seen)
     assert found.p == pytest.approx(min(1, 2 * min((values >= seen - 1e-9).mean(), (values <= seen + 1e-9).mean())))
@@ -51,12 +51,12 @@ def test_leaving_out_families_and_resampling_them():
     rng = np.random.default_rng(0)
     families = np.repeat(list("abcdef"), 4)
     x, y = rng.normal(size=(2, 24)) + rng.normal(size=(1, 6)).repeat(4, axis=1)
-    found = analysis.correlation(x, y, families=families)
+    found = estimators.correlation(x, y, families=families)
     for family in "abcdef":
         kept = families != family
         assert found.leave_one_out[family] == pytest.approx(stats.spearmanr(x[kept], y[kept]).statistic)
     assert found.leave_one_low == min(found.leave_one_out.values()) and found.families == 6
-    alone = analysis.correlation(x, y)
+    alone = estimators.correlation(x, y)
     assert found.se > alone.se and "family" in found.reason and alone.reason == ""
     assert -1 <= found.low < found.estimate < found.high <= 1
 
@@ -67,25 +67,25 @@ def test_a_tier_that_explains_everything_leaves_nothing(method):
     tier = np.repeat(["$", "$$", "$$$"], 8)
     level = np.repeat([0, 10, 20], 8)
     x, y = level + rng.random(24), level + rng.random(24)
-    found = analysis.correlation(x, y, method=method, tier=tier, n_resamples=500)
+    found = estimators.correlation(x, y, method=method, tier=tier, n_resamples=500)
     assert found.estimate > 0.6 and abs(found.partial) < 0.35 and found.partial_p > 0.05
-    plain = analysis.correlation(x, y, method=method, tier=["one"] * 24, n_resamples=500)
+    plain = estimators.correlation(x, y, method=method, tier=["one"] * 24, n_resamples=500)
     assert plain.partial == pytest.approx(plain.estimate)
 
 
 def test_undefined_correlations_say_why():
-    assert "same for every model" in analysis.correlation([1, 1, 1, 1], [1, 2, 3, 4]).reason
-    assert isnan(analysis.correlation([1, 2], [2, 1]).estimate)
-    few = analysis.correlation([1, 2, 3, np.nan], [1, 3, 2, 4])
+    assert "same for every model" in estimators.correlation([1, 1, 1, 1], [1, 2, 3, 4]).reason
+    assert isnan(estimators.correlation([1, 2], [2, 1]).estimate)
+    few = estimators.correlation([1, 2, 3, np.nan], [1, 3, 2, 4])
     assert few.n == 3 and isnan(few.low) and "3 families" in few.reason and "1 model without" in few.reason
     with pytest.raises(BadInput, match="spearman or kendall"):
-        analysis.correlation([1], [1], method="pearson")
+        estimators.correlation([1], [1], method="pearson")
 
 
 def test_the_six_published_models_in_a_general_ranking_and_on_the_desk():
     ranking = pd.read_csv(REFERENCE / "usecase_ranking_customer_support.csv").dropna(subset="supportagentbench_model")
     board = pd.read_csv(REFERENCE / "supportagentbench_board_2026-07.csv").set_index("model")
-    found = analysis.correlation(ranking["score"], board.loc[ranking["supportagentbench_model"], "escalation_accuracy_pct"])
+    found = estimators.correlation(ranking["score"], board.loc[ranking["supportagentbench_model"], "escalation_accuracy_pct"])
     assert found.n == 6 and found.p > 0.05 and found.low < 0 < found.high
 
 
@@ -98,7 +98,7 @@ def test_difficulty_of_the_case_is_taken_out():
     difficulty = np.linspace(0, 10, 40)[None, :, None]
     x = difficulty + rng.normal(size=model.shape)
     y = difficulty - 0.8 * (x - difficulty) + rng.normal(size=model.shape)
-    found = analysis.within_model_correlation(x, y, case, model)
+    found = estimators.within_model_correlation(x, y, case, model)
     assert np.corrcoef(x.ravel(), y.ravel())[0, 1] > 0.5 and found.high < -0.4
     frame = pd.DataFrame({"x": x.ravel(), "y": y.ravel(), "m": model.ravel(), "c": case.ravel()})
     for by in ("c", "m"):
@@ -109,9 +109,9 @@ def test_difficulty_of_the_case_is_taken_out():
 
 
 def test_one_trial_of_one_model_has_no_within():
-    found = analysis.within_model_correlation([1, 2, 3], [3, 2, 1], ["a", "b", "c"])
+    found = estimators.within_model_correlation([1, 2, 3], [3, 2, 1], ["a", "b", "c"])
     assert isnan(found.estimate) and "nothing varies" in found.reason
-    assert isnan(analysis.within_model_correlation([], [], []).estimate)
+    assert isnan(estimators.within_model_correlation([], [], []).estimate)
 
 
 # judges
@@ -121,7 +121,7 @@ def test_one_trial_of_one_model_has_no_within():
 @given(st.lists(st.integers(0, 30), min_size=9, max_size=9))
 def test_agreement_follows_its_definitions(cells):
     table = np.array(cells, dtype=float).reshape(3, 3) + np.eye(3)
-    found = analysis.agreement(table)
+    found = estimators.agreement(table)
     shares = table / table.sum()
     raw, rows, columns = np.trace(shares), shares.sum(axis=1), shares.sum(axis=0)
     mean = (rows + columns) / 2
@@ -129,7 +129,7 @@ def test_agreement_follows_its_definitions(cells):
     chance = (mean * (1 - mean)).sum() / 2
     assert found.ac1 == pytest.approx((raw - chance) / (1 - chance)) and found.raw == pytest.approx(raw)
     assert found.low <= found.estimate <= found.high and found.ac1_low <= found.ac1 <= found.ac1_high
-    assert analysis.agreement(table.T).estimate == pytest.approx(found.estimate)
+    assert estimators.agreement(table.T).estimate == pytest.approx(found.estimate)
 
 
 def test_the_error_of_ac1_is_the_delta_method():
@@ -144,23 +144,23 @@ def test_the_error_of_ac1_is_the_delta_method():
 
 
 def test_a_rare_category_breaks_kappa_and_not_ac1():
-    found = analysis.agreement([[118, 5], [2, 0]])
+    found = estimators.agreement([[118, 5], [2, 0]])
     assert found.estimate < 0 and found.ac1 > 0.9
 
 
 def test_perfect_agreement_is_not_certain_and_one_category_is_undefined():
-    found = analysis.agreement([[20, 0], [0, 5]])
+    found = estimators.agreement([[20, 0], [0, 5]])
     assert found.estimate == 1 and 0.3 < found.low < 0.8 and found.ac1_low < 1
-    alone = analysis.agreement([[25, 0], [0, 0]])
+    alone = estimators.agreement([[25, 0], [0, 0]])
     assert isnan(alone.estimate) and alone.ac1 == 1 and alone.raw == 1 and "one category" in alone.reason
-    assert isnan(analysis.agreement([[0, 0], [0, 0]]).estimate)
+    assert isnan(estimators.agreement([[0, 0], [0, 0]]).estimate)
     with pytest.raises(BadInput, match="square"):
-        analysis.agreement([1, 2])
+        estimators.agreement([1, 2])
 
 
 def test_tables_leave_out_what_is_unscored():
-    assert analysis.agreement_table([1, 0, 1, None, 1], [1, 1, 1, 1, None]).tolist() == [[0, 1], [0, 2]]
-    assert analysis.agreement_table(["good"], ["good"], ["good", "bad"]).tolist() == [[1, 0], [0, 0]]
+    assert estimators.agreement_table([1, 0, 1, None, 1], [1, 1, 1, 1, None]).tolist() == [[0, 1], [0, 2]]
+    assert estimators.agreement_table(["good"], ["good"], ["good", "bad"]).tolist() == [[1, 0], [0, 0]]
 
 
 def test_alpha_for_more_judges():
@@ -168,12 +168,12 @@ def test_alpha_for_more_judges():
     truth = rng.integers(0, 2, 60)
     ratings = np.where(rng.random((3, 60)) < 0.9, truth, 1 - truth).astype(float)
     ratings[2, :10] = np.nan
-    found = analysis.krippendorff_alpha(ratings, n_resamples=200)
+    found = estimators.krippendorff_alpha(ratings, n_resamples=200)
     assert found.estimate == pytest.approx(krippendorff.alpha(reliability_data=ratings, level_of_measurement="nominal"))
     assert found.low < found.estimate < found.high and found.n == 60
-    assert analysis.krippendorff_alpha(np.tile(truth, (3, 1)), n_resamples=50).estimate == 1
-    assert "same value" in analysis.krippendorff_alpha(np.ones((2, 5))).reason
-    assert "two verdicts" in analysis.krippendorff_alpha([[1, np.nan], [np.nan, 0]]).reason
+    assert estimators.krippendorff_alpha(np.tile(truth, (3, 1)), n_resamples=50).estimate == 1
+    assert "same value" in estimators.krippendorff_alpha(np.ones((2, 5))).reason
+    assert "two verdicts" in estimators.krippendorff_alpha([[1, np.nan], [np.nan, 0]]).reason
 
 
 # correction by labels
@@ -189,29 +189,29 @@ def labelled(n, many, agree, seed=0, rate=0.7):
 
 def test_few_or_lopsided_labels_stand_alone():
     judge, human = labelled(60, 500, 0.9)
-    found = analysis.judge_correction(judge, human)
-    wilson = analysis.proportion_interval(int(np.nansum(human)), 60)
+    found = estimators.judge_correction(judge, human)
+    wilson = estimators.proportion_interval(int(np.nansum(human)), 60)
     assert (found.estimate, found.low, found.weight) == (wilson.estimate, wilson.low, 0) and "under 100" in found.reason
-    lopsided = analysis.judge_correction(*labelled(200, 900, 0.95, rate=0.99))
+    lopsided = estimators.judge_correction(*labelled(200, 900, 0.95, rate=0.99))
     assert lopsided.weight == 0 and "equal" in lopsided.reason
-    assert "nobody labelled" in analysis.judge_correction([1.0, 0.0], [np.nan, np.nan]).reason
-    assert "every verdict" in analysis.judge_correction(*labelled(200, 200, 0.9)).reason
+    assert "nobody labelled" in estimators.judge_correction([1.0, 0.0], [np.nan, np.nan]).reason
+    assert "every verdict" in estimators.judge_correction(*labelled(200, 200, 0.9)).reason
 
 
 def test_a_judge_that_is_always_right_adds_all_its_verdicts():
     judge, human = labelled(200, 1_000, 1.0)
-    found = analysis.judge_correction(judge, human)
+    found = estimators.judge_correction(judge, human)
     assert found.estimate == pytest.approx(judge.mean(), abs=0.004) and found.n == 1_000
     assert found.se == pytest.approx(np.sqrt(judge.var() / 1_000), rel=0.05)
 
 
 def test_a_judge_that_guesses_adds_nothing_and_a_biased_one_no_bias():
-    noise = analysis.judge_correction(*labelled(200, 2_000, 0.5))
+    noise = estimators.judge_correction(*labelled(200, 2_000, 0.5))
     assert noise.weight < 0.15
     rng = np.random.default_rng(1)
     human = (rng.random(3_000) < 0.6).astype(float)
     judge = np.maximum(human, rng.random(3_000) < 0.4)  # passes 4 in 10 failures
     human[300:] = np.nan
-    found = analysis.judge_correction(judge, human)
-    labels = analysis.proportion_interval(int(np.nansum(human)), 300)
+    found = estimators.judge_correction(judge, human)
+    labels = estimators.proportion_interval(int(np.nansum(human)), 300)
     assert found.judged > 0.7 and found.low < 0.6 < found.high and found.high - found.low < labels.high - labels.low

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmark_lib import analysis
-from benchmark_lib.analysis.comparisons import _sign_flip
-from benchmark_lib.analysis.planning import _sign_flip_p, _within_trap_p
+from benchmark_lib import estimators
+from benchmark_lib.analysis.estimators.comparisons import _sign_flip
+from benchmark_lib.analysis.estimators.planning import _sign_flip_p, _within_trap_p
 from benchmark_lib.errors import BadInput
 
 FEW = settings(max_examples=25, deadline=None)
@@ -23,14 +23,14 @@ COUNTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, m
 def test_sign_flips_are_every_pattern(differences):
     d = np.array(differences) / 3
     sums = np.array([np.dot(signs, d) for signs in product((-1, 1), repeat=d.size)])
-    found = analysis.paired_difference(d, np.zeros(d.size), n_resamples=50)
+    found = estimators.paired_difference(d, np.zeros(d.size), n_resamples=50)
     assert found.p == pytest.approx((np.abs(sums) >= abs(d.sum()) - 1e-9).mean()) and found.p_exact
 
 
 def test_sign_flips_agree_with_scipy_and_t_with_the_paired_t_test():
     rng = np.random.default_rng(0)
     a, b = rng.random(10), rng.random(10) + 0.2
-    found = analysis.paired_difference(a, b)
+    found = estimators.paired_difference(a, b)
     theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=np.inf)
     t = stats.ttest_rel(a, b).confidence_interval()
     assert found.p == pytest.approx(theirs.pvalue)
@@ -41,35 +41,35 @@ def test_sign_flips_agree_with_scipy_and_t_with_the_paired_t_test():
 def test_past_twenty_differences_signs_are_sampled_and_seeded():
     rng = np.random.default_rng(0)
     d = rng.normal(0.3, 1, 30)
-    found = analysis.paired_difference(d, np.zeros(30))
+    found = estimators.paired_difference(d, np.zeros(30))
     assert not found.p_exact and "10000 random sign patterns" in found.method
     assert found.p == pytest.approx(stats.ttest_1samp(d, 0).pvalue, abs=0.02)
-    assert found == analysis.paired_difference(d, np.zeros(30))
+    assert found == estimators.paired_difference(d, np.zeros(30))
 
 
 def test_whole_clusters_are_flipped():
     d = np.repeat([0.3, -0.1, 0.2, 0.4, 0.1, 0.5], 5)
-    found = analysis.paired_difference(d, np.zeros(30), clusters=np.repeat(range(6), 5))
+    found = estimators.paired_difference(d, np.zeros(30), clusters=np.repeat(range(6), 5))
     assert found.p_exact and found.units == 6 and found.p == pytest.approx(6 / 64)
     one_each = stats.ttest_1samp([0.3, -0.1, 0.2, 0.4, 0.1, 0.5], 0).confidence_interval()
     assert (found.low, found.high) == pytest.approx((one_each.low, one_each.high))
 
 
 def test_equal_models_and_missing_cases():
-    same = analysis.paired_difference([1, 0, 1, 1], [1, 0, 1, 1])
+    same = estimators.paired_difference([1, 0, 1, 1], [1, 0, 1, 1])
     assert same.p == 1 and same.low == pytest.approx(-same.high) and same.high > 0
-    found = analysis.paired_difference([1, np.nan, 1], [0, 1, 1])
+    found = estimators.paired_difference([1, np.nan, 1], [0, 1, 1])
     assert found.n == 2 and "1 pair without both" in found.reason
-    assert isnan(analysis.paired_difference([np.nan], [1]).p)
+    assert isnan(estimators.paired_difference([np.nan], [1]).p)
     with pytest.raises(BadInput, match="same cases"):
-        analysis.paired_difference([1], [1, 0])
+        estimators.paired_difference([1], [1, 0])
 
 
 @FEW
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=12))
 def test_the_cautious_interval_holds_the_others_and_changes_sides(rows):
     a, b = (np.array(x) / 3 for x in zip(*rows))
-    forth, back = (analysis.paired_difference(*pair, trials=3, n_resamples=20) for pair in ((a, b), (b, a)))
+    forth, back = (estimators.paired_difference(*pair, trials=3, n_resamples=20) for pair in ((a, b), (b, a)))
     assert -1 <= forth.cautious_low <= max(forth.low, -1) and min(forth.high, 1) <= forth.cautious_high
     assert forth.cautious_low <= forth.estimate <= forth.cautious_high
     assert forth.cautious_low == pytest.approx(-back.cautious_high, abs=1e-6)
@@ -82,7 +82,7 @@ def test_within_trap_permutation_is_every_regrouping(rows):
     per_trap = [[sum(pooled[i] for i in chosen) for chosen in combinations(range(6), 3)] for pooled in ([1] * t + [0] * (6 - t) for t in a + b)]
     sums = np.array([sum(first) for first in product(*per_trap)])
     expected = min(1, 2 * min((sums >= a.sum()).mean(), (sums <= a.sum()).mean()))
-    found = analysis.within_trap_permutation(a, b, 3)
+    found = estimators.within_trap_permutation(a, b, 3)
     assert found.p == pytest.approx(expected) and found.estimate == pytest.approx((a - b).sum() / 3)
     assert _within_trap_p(a[None, :], b[None, :], 3)[0] == pytest.approx(expected)
 
@@ -92,16 +92,16 @@ def test_within_trap_permutation_takes_unequal_trials():
     shares = [sum(c) / n_a - (a + b - sum(c)) / n_b for c in combinations([1, 1, 1, 0, 0], n_a)]
     seen = a / n_a - b / n_b
     expected = min(1, 2 * min(np.mean([s >= seen - 1e-9 for s in shares]), np.mean([s <= seen + 1e-9 for s in shares])))
-    assert analysis.within_trap_permutation([a], [b], n_a, n_b).p == pytest.approx(expected)
-    outside = analysis.within_trap_permutation([2, 0], [1, 0], [3, 0])
+    assert estimators.within_trap_permutation([a], [b], n_a, n_b).p == pytest.approx(expected)
+    outside = estimators.within_trap_permutation([2, 0], [1, 0], [3, 0])
     assert outside.n == 1 and "1 trap not run by both" in outside.reason
-    assert isnan(analysis.within_trap_permutation([0], [0], 0).p)
+    assert isnan(estimators.within_trap_permutation([0], [0], 0).p)
 
 
 def test_mcnemar_is_the_binomial_test():
     for b, c in ((5, 1), (0, 6), (4, 4)):
-        assert analysis.mcnemar_exact(b, c).p == pytest.approx(min(1, 2 * stats.binom.cdf(min(b, c), b + c, 0.5)))
-    nothing = analysis.mcnemar_exact(0, 0)
+        assert estimators.mcnemar_exact(b, c).p == pytest.approx(min(1, 2 * stats.binom.cdf(min(b, c), b + c, 0.5)))
+    nothing = estimators.mcnemar_exact(0, 0)
     assert nothing.p == 1 and isnan(nothing.estimate) and nothing.reason
 
 
@@ -114,16 +114,16 @@ def test_adjusted_pvalues_follow_their_definitions(p):
     holm, bh = np.empty(m), np.empty(m)
     holm[order] = np.minimum(1, np.maximum.accumulate(p[order] * (m - np.arange(m))))
     bh[order] = np.minimum(1, np.minimum.accumulate((p[order] * m / np.arange(1, m + 1))[::-1])[::-1])
-    assert analysis.adjust_pvalues(p) == pytest.approx(holm)
-    assert analysis.adjust_pvalues(p, "bh") == pytest.approx(bh)
-    assert analysis.adjust_pvalues([*p, np.nan])[:-1] == pytest.approx(holm)
+    assert estimators.adjust_pvalues(p) == pytest.approx(holm)
+    assert estimators.adjust_pvalues(p, "bh") == pytest.approx(bh)
+    assert estimators.adjust_pvalues([*p, np.nan])[:-1] == pytest.approx(holm)
 
 
 def test_adjusting_keeps_shape_and_nan():
-    found = analysis.adjust_pvalues([[np.nan, 0.01], [0.02, np.nan]])
-    assert found[0, 1] == 0.02 and np.isnan(found[0, 0]) and np.isnan(analysis.adjust_pvalues([np.nan])).all()
+    found = estimators.adjust_pvalues([[np.nan, 0.01], [0.02, np.nan]])
+    assert found[0, 1] == 0.02 and np.isnan(found[0, 0]) and np.isnan(estimators.adjust_pvalues([np.nan])).all()
     with pytest.raises(BadInput, match="holm or bh"):
-        analysis.adjust_pvalues([0.1], "bonferroni")
+        estimators.adjust_pvalues([0.1], "bonferroni")
 
 
 # ranks
@@ -132,18 +132,18 @@ def test_adjusting_keeps_shape_and_nan():
 def test_ranks_are_sure_where_models_are_far_apart_and_open_where_equal():
     rng = np.random.default_rng(0)
     noise = rng.random((1, 60))
-    far = analysis.rank_intervals((noise < np.array([[0.05], [0.5], [0.95]])).astype(float))
+    far = estimators.rank_intervals((noise < np.array([[0.05], [0.5], [0.95]])).astype(float))
     assert far.rank.tolist() == [3, 2, 1] == far.low.tolist() == far.high.tolist()
-    equal = analysis.rank_intervals(np.repeat(noise, 4, axis=0))
+    equal = estimators.rank_intervals(np.repeat(noise, 4, axis=0))
     assert equal.rank.tolist() == [1] * 4 and equal.low.tolist() == [1] * 4 and equal.high.tolist() == [4] * 4
-    assert analysis.rank_intervals(noise).rank.tolist() == [1]
+    assert estimators.rank_intervals(noise).rank.tolist() == [1]
 
 
 @FEW
 @given(st.integers(0, 10_000), st.integers(2, 6))
 def test_ranks_turn_round_with_the_direction(seed, models):
     values = np.random.default_rng(seed).random((models, 25)) + np.linspace(0, 0.4, models)[:, None]
-    up, down = analysis.rank_intervals(values, n_resamples=200), analysis.rank_intervals(values, higher_is_better=False, n_resamples=200)
+    up, down = estimators.rank_intervals(values, n_resamples=200), estimators.rank_intervals(values, higher_is_better=False, n_resamples=200)
     assert (up.low <= up.rank).all() and (up.rank <= up.high).all()
     assert (up.low == models + 1 - down.high).all() and (up.high == models + 1 - down.low).all()
 
@@ -151,14 +151,14 @@ def test_ranks_turn_round_with_the_direction(seed, models):
 def test_ranks_leave_out_what_is_missing_and_say_so():
     values = np.random.default_rng(0).random((3, 10))
     values[0, 0], values[2] = np.nan, np.nan
-    found = analysis.rank_intervals(values)
+    found = estimators.rank_intervals(values)
     assert np.isnan(found.rank[2]) and found.n == 9 and "1 model without" in found.reason and "1 case of 10" in found.reason
-    assert np.isnan(analysis.rank_intervals(np.full((2, 4), np.nan)).rank).all()
+    assert np.isnan(estimators.rank_intervals(np.full((2, 4), np.nan)).rank).all()
 
 
 def test_clusters_widen_ranks():
     values = np.repeat(np.random.default_rng(0).random((4, 8)) + np.arange(4)[:, None] * 0.12, 10, axis=1)
-    cases, clusters = analysis.rank_intervals(values), analysis.rank_intervals(values, clusters=np.repeat(range(8), 10))
+    cases, clusters = estimators.rank_intervals(values), estimators.rank_intervals(values, clusters=np.repeat(range(8), 10))
     assert (clusters.high - clusters.low).sum() > (cases.high - cases.low).sum()
 
 
@@ -168,14 +168,14 @@ def test_clusters_widen_ranks():
 def test_the_simulated_tests_are_the_tests_that_will_be_run():
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 4, (2, 15, 9))
-    assert _within_trap_p(a, b, 3) == pytest.approx([analysis.within_trap_permutation(x, y, 3).p for x, y in zip(a, b)])
+    assert _within_trap_p(a, b, 3) == pytest.approx([estimators.within_trap_permutation(x, y, 3).p for x, y in zip(a, b)])
     assert _sign_flip_p(a - b, 3) == pytest.approx([_sign_flip((x - y).astype(float), 1, rng)[0] for x, y in zip(a, b)])
 
 
 def test_power_at_the_ends():
-    assert analysis.power(0, 1).estimate == 1 and analysis.power(0, 0).estimate == 0
+    assert estimators.power(0, 1).estimate == 1 and estimators.power(0, 0).estimate == 0
     for estimand in ("these", "like these"):
-        assert analysis.power(0.2, 0.2, coupling=1.0, estimand=estimand).low <= 0.05
+        assert estimators.power(0.2, 0.2, coupling=1.0, estimand=estimand).low <= 0.05
 
 
 def test_power_of_one_trial_is_a_sum_over_discordant_traps():
@@ -184,22 +184,22 @@ def test_power_of_one_trial_is_a_sum_over_discordant_traps():
     p10, p01 = a * (1 - b), b * (1 - a)
     expected = sum(
         stats.multinomial.pmf([i, j, traps - i - j], traps, [p10, p01, 1 - p10 - p01])
-        for i in range(traps + 1) for j in range(traps + 1 - i) if analysis.mcnemar_exact(i, j).p <= 0.05
+        for i in range(traps + 1) for j in range(traps + 1 - i) if estimators.mcnemar_exact(i, j).p <= 0.05
     )  # fmt: skip
-    found = analysis.power(a, b, traps=traps, trials=1, kappa=1e-3, coupling=0.0, estimand="like these")
+    found = estimators.power(a, b, traps=traps, trials=1, kappa=1e-3, coupling=0.0, estimand="like these")
     assert found.estimate == pytest.approx(expected, abs=4 * found.se)
 
 
 def test_more_traps_buy_more_than_more_trials_for_traps_like_these():
-    base, trials, traps = (analysis.power(2 / 18, 4 / 18, estimand="like these", traps=t, trials=n).estimate for t, n in ((18, 3), (18, 12), (72, 3)))
+    base, trials, traps = (estimators.power(2 / 18, 4 / 18, estimand="like these", traps=t, trials=n).estimate for t, n in ((18, 3), (18, 12), (72, 3)))
     assert base < trials < traps
 
 
 def test_the_detectable_rate_reaches_its_power_and_shrinks_with_traps():
-    few, many = (analysis.minimum_detectable(2 / 18, traps=traps, n_simulations=500) for traps in (18, 54))
+    few, many = (estimators.minimum_detectable(2 / 18, traps=traps, n_simulations=500) for traps in (18, 54))
     assert 2 / 18 < many.estimate < few.estimate < 1
-    assert analysis.power(2 / 18, few.estimate).estimate == pytest.approx(0.8, abs=0.06)
-    hopeless = analysis.minimum_detectable(0.5, traps=2, trials=1, n_simulations=200)
+    assert estimators.power(2 / 18, few.estimate).estimate == pytest.approx(0.8, abs=0.06)
+    hopeless = estimators.minimum_detectable(0.5, traps=2, trials=1, n_simulations=200)
     assert isnan(hopeless.estimate) and "out of reach" in hopeless.reason
     with pytest.raises(BadInput, match="two traps"):
-        analysis.power(0.1, 0.2, traps=1)
+        estimators.power(0.1, 0.2, traps=1)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmark_lib import analysis
+from benchmark_lib import estimators
 from benchmark_lib.errors import BadInput
 
 FEW = settings(max_examples=25, deadline=None)
@@ -26,7 +26,7 @@ def fine_posterior(counts, trials, cells=500):
 
 def test_traps_like_these_match_a_plain_integration():
     mu, _, _, mass = fine_posterior(MIXED, 3)
-    found = analysis.unsafe_posterior(MIXED, 3)
+    found = estimators.unsafe_posterior(MIXED, 3)
     order = np.argsort(mu, kind="stable")
     low, high = np.interp([0.025, 0.975], mass[order].cumsum(), mu[order])
     assert found.mean == pytest.approx(18 * mass @ mu, rel=0.01)
@@ -38,7 +38,7 @@ def test_these_traps_match_simulation_from_the_posterior():
     rng = np.random.default_rng(1)
     node = rng.choice(mass.size, 60_000, p=mass)
     sums = rng.beta(a[node, None] + MIXED, b[node, None] + 3 - MIXED).sum(axis=1)
-    found = analysis.unsafe_posterior(MIXED, 3)
+    found = estimators.unsafe_posterior(MIXED, 3)
     assert found.these_mean == pytest.approx(sums.mean(), abs=0.02)
     assert (found.these_low, found.these_high) == pytest.approx(np.quantile(sums, [0.025, 0.975]), abs=0.04)
     assert found.bands["safe"] == pytest.approx((sums < 2.5).mean(), abs=0.005)
@@ -46,7 +46,7 @@ def test_these_traps_match_simulation_from_the_posterior():
 
 
 def test_nothing_unsafe_gives_the_exact_bounds():
-    found = analysis.unsafe_posterior([0] * 18, 3)
+    found = estimators.unsafe_posterior([0] * 18, 3)
     assert (found.low, found.these_low, found.observed, found.band) == (0, 0, 0, "safe")
     assert found.high == pytest.approx(18 * stats.beta.ppf(0.975, 1, 18), rel=1e-6)  # 3.33: Clopper and Pearson, 0 of 18
     assert found.these_high == pytest.approx(18 * stats.beta.ppf(0.975, 1, 54), rel=1e-6)
@@ -55,7 +55,7 @@ def test_nothing_unsafe_gives_the_exact_bounds():
 @FEW
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=20))
 def test_swapping_safe_and_unsafe_mirrors_the_answer(counts):
-    found, mirrored = analysis.unsafe_posterior(counts, 3), analysis.unsafe_posterior([3 - c for c in counts], 3)
+    found, mirrored = estimators.unsafe_posterior(counts, 3), estimators.unsafe_posterior([3 - c for c in counts], 3)
     traps = len(counts)
     assert mirrored.mean == pytest.approx(18 - found.mean, abs=1e-6)
     assert (mirrored.low, mirrored.high) == pytest.approx((18 - found.high, 18 - found.low), abs=1e-6)
@@ -65,9 +65,9 @@ def test_swapping_safe_and_unsafe_mirrors_the_answer(counts):
 @FEW
 @given(st.lists(st.integers(0, 3), min_size=18, max_size=18), st.randoms(use_true_random=False))
 def test_order_of_traps_does_not_matter_and_bands_sum_to_one(counts, random):
-    found = analysis.unsafe_posterior(counts, 3)
+    found = estimators.unsafe_posterior(counts, 3)
     shuffled = random.sample(counts, len(counts))
-    assert analysis.unsafe_posterior(shuffled, 3) == found
+    assert estimators.unsafe_posterior(shuffled, 3) == found
     assert sum(found.bands.values()) == pytest.approx(1)
     assert 0 <= found.low < found.mean < found.high <= 18
     assert 0 <= found.these_low < found.these_mean < found.these_high <= 18
@@ -75,14 +75,14 @@ def test_order_of_traps_does_not_matter_and_bands_sum_to_one(counts, random):
 
 def test_models_at_once_equal_one_by_one():
     rows = np.random.default_rng(0).integers(0, 4, (5, 18))
-    for together, row in zip(analysis.unsafe_posterior(rows, 3), rows, strict=True):
-        alone = analysis.unsafe_posterior(row, 3)
+    for together, row in zip(estimators.unsafe_posterior(rows, 3), rows, strict=True):
+        alone = estimators.unsafe_posterior(row, 3)
         ends = [(f.mean, f.low, f.high, f.these_mean, f.these_low, f.these_high) for f in (together, alone)]
         assert ends[0] == pytest.approx(ends[1]) and together.bands == pytest.approx(alone.bands, abs=1e-6)
 
 
 def test_more_trials_narrow_these_traps_but_not_traps_like_these():
-    few, many = analysis.unsafe_posterior(MIXED, 3), analysis.unsafe_posterior(MIXED * 8, 24)
+    few, many = estimators.unsafe_posterior(MIXED, 3), estimators.unsafe_posterior(MIXED * 8, 24)
     assert many.these_high - many.these_low < 0.5 * (few.these_high - few.these_low)
     assert many.high - many.low > 0.75 * (few.high - few.low)
 
@@ -90,36 +90,36 @@ def test_more_trials_narrow_these_traps_but_not_traps_like_these():
 def test_missing_trials_show_k_of_n_and_no_band():
     trials = np.full(18, 3)
     trials[4] = 1
-    found = analysis.unsafe_posterior(np.zeros(18, int), trials)
+    found = estimators.unsafe_posterior(np.zeros(18, int), trials)
     assert (found.n, found.planned, found.band) == (52, 54, "")
     assert "52 of 54" in found.reason
-    assert analysis.unsafe_posterior(np.zeros(18, int), 2, planned=3).band == ""
+    assert estimators.unsafe_posterior(np.zeros(18, int), 2, planned=3).band == ""
 
 
 def test_a_trap_never_run_widens_the_answer():
     trials = np.full(18, 3)
     trials[:4] = 0
-    found, whole = analysis.unsafe_posterior(np.zeros(18, int), trials), analysis.unsafe_posterior([0] * 18, 3)
+    found, whole = estimators.unsafe_posterior(np.zeros(18, int), trials), estimators.unsafe_posterior([0] * 18, 3)
     assert found.high > whole.high and found.these_mean > whole.these_mean
 
 
 def test_a_set_of_another_size_has_no_published_cuts():
-    found = analysis.unsafe_posterior([0, 1, 0], 3)
+    found = estimators.unsafe_posterior([0, 1, 0], 3)
     assert found.bands == {} and "no cut points" in found.reason
-    assert analysis.unsafe_posterior([0, 1, 0], 3, cuts=(0.5, 1.5)).bands.keys() == {"safe", "middling", "reckless"}
+    assert estimators.unsafe_posterior([0, 1, 0], 3, cuts=(0.5, 1.5)).bands.keys() == {"safe", "middling", "reckless"}
 
 
 def test_near_a_cut_the_band_is_indeterminate():
-    found = analysis.unsafe_posterior([3, 3] + [1] + [0] * 15, 3)
+    found = estimators.unsafe_posterior([3, 3] + [1] + [0] * 15, 3)
     assert max(found.bands.values()) < 0.8 and found.band == "indeterminate"
 
 
 def test_impossible_counts_are_refused_by_place():
     with pytest.raises(BadInput, match=r"entry \(1,\) counts 4"):
-        analysis.unsafe_posterior([0, 4], 3)
+        estimators.unsafe_posterior([0, 4], 3)
     with pytest.raises(BadInput, match="one number of trials"):
-        analysis.unsafe_posterior([0, 1], [3, 3, 3])
-    assert np.isnan(analysis.unsafe_posterior([], 3).estimate)
+        estimators.unsafe_posterior([0, 1], [3, 3, 3])
+    assert np.isnan(estimators.unsafe_posterior([], 3).estimate)
 
 
 @pytest.mark.parametrize("mean", [1 / 18, 8 / 18])
@@ -127,8 +127,8 @@ def test_both_intervals_hold_the_truth_about_as_often_as_they_say(mean):
     # The full table over four settings is made by benchmarks/coverage.py; 250 data sets tell 0.95 from 0.88.
     rng = np.random.default_rng(11)
     theta = rng.beta(mean * 1.5, (1 - mean) * 1.5, (250, 18))
-    found = analysis.unsafe_posterior(rng.binomial(3, theta), 3)
+    found = estimators.unsafe_posterior(rng.binomial(3, theta), 3)
     assert np.mean([f.low <= 18 * mean <= f.high for f in found]) > 0.91
     assert np.mean([f.these_low <= t <= f.these_high for f, t in zip(found, theta.sum(axis=1))]) > 0.91
-    pooled = [analysis.proportion_interval(round(f.observed * 3), 54) for f in found]
+    pooled = [estimators.proportion_interval(round(f.observed * 3), 54) for f in found]
     assert np.mean([p.low <= mean <= p.high for p in pooled]) < 0.92  # what ignoring the traps would give

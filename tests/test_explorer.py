@@ -12,7 +12,7 @@ import pytest
 from hostile import NAMES, PAYLOADS, write_hostile_runs
 from made_runs import made_run, talk
 
-from benchmark_lib import BadInput, Experiment, analysis, load_results, reports
+from benchmark_lib import BadInput, Experiment, load_results, reports, tables
 from benchmark_lib.records import Act, Message, ToolCall, Usage
 from benchmark_lib.reports.explorer import compare, labels, widgets
 from benchmark_lib.reports.explorer.filters import Index
@@ -293,7 +293,7 @@ def test_the_calibration_of_judges_reads_the_labels(judged, tmp_path):
     explorer.read("made-1", "made_case")
     explorer.scorer.label = "tone 40 (judge-a)"
     explorer.agree.click()
-    table = analysis.judge_calibrated(judged, tmp_path / "labels.csv")
+    table = tables.judge_calibrated(judged, tmp_path / "labels.csv")
     found = table[table["scorer"] == "tone"].set_index("judge")["bias"]
     assert found.to_dict() == {"judge-a": 0.0, "judge-b": 45.0}
 

@@ -7,11 +7,11 @@ import orjson
 import pandas as pd
 import pytest
 
-from benchmark_lib import analysis
+from benchmark_lib import analysis, estimators, reports, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
-from benchmark_lib.analysis.exports import export_frames
-from benchmark_lib.analysis.imports import import_results, summary
-from benchmark_lib.analysis.report import by_intent
+from benchmark_lib.exchange.exports import export_frames
+from benchmark_lib.exchange.imports import import_results, summary
+from benchmark_lib.reports.one_model.numbers import by_intent
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import Conversation
@@ -121,13 +121,13 @@ class TestTauBench:
         if not SAMPLE.is_file():
             return
         run = import_results(SAMPLE, tmp_path / "airline.deskbench", format="tau-bench", model="gpt-4o")
-        counts = analysis.success_counts(analysis.load_results(run).conversations, "airline")
+        counts = tables.success_counts(analysis.load_results(run).conversations, "airline")
         assert len(counts.case_ids) == 50 and set(counts.trials) == {4}
-        assert [round(analysis.pass_hat_k(counts.successes, counts.trials, k), 3) for k in (1, 2, 3, 4)] == [0.42, 0.273, 0.22, 0.2]
-        published = analysis.published_pass_hat_k().query("model == 'gpt-4o' and domain == 'airline'")["pass_hat_k"].tolist()
-        table = analysis.reliability_table(analysis.load_results(run), (1, 2, 3, 4))
+        assert [round(estimators.pass_hat_k(counts.successes, counts.trials, k), 3) for k in (1, 2, 3, 4)] == [0.42, 0.273, 0.22, 0.2]
+        published = tables.published_pass_hat_k().query("model == 'gpt-4o' and domain == 'airline'")["pass_hat_k"].tolist()
+        table = tables.reliability_table(analysis.load_results(run), (1, 2, 3, 4))
         assert table["estimate"].round(3).tolist() == published
-        report = analysis.model_report(analysis.load_results(run))
+        report = reports.model_report(analysis.load_results(run))
         assert by_intent(report).empty and "flips" in by_intent(report), "imported records have no intents"
         endings = pd.Series(run.endings()).value_counts().to_dict()
         assert endings == {"resolved_by_customer": 147, "handed_over": 48, "turn_limit": 5}
@@ -178,13 +178,13 @@ class TestTau2:
         assert rows["reward_basis"].tolist() == ["COMMUNICATE+DB", "ENV_ASSERTION"], "where the file leaves it out the task says it"
         assert rows["store_version"].iloc[0] == "tau2 telecom (COMMUNICATE+DB, ENV_ASSERTION)"
         _, rows = bring_in(tmp_path, tau2(simulation("t1", 0), simulation("t1", 1, basis=["DB", "NL_ASSERTION"])), format="tau2", name="mixed.json")
-        table = analysis.reliability_table(rows)
+        table = tables.reliability_table(rows)
         assert table["estimate"].isna().all() and "not pooled" in table["reason"].iloc[0]
 
     def test_trials_without_a_number_are_counted_and_what_is_missing_is_planned(self, tmp_path):
         run, rows = bring_in(tmp_path, tau2(simulation("t1", None), simulation("t1", None, reward=0.0), trials=4), format="tau2")
         assert rows["trial"].tolist() == [1, 2] and run.manifest["planned"] == {"telecom_t1": 4, "telecom_t2": 4}
-        missing = analysis.missing_table(analysis.load_results(run))
+        missing = tables.missing_table(analysis.load_results(run))
         assert missing[["seen", "planned"]].sum().tolist() == [2, 8]
 
     def test_a_folder_with_a_file_a_simulation_is_read(self, tmp_path):
@@ -298,7 +298,7 @@ class TestTheBoardKeepsThemApart:
         return analysis.load_results(desk, retail, airline)
 
     def test_imported_records_stand_in_a_block_of_their_own_unranked(self, both):
-        board = analysis.leaderboard(both)
+        board = tables.leaderboard(both)
         assert board.groupby("block")["model"].apply(sorted).to_dict() == {
             "scripted": ["scripted:oracle", "scripted:tunable"],
             "imported": ["scripted:tunable [tau-bench airline]", "scripted:tunable [tau-bench retail]"]}  # fmt: skip
@@ -308,16 +308,16 @@ class TestTheBoardKeepsThemApart:
         assert "its own success in retail: 50.0 % of 3 cases" in imported["notes"].iloc[1]
 
     def test_no_table_pools_them_with_the_desk(self, both):
-        table = analysis.reliability_table(both)
+        table = tables.reliability_table(both)
         assert set(table.loc[table["panel"] == "imported", "bucket"]) == {"retail", "airline"}
         assert not set(table.loc[table["panel"] != "imported", "bucket"]) & {"retail", "airline"}
-        places = analysis.rank_table(both, "agent_messages")
+        places = tables.rank_table(both, "agent_messages")
         assert places["rank"].isna().all()
-        assert set(analysis.rank_table(both, "resolved").dropna(subset=["rank"])["panel"]) == {"scripted agents"}
+        assert set(tables.rank_table(both, "resolved").dropna(subset=["rank"])["panel"]) == {"scripted agents"}
 
     def test_a_record_that_claims_to_be_measured_is_imported_all_the_same(self, tmp_path):
         record = Conversation("a", 1, "best-model", "model", "scripted")
         (tmp_path / "r.jsonl").write_bytes(orjson.dumps({**orjson.loads(record.to_json()), "score": {"bucket": "resolvable", "resolved": True, "success": True}}))
         run = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl")
-        board = analysis.leaderboard(analysis.load_results(run))
+        board = tables.leaderboard(analysis.load_results(run))
         assert board[["block", "source"]].iloc[0].tolist() == ["imported", "imported"]

@@ -9,13 +9,14 @@ import orjson
 import pytest
 from servers import Answer, ScriptedServer, completion, error_body
 
-from benchmark_lib import BadInput, Experiment, RunFile, analysis, load_results
+from benchmark_lib import BadInput, Experiment, RunFile, load_results, tables
 from benchmark_lib.audit import play
 from benchmark_lib.cli import main
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.experiment.judge_probe import ORDERS, ordered, probe_case
 from benchmark_lib.experiment.judging import judge_runs
+from benchmark_lib.experiment.planted_judges import planted_verdicts
 from benchmark_lib.records import content_hash
 from benchmark_lib.scoring.judges import SCORERS, addressed, judge_messages, judging_version, load_rubrics, plain, transcript, verdict_format
 
@@ -252,7 +253,7 @@ def test_a_verdict_that_stands_in_the_record_is_not_the_judges(run):
     asyncio.run(Experiment("orders", agent=Orders, cases="tracking_1", trials=1, messages=2, out=path, progress=False).run())
     verdicts, _, _ = judged(path, lambda r, n: "I will not.")
     assert all(s["score"] is None for s in verdicts[0]["scores"].values()) and verdicts[0]["addressed"]
-    table = analysis.judge_table(load_results(path))
+    table = tables.judge_table(load_results(path))
     assert (table["addressed"] == 1).all() and (table["unscored"] == 1).all() and table["mean"].isna().all()
 
 
@@ -327,7 +328,7 @@ def test_the_command_says_how_it_went_and_who_judges_itself(played, tmp_path, ca
     said = capsys.readouterr().out
     assert "6 verdicts made, 0 on file before, of 6" in said and "36 of 36 new scores count" in said and f"{PRICED} judges its own run" in said
     results = load_results(path)
-    assert analysis.entrant_judges(results.verdicts.assign(model="vendor/GPT-5.5")) == [PRICED]
+    assert tables.entrant_judges(results.verdicts.assign(model="vendor/GPT-5.5")) == [PRICED]
 
 
 @pytest.mark.parametrize("words, why", [
@@ -401,7 +402,7 @@ def two(played, tmp_path_factory):
 
 
 def test_the_judge_table_has_denominators_and_the_record_beside(two):
-    table = analysis.judge_table(two).set_index(["judge", "scorer"])
+    table = tables.judge_table(two).set_index(["judge", "scorer"])
     assert len(table) == 12 and (table["conversations"] == 3).all() and (table["success_by_record"] == 1).all()
     row = table.loc["second", "groundedness"]
     assert (row["scored"], row["unscored"]) == (0, 3) and row["mean"] != row["mean"]
@@ -412,29 +413,29 @@ def test_a_judge_that_saw_a_part_of_the_talks_says_of_how_many(two):
     class Stopped:
         conversations, verdicts = two.conversations, two.verdicts[two.verdicts["case_id"] == two.conversations["case_id"].iloc[0]]
 
-    assert not analysis.judge_table(two)["reason"].str.contains("conversations judged").any()
-    assert analysis.judge_table(Stopped())["reason"].str.contains("1 of 3 conversations judged").all()
+    assert not tables.judge_table(two)["reason"].str.contains("conversations judged").any()
+    assert tables.judge_table(Stopped())["reason"].str.contains("1 of 3 conversations judged").all()
 
 
 def test_agreement_counts_only_what_both_scored_and_lists_who_differs(two):
-    table = analysis.judge_agreement_table(two).set_index("scorer")
+    table = tables.judge_agreement_table(two).set_index("scorer")
     assert table.loc["tone", "difference"] == 50 and table.loc["tone", ["both_pass", "only_a", "only_b", "neither"]].tolist() == [0, 3, 0, 0]
     assert table.loc["groundedness", "n"] == 0 and table.loc["groundedness", "unscored_b"] == 3
     assert table.loc["resolution", "raw"] == 1 and "one category only" in table.loc["resolution", "reason"]
-    listed = analysis.judge_disagreements(two)
+    listed = tables.judge_disagreements(two)
     assert set(listed["scorer"]) == {"tone"} and len(listed) == 3 and (listed["gap"] == 50).all() and listed["quote_a"].str.len().min() > 8
 
 
 def test_planted_labels_bring_both_judges_to_the_truth():
-    planted = analysis.planted_verdicts()
-    table = analysis.judge_calibrated(planted.verdicts, planted.labels)
+    planted = planted_verdicts()
+    table = tables.judge_calibrated(planted.verdicts, planted.labels)
     truth = table["scorer"].map(planted.truth)
     assert ((table["low"] <= truth) & (truth <= table["high"])).sum() >= 10, "at least ten of twelve 95 % intervals hold the truth"
     assert ((table["judged"] - truth).abs() > (table["corrected"] - truth).abs()).all()
     assert (table.groupby("judge")["bias"].mean() * [1, -1] > 3).all() and table["method"].str.startswith("prediction-powered").all()
-    shares = analysis.judge_calibrated(planted.verdicts, planted.labels, cut=70)
+    shares = tables.judge_calibrated(planted.verdicts, planted.labels, cut=70)
     assert shares["corrected"].between(0, 1).all()
-    few = analysis.judge_calibrated(planted.verdicts, planted.labels[planted.labels["case_id"] < "planted_12"])
+    few = tables.judge_calibrated(planted.verdicts, planted.labels[planted.labels["case_id"] < "planted_12"])
     assert few["reason"].str.contains("labels alone").all()
 
 
@@ -442,22 +443,22 @@ def test_labels_come_from_a_file_and_are_checked(two, tmp_path):
     verdicts = two.verdicts
     labels = verdicts[verdicts["judge"] == "first"][["run_id", "case_id", "trial", "scorer"]].assign(label=60.0)
     labels.to_csv(tmp_path / "labels.csv", index=False)
-    table = analysis.judge_calibrated(two, tmp_path / "labels.csv").set_index(["judge", "scorer"])
+    table = tables.judge_calibrated(two, tmp_path / "labels.csv").set_index(["judge", "scorer"])
     assert table.loc[("first", "tone"), "bias"] == 20 and table.loc[("second", "tone"), "bias"] == -30
     for change, why in (({"label": 130.0}, "no number from 0 to 100"), ({"label": 1.0}, "nothing but 0 and 1"), ({"run_id": "x"}, "none of the labels")):
         with pytest.raises(BadInput, match=why):
-            analysis.judge_calibrated(two, labels.assign(**change))
+            tables.judge_calibrated(two, labels.assign(**change))
     with pytest.raises(BadInput, match="lacks the column label"):
-        analysis.judge_calibrated(two, labels.drop(columns="label"))
+        tables.judge_calibrated(two, labels.drop(columns="label"))
     import pandas as pd
 
     with pytest.raises(BadInput, match="a second label"):
-        analysis.judge_calibrated(two, pd.concat([labels, labels], ignore_index=True))
+        tables.judge_calibrated(two, pd.concat([labels, labels], ignore_index=True))
     with pytest.raises(BadInput, match="cannot be read as CSV"):
-        analysis.judge_calibrated(two, tmp_path / "none.csv")
+        tables.judge_calibrated(two, tmp_path / "none.csv")
 
 
 def test_a_run_without_verdicts_gives_empty_tables(played):
     results = load_results(played)
-    assert len(analysis.judge_table(results)) == len(analysis.judge_agreement_table(results)) == len(analysis.judge_disagreements(results)) == 0
-    assert analysis.entrant_judges(results) == []
+    assert len(tables.judge_table(results)) == len(tables.judge_agreement_table(results)) == len(tables.judge_disagreements(results)) == 0
+    assert tables.entrant_judges(results) == []

@@ -6,7 +6,7 @@ import json
 import pytest
 from servers import Answer, ScriptedServer, completion, error_body
 
-from benchmark_lib import BadInput, Experiment, analysis, load_results
+from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.audit import play
 from benchmark_lib.conversation import converse
 from benchmark_lib.conversation.model_customer import ModelCustomer, customer_prompt, is_code, reply_format, stands
@@ -336,9 +336,9 @@ def test_a_message_that_is_no_json_in_one_trial_leaves_the_others(case, options)
     with ScriptedServer(reply) as server:
         made = run(options, customer_base_url=server.base_url, concurrency=1)
     assert sorted(made.endings().values()) == ["customer_fault", "resolved_by_customer"]
-    table = analysis.customer_flag_table(load_results(made))
+    table = tables.customer_flag_table(load_results(made))
     assert table.loc[0, ["conversations", "flagged", "no_usable_answer"]].tolist() == [2, 1, 1]
-    metrics = analysis.with_and_without_flagged(load_results(made), ["resolved"]).set_index("talks")["mean"]
+    metrics = tables.with_and_without_flagged(load_results(made), ["resolved"]).set_index("talks")["mean"]
     assert metrics["all"] == 0.5 and metrics["not flagged"] == 1.0
 
 
@@ -346,15 +346,15 @@ def test_two_customers_on_the_same_cases_give_a_sensitivity_table(case, options,
     with served(case) as server:
         model = run(options, customer_base_url=server.base_url)
     scripted = run(options, customer="scripted", out=tmp_path / "scripted.deskbench")
-    table = analysis.customer_sensitivity(load_results(model, scripted), ["resolved", "agent_messages"])
+    table = tables.customer_sensitivity(load_results(model, scripted), ["resolved", "agent_messages"])
     row = table[(table["metric"] == "resolved") & (table["talks"] == "all")].iloc[0]
     assert (row["customer_a"], row["customer_b"], row["a"], row["b"], row["difference"], row["cases"]) == ("gpt-5.5", "scripted", 1, 1, 0, 1)
-    empty = analysis.with_and_without_flagged(load_results(scripted).conversations.assign(customer_flagged=True), ["resolved", "unsafe"])
+    empty = tables.with_and_without_flagged(load_results(scripted).conversations.assign(customer_flagged=True), ["resolved", "unsafe"])
     assert empty.set_index(["metric", "talks"])["mean"].isna().tolist() == [False, True, True, True]
     with pytest.raises(BadInput, match="no model was run with two customers"):
-        analysis.customer_sensitivity(load_results(model))
+        tables.customer_sensitivity(load_results(model))
     with pytest.raises(BadInput, match="there is no metric 'resolve'"):
-        analysis.with_and_without_flagged(load_results(model), ["resolve"])
+        tables.with_and_without_flagged(load_results(model), ["resolve"])
 
 
 # --- the audit ---------------------------------------------------------------------------------------------------------

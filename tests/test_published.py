@@ -3,29 +3,29 @@
 import pandas as pd
 import pytest
 
-from benchmark_lib import analysis, figures
-from benchmark_lib.analysis import published
+from benchmark_lib import figures, tables
+from benchmark_lib.analysis.tables import published
 
 
 @pytest.fixture
 def checks():
-    return analysis.published_checks().set_index("check")
+    return tables.published_checks().set_index("check")
 
 
 def test_the_order_of_the_board_follows_from_its_own_rule():
-    order = analysis.published_order()
+    order = tables.published_order()
     assert len(order) == 24 and order["same"].all()
     assert order["model"].iloc[[0, -1]].tolist() == ["grok-4.3", "qwen3.7-plus"]
 
 
 def test_every_published_row_is_labelled_as_such():
-    for table in (analysis.published_board(), analysis.published_pass_hat_k(), analysis.published_order(), analysis.published_checks(),
-                  analysis.ranking_against_desk(), analysis.tier_safety()[0]):  # fmt: skip
+    for table in (tables.published_board(), tables.published_pass_hat_k(), tables.published_order(), tables.published_checks(),
+                  tables.ranking_against_desk(), tables.tier_safety()[0]):  # fmt: skip
         assert set(table["source"]) == {"published"}
 
 
 def test_the_mean_and_the_one_intent_behind_nearly_all_misses(checks):
-    assert analysis.published_board()["escalation_accuracy_pct"].mean() == pytest.approx(90.6, abs=0.05)
+    assert tables.published_board()["escalation_accuracy_pct"].mean() == pytest.approx(90.6, abs=0.05)
     assert checks.loc["mean escalation accuracy", "verdict"] == "agrees"
     # Four intents of six cases: the mean handover rate of one, 0.669, alone costs a quarter of 0.331.
     assert published.one_intent_share() == pytest.approx(0.25 * (1 - 0.669) / (1 - 0.90583), rel=1e-3)
@@ -33,8 +33,8 @@ def test_the_mean_and_the_one_intent_behind_nearly_all_misses(checks):
 
 
 def test_bands_and_tiers(checks):
-    assert analysis.published_board()["band"].value_counts().to_dict() == {"middling": 15, "safe": 5, "reckless": 4}
-    table, found = analysis.tier_safety()
+    assert tables.published_board()["band"].value_counts().to_dict() == {"middling": 15, "safe": 5, "reckless": 4}
+    table, found = tables.tier_safety()
     assert table["models"].tolist() == [8, 8, 7, 1] and table["mean"].round(2).tolist() == [4.25, 3.88, 3.14, 3.0]
     assert found.estimate < 0 and found.low < 0 < found.high and found.families == 10
     assert "the interval holds 0" in checks.loc["tier against safety", "words"]
@@ -53,12 +53,12 @@ def test_a_changed_figure_would_be_found_out(monkeypatch):
     board = read("supportagentbench_board_2026-07").copy()
     board.loc[board["model"] == "gpt-5.5", ["over_escalation_pct", "escalation_accuracy_pct"]] = [1.0, 60.0]
     monkeypatch.setattr(published, "_read", lambda name: board if "board" in name else read(name))
-    found = analysis.published_checks().set_index("check")["verdict"]
+    found = tables.published_checks().set_index("check")["verdict"]
     assert found["board order"] == found["mean escalation accuracy"] == found["over escalation against its cells"] == "disagrees"
 
 
 def test_the_textbook_table_and_the_caveat_it_lacks():
-    table = analysis.textbook_table()
+    table = tables.textbook_table()
     alike = table[table["mix"] == "every case alike"].pivot(index="rate", columns="k", values="value")
     assert alike.loc[0.9].round(3).tolist() == [0.9, 0.81, 0.729, 0.656, 0.59, 0.531, 0.478, 0.43]
     assert all(alike.loc[rate, 8] == pytest.approx(rate**8) for rate in (0.9, 0.8, 0.7, 0.6))
@@ -69,7 +69,7 @@ def test_the_textbook_table_and_the_caveat_it_lacks():
 
 
 def test_the_published_pass_hat_k_lies_above_its_own_p_to_the_k():
-    table = analysis.published_pass_hat_k()
+    table = tables.published_pass_hat_k()
     first = table[table["k"] == 1].set_index(["model", "domain"])["pass_hat_k"]
     bound = [first[m, d] ** k for m, d, k in zip(table["model"], table["domain"], table["k"], strict=True)]
     assert (table["pass_hat_k"] >= pd.Series(bound) - 1e-9).all()
@@ -77,8 +77,8 @@ def test_the_published_pass_hat_k_lies_above_its_own_p_to_the_k():
 
 
 def test_a_general_ranking_shares_six_models_and_says_how_little_that_is():
-    assert len(analysis.general_ranking()) == 6
-    table = analysis.ranking_against_desk().set_index("metric")
+    assert len(tables.general_ranking()) == 6
+    table = tables.ranking_against_desk().set_index("metric")
     assert table["models"].max() == 6 and table["low"].isna().all()
     assert table["reason"].str.contains("no interval from").all()
     # Six models have 720 orders; the exact two-sided p of no tie at all is far from small.
@@ -86,7 +86,7 @@ def test_a_general_ranking_shares_six_models_and_says_how_little_that_is():
 
 
 def test_the_published_figures_can_be_drawn():
-    ax = figures.textbook_decay(table=analysis.textbook_table(), rate=0.6, published=analysis.published_pass_hat_k())
+    ax = figures.textbook_decay(table=tables.textbook_table(), rate=0.6, published=tables.published_pass_hat_k())
     assert {t.get_text() for t in ax.texts} >= {"gpt-4o, airline", "claude-3.5-sonnet, retail"}
-    ax = figures.models_as_points(table=analysis.general_ranking(), x="score", y="over_escalation_pct")
-    assert {t.get_text() for t in ax.texts} == set(analysis.general_ranking()["model"])
+    ax = figures.models_as_points(table=tables.general_ranking(), x="score", y="over_escalation_pct")
+    assert {t.get_text() for t in ax.texts} == set(tables.general_ranking()["model"])

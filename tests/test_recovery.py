@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmark_lib import analysis
-from benchmark_lib.analysis import recovery
+from benchmark_lib import analysis, estimators, tables
+from benchmark_lib.analysis.tables import recovery
+from benchmark_lib.experiment import known_panel
 
 AGENTS = 6
 UNLIKELY = 0.001
@@ -14,19 +15,19 @@ UNLIKELY = 0.001
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """A small panel over every case, three trials; and an agent that is certain of everything."""
-    panel = analysis.known_panel(AGENTS, rng=np.random.default_rng(6))
-    results = analysis.load_results(analysis.play_panel(panel, tmp_path_factory.mktemp("panel")))
+    panel = known_panel.known_panel(AGENTS, rng=np.random.default_rng(6))
+    results = analysis.load_results(known_panel.play_panel(panel, tmp_path_factory.mktemp("panel")))
     return panel, results
 
 
 @pytest.fixture(scope="module")
 def rates(played):
-    return analysis.recovered_rates(*played)
+    return tables.recovered_rates(*played)
 
 
 def test_recorded_rates_scatter_around_the_truth_as_counts_do(rates):
     z = rates["z"].dropna()
-    assert len(z) == AGENTS * len(recovery.TRUTHS)
+    assert len(z) == AGENTS * len(known_panel.TRUTHS)
     independent = rates[rates["metric"] != "unsafe"]["z"].dropna()  # success on traps is the complement of an unsafe act here
     assert UNLIKELY < stats.chi2.cdf((independent**2).sum(), len(independent)) < 1 - UNLIKELY
     assert abs(independent.mean()) * np.sqrt(len(independent)) < stats.norm.ppf(1 - UNLIKELY)
@@ -39,7 +40,7 @@ def test_intervals_hold_the_truth_as_often_as_they_should(rates):
 
 
 def test_differences_hold_the_truth_and_point_the_right_way(played):
-    table = analysis.recovered_differences(*played)
+    table = tables.recovered_differences(*played)
     assert stats.binom.cdf(table["holds"].sum(), len(table), 0.95) > UNLIKELY
     far = table[(table["metric"] != "unsafe") & (table["truth"].abs() > 0.2)]
     assert len(far) and (np.sign(far["estimate"]) == np.sign(far["truth"])).all() and (far["p"] < 0.05).all()
@@ -49,47 +50,47 @@ def test_correlations_are_those_of_the_truth(played, rates):
     panel, _ = played
     recorded = rates[rates["interval"] == "mean"].pivot(index="model", columns="metric", values="estimate").reindex(panel["model"])
     for metric in ("over_escalation", "resolved", "escalation_accuracy"):
-        assert analysis.correlation(panel[f"true_{metric}"], recorded[metric], n_resamples=100).estimate > 0.8
-    table = analysis.recovered_correlations(panel, rates)
+        assert estimators.correlation(panel[f"true_{metric}"], recorded[metric], n_resamples=100).estimate > 0.8
+    table = tables.recovered_correlations(panel, rates)
     assert list(table["truth"].round(1)) == [-0.4, -0.6, 0.0, -0.3] and table["estimate"].between(-1, 1).all()
 
 
 def test_an_agent_that_is_sure_of_everything_is_recorded_so(tmp_path):
-    certain = recovery.known_panel(2, rng=np.random.default_rng(0))
+    certain = known_panel.known_panel(2, rng=np.random.default_rng(0))
     certain[["skill", "credulity", "caution"]] = [[1, 0, 0], [0, 1, 1]]
     certain["model"] = ["scripted:tunable?skill=1&credulity=0&caution=0", "scripted:tunable?skill=0&credulity=1&caution=1"]
-    certain = certain.assign(**{f"true_{name}": truth(certain) for name, truth in recovery.TRUTHS.items()})
-    runs = analysis.play_panel(certain, tmp_path, trials=1)
-    found = analysis.recovered_rates(certain, analysis.load_results(runs)).set_index(["model", "metric", "interval"])
+    certain = certain.assign(**{f"true_{name}": truth(certain) for name, truth in known_panel.TRUTHS.items()})
+    runs = known_panel.play_panel(certain, tmp_path, trials=1)
+    found = tables.recovered_rates(certain, analysis.load_results(runs)).set_index(["model", "metric", "interval"])
     assert (found["estimate"] - found["truth"]).abs().max() < 1e-9 and found["holds"].all()
     assert found.loc[(certain["model"][0], "unsafe", "traps like these"), "high"] == pytest.approx(3.335, abs=0.01)
-    with_names = analysis.recovered_differences(certain, analysis.load_results(runs)).set_index("metric")
+    with_names = tables.recovered_differences(certain, analysis.load_results(runs)).set_index("metric")
     assert with_names.loc["unsafe", "truth"] == -18 and with_names["holds"].all()
 
 
 def test_the_truth_is_read_from_the_name_of_an_agent():
-    assert recovery.truth_of("scripted:tunable")["unsafe"] == pytest.approx(3.6)
-    assert recovery.truth_of("scripted:tunable?skill=0.5&caution=0.2")["resolved"] == pytest.approx(0.4)
-    assert recovery.truth_of("scripted:oracle") == {} and recovery.truth_of("gpt-5.5") == {}
+    assert known_panel.truth_of("scripted:tunable")["unsafe"] == pytest.approx(3.6)
+    assert known_panel.truth_of("scripted:tunable?skill=0.5&caution=0.2")["resolved"] == pytest.approx(0.4)
+    assert known_panel.truth_of("scripted:oracle") == {} and known_panel.truth_of("gpt-5.5") == {}
 
 
 def test_a_panel_on_file_is_played_again_only_where_it_is_not_what_is_wanted(tmp_path):
-    panel = recovery.known_panel(2)
-    first = [r.run_id for r in recovery.play_panel(panel, tmp_path, cases="slice", trials=1)]
-    assert [r.run_id for r in recovery.play_panel(panel, tmp_path, cases="slice", trials=1)] == first
-    again = [r.run_id for r in recovery.play_panel(panel, tmp_path, cases="slice", trials=2)]
+    panel = known_panel.known_panel(2)
+    first = [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=1)]
+    assert [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=1)] == first
+    again = [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=2)]
     assert not set(first) & set(again) and sorted(p.name for p in tmp_path.iterdir()) == ["panel-01.deskbench", "panel-02.deskbench"]
-    assert recovery.panel_runs(None) == []
+    assert known_panel.panel_runs(None) == []
 
 
 def test_the_same_seed_draws_the_same_panel():
-    assert recovery.known_panel().equals(recovery.known_panel())
-    many = recovery.known_panel(3_000)
-    for name, (low, high) in recovery.RANGES.items():
+    assert known_panel.known_panel().equals(known_panel.known_panel())
+    many = known_panel.known_panel(3_000)
+    for name, (low, high) in known_panel.RANGES.items():
         assert many[name].between(low, high).all()
-    for pair, strength in recovery.LINKS.items():
+    for pair, strength in known_panel.LINKS.items():
         assert stats.spearmanr(*(many[name] for name in pair)).statistic == pytest.approx(strength, abs=0.06)
-    assert many["seed"].is_unique and recovery.known_panel()["model"].is_unique
+    assert many["seed"].is_unique and known_panel.known_panel()["model"].is_unique
 
 
 def test_coverage_says_in_words_what_it_found():

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark_lib import analysis
-from benchmark_lib.analysis.said import BLIND, LEAST, labelled_sentences
+from benchmark_lib import tables
+from benchmark_lib.analysis.tables.detectors import BLIND, LEAST, labelled_sentences
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
@@ -357,7 +357,7 @@ def test_what_is_handed_over_at_once_is_honest_and_poorly_packed(cases, store):
 
 @pytest.fixture(scope="module")
 def table():
-    return analysis.detector_table()
+    return tables.detector_table()
 
 
 def test_flags_follow_from_the_labelled_sentences(table):
@@ -388,7 +388,7 @@ def test_board_detectors_keep_their_floors(table):
 
 
 def test_the_first_blind_counts_are_kept(table):
-    blind = analysis.blind_table(BLIND)
+    blind = tables.blind_table(BLIND)
     assert set(blind["detector"]) == {d.name for d in DETECTORS.values() if d.labels}
     assert (blind["right"] + blind["missed"] == blind["labelled"]).all()
 

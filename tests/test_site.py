@@ -10,7 +10,7 @@ from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
 
 from benchmark_lib import BadInput, Experiment, load_results
-from benchmark_lib.analysis import leaderboard
+from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.charts import spread

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from benchmark_lib import Experiment, RunFile, analysis, load_results
+from benchmark_lib import Experiment, RunFile, load_results, tables
 from benchmark_lib.conversation.model_customer import reply_format
 from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, local_model, missing_parts
 from benchmark_lib.experiment.judging import judge_runs
@@ -61,4 +61,4 @@ def check_verdicts(path):
     assert (verdicts["score"].between(0, 100) | (verdicts["score"].isna() & (verdicts["unscored"] != ""))).all()
     judge = results.calls[results.calls["side"] == "judge"]
     assert len(judge) >= 2 and judge["completion_tokens"].gt(0).all() and (judge["cost_usd"] == 0).all()
-    assert analysis.judge_table(results)["judge_is_entrant"].all() and analysis.entrant_judges(results) == [MODEL]
+    assert tables.judge_table(results)["judge_is_entrant"].all() and tables.entrant_judges(results) == [MODEL]

@@ -11,6 +11,7 @@ import orjson
 
 from ..errors import BadInput
 from ..runfile import SUFFIX, RunFile
+from ..project import in_project
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,8 +144,6 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     BadInput
         If a path holds no run file.
     """
-    from ..project import in_project
-
     there = [place for place in optional if in_project(place).exists()]
     needed = where if where or optional else ("data/runs",)
     runs = [run for place in (*needed, *there) for run in _runs_at(place)]
@@ -154,12 +153,24 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     return Results(list(unique.values()))
 
 
+def conversations_of(results: Any) -> "pd.DataFrame":
+    """The conversations; where a model has several runs each is a row of its own, named by its store or, if that is the same, its run."""
+    frame = results.conversations if hasattr(results, "conversations") else results
+    runs = frame.drop_duplicates(["model", "source", "run_id"])[["model", "source", "run_id", "store_version"]]
+    several = runs[runs.duplicated(["model", "source"], keep=False)]
+    if several.empty:
+        return frame
+    told = ~several.duplicated(["model", "source", "store_version"], keep=False)
+    mark = several["store_version"].where(told, several["run_id"])
+    name_of = dict(zip(several["run_id"], several["model"] + " [" + mark + "]", strict=True))
+    return frame.assign(model=frame["run_id"].map(name_of).fillna(frame["model"]).astype("str"))
+
+
 def _runs_at(place: Any) -> Iterable[RunFile]:
     if isinstance(place, RunFile):
         return [place]
     if isinstance(place, (list, tuple)):
         return [run for inner in place for run in _runs_at(inner)]
-    from ..project import in_project
 
     path = in_project(place)
     if path.is_dir():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..cases.factorial import TABLE
-from .tables import _frame_of
+from .frames import conversations_of
+from ..endpoint.local_server import MODEL_ID
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,6 @@ def panel_of(model: str, source: str) -> str:
     """
     if source in _BY_SOURCE:
         return "recovery panel" if source == "scripted" and model.startswith(TUNABLE) else _BY_SOURCE[source]
-    from ..endpoint.local_server import MODEL_ID
 
     return "local model" if model == MODEL_ID or model.startswith(f"{MODEL_ID} [") else "models"
 
@@ -58,7 +58,7 @@ def labelled(results: "Results | pd.DataFrame", *, variants: bool = False) -> "p
         Whether the crossed variants of the evidence x pressure table keep their buckets. They are no part of the case set, so by default
         they stand in a bucket of their own, ``variant``, and no metric of a bucket counts them.
     """
-    frame = _frame_of(results)
+    frame = conversations_of(results)
     kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
     frame = frame.assign(panel=[kinds[pair] for pair in zip(frame["model"], frame["source"], strict=True)])
     crossed = is_variant(frame["case_id"])

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..project import DATA
 from ..errors import BadInput
 from ..records import Usage, content_hash
 from .settings import read_mapping
 
-PRICES = Path(__file__).resolve().parents[2] / "data" / "prices.yaml"
+PRICES = DATA / "prices.yaml"
 SECTIONS = frozenset({"dated", "currency", "per_tokens", "tiers", "free", "models"})
 ENTRY = frozenset({"model", "at", "input", "cached_input", "output", "as_of", "source"})
 

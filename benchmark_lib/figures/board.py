@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from ..analysis.estimate import counted, usual
-from ..analysis.tiers import tier_order
-from ..analysis.unsafe import BAND_CUTS, BAND_TRAPS
+from ..analysis.estimators.estimate import counted, usual
+from ..analysis.tables.tiers import tier_order
+from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from .canvas import axes_for, nothing, say_below
 from .labels import name_apart, name_together, with_counts
 from .style import plain
@@ -26,7 +26,7 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     board : DataFrame
-        As `analysis.leaderboard` gives it.
+        As `tables.leaderboard` gives it.
     ax : Axes, optional
         Where to draw.
     """
@@ -99,7 +99,7 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     Parameters
     ----------
     table : DataFrame
-        As `analysis.unsafe_table` gives it.
+        As `tables.unsafe_table` gives it.
     ax : Axes, optional
         Where to draw.
     """

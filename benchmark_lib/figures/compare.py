@@ -22,7 +22,7 @@ def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = No
     Parameters
     ----------
     table : DataFrame
-        As `analysis.compare_models` gives it; unsafe acts are drawn as a share of the traps.
+        As `tables.compare_models` gives it; unsafe acts are drawn as a share of the traps.
     a, b : str
         The two models.
     ax : Axes, optional
@@ -64,7 +64,7 @@ def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: 
     Parameters
     ----------
     table : DataFrame
-        As `analysis.differing_cases` gives it.
+        As `tables.differing_cases` gives it.
     a, b : str
         The two models.
     most : int
@@ -100,7 +100,7 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     Parameters
     ----------
     table : DataFrame
-        As `analysis.what_it_takes` gives it.
+        As `tables.what_it_takes` gives it.
     ax : Axes, optional
         Where to draw.
     """

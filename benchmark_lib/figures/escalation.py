@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.estimate import usual
+from ..analysis.estimators.estimate import usual
 from .canvas import QUIET, axes_for, nothing, span_of
 from .labels import halo, name_of, with_counts
 from .style import plain
@@ -24,7 +24,7 @@ def two_directions(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     Parameters
     ----------
     table : DataFrame
-        As `analysis.escalation_table` gives it.
+        As `tables.escalation_table` gives it.
     ax : Axes, optional
         Where to draw.
     """
@@ -57,7 +57,7 @@ def directions_by_intent(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> 
     Parameters
     ----------
     table : DataFrame
-        As `analysis.intent_table` gives it, of both buckets.
+        As `tables.intent_table` gives it, of both buckets.
     ax : Axes, optional
         Where to draw.
     """
@@ -106,7 +106,7 @@ def handover_precision(*, table: "pd.DataFrame", named: int = 8, ax: "Axes | Non
     Parameters
     ----------
     table : DataFrame
-        As `analysis.escalation_table` gives it.
+        As `tables.escalation_table` gives it.
     named : int
         Models that are named, those farthest from the others; the rest stay grey.
     ax : Axes, optional
@@ -145,7 +145,7 @@ def queue_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.queue_table` gives it.
+        As `tables.queue_table` gives it.
     ax : Axes, optional
         Where to draw.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.estimate import usual
+from ..analysis.estimators.estimate import usual
 from .style import plain
 
 if TYPE_CHECKING:

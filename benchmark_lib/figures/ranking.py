@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.unsafe import BAND_TRAPS
+from ..analysis.estimators.unsafe import BAND_TRAPS
 from .canvas import axes_for, head_and_legend, nothing, say_below, span_of, why_nothing
 from .labels import name_of
 
@@ -22,7 +22,7 @@ def metric_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     Parameters
     ----------
     table : DataFrame
-        As `analysis.metric_table` gives it, of one panel and one metric.
+        As `tables.metric_table` gives it, of one panel and one metric.
     ax : Axes, optional
         Where to draw.
     """
@@ -57,7 +57,7 @@ def rank_places(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.rank_table` gives it, of one panel and one metric.
+        As `tables.rank_table` gives it, of one panel and one metric.
     ax : Axes, optional
         Where to draw.
     """
@@ -86,7 +86,7 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.leaderboard` or `analysis.unsafe_table` gives it.
+        As `tables.leaderboard` or `tables.unsafe_table` gives it.
     ax : Axes, optional
         Where to draw.
     """

@@ -24,7 +24,7 @@ def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "A
     Parameters
     ----------
     table : DataFrame
-        Rows of `analysis.between_models` and `analysis.within_models`, of one panel.
+        Rows of `tables.between_models` and `tables.within_models`, of one panel.
     ax : Axes, optional
         Where to draw.
     """
@@ -60,7 +60,7 @@ def models_as_points(*, table: "pd.DataFrame", x: str, y: str, named: int = 10, 
     Parameters
     ----------
     table : DataFrame
-        One row a model with the columns `x`, `y` and ``model``: as `analysis.model_means` or `analysis.general_ranking` give it.
+        One row a model with the columns `x`, `y` and ``model``: as `tables.model_means` or `tables.general_ranking` give it.
     x, y : str
         Columns; names of metrics are written out, shares in percent.
     named : int
@@ -92,7 +92,7 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.cost_quality` gives it.
+        As `tables.cost_quality` gives it.
     ax : Axes, optional
         Where to draw.
     """
@@ -137,7 +137,7 @@ def _outermost(xs: "pd.Series", ys: "pd.Series", named: int) -> "pd.Series":
 
 
 def _title(name: str) -> str:
-    from ..analysis.relations import PUBLISHED_METRICS
+    from ..analysis.tables.relations import PUBLISHED_METRICS
     from ..scoring.metrics import METRICS
 
     if name in METRICS:

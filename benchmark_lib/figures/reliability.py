@@ -22,7 +22,7 @@ def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = Non
     Parameters
     ----------
     table : DataFrame
-        As `analysis.reliability_table` gives it, of one panel and one bucket.
+        As `tables.reliability_table` gives it, of one panel and one bucket.
     named : int
         Models drawn in colour and named, spread over the order at the last k; the others are grey.
     ax : Axes, optional
@@ -77,7 +77,7 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.flip_table` gives it, of one panel and one bucket.
+        As `tables.flip_table` gives it, of one panel and one bucket.
     ax : Axes, optional
         Where to draw.
     """
@@ -116,7 +116,7 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.trial_table` gives it, of one panel.
+        As `tables.trial_table` gives it, of one panel.
     ax : Axes, optional
         Where to draw.
     """
@@ -159,11 +159,11 @@ def textbook_decay(*, table: "pd.DataFrame", rate: float, published: "pd.DataFra
     Parameters
     ----------
     table : DataFrame
-        As `analysis.textbook_table` gives it.
+        As `tables.textbook_table` gives it.
     rate : float
         Which of its rates.
     published : DataFrame, optional
-        As `analysis.published_pass_hat_k` gives it.
+        As `tables.published_pass_hat_k` gives it.
     ax : Axes, optional
         Where to draw.
     """
@@ -200,7 +200,7 @@ def power_curves(*, table: "pd.DataFrame", target: float = 0.8, noun: str = "tra
     Parameters
     ----------
     table : DataFrame
-        As `analysis.power_table` gives it.
+        As `tables.power_table` gives it.
     target : float
         Power wanted; drawn as a line.
     noun : str

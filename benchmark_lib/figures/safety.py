@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.estimate import counted
-from ..analysis.unsafe import BAND_CUTS, BAND_TRAPS
+from ..analysis.estimators.estimate import counted
+from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from .board import on_all_traps, unsafe_intervals
 from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing, say_below, span_of
 from .labels import name_of, names_at_the_end, with_counts
@@ -28,7 +28,7 @@ def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.safety_table` gives it.
+        As `tables.safety_table` gives it.
     ax : Axes, optional
         Where to draw.
     """
@@ -56,7 +56,7 @@ def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.trap_table` gives it, of one panel.
+        As `tables.trap_table` gives it, of one panel.
     ax : Axes, optional
         Where to draw.
     """
@@ -119,11 +119,11 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.safety_table` gives it.
+        As `tables.safety_table` gives it.
     ax : Axes, optional
         Where to draw.
     """
-    from ..analysis.estimate import counted
+    from ..analysis.estimators.estimate import counted
 
     shown = table.dropna(subset=["unsafe_share"]).sort_values(["unsafe_share", "held_share", "model"], ascending=[False, True, False])
     ax = axes_for(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
@@ -153,7 +153,7 @@ def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" =
     Parameters
     ----------
     table : DataFrame
-        As `analysis.pressure_table` gives it, of one panel.
+        As `tables.pressure_table` gives it, of one panel.
     named : int
         Models drawn in colour and named, those that end highest; the others are grey.
     ax : Axes, optional
@@ -192,11 +192,11 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.claim_tone_means` gives it; of one panel and one set of cases.
+        As `tables.claim_tone_means` gives it; of one panel and one set of cases.
     ax : Axes, optional
         Where to draw.
     """
-    from ..analysis.safety import CLAIMS, TONES
+    from ..analysis.tables.safety import CLAIMS, TONES
 
     ax = axes_for(ax, table, width=3.6, height=2.5)
     if table.empty:
@@ -234,7 +234,7 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     table : DataFrame
-        As `analysis.kind_table` gives it.
+        As `tables.kind_table` gives it.
     ax : Axes, optional
         Where to draw.
     """
@@ -275,11 +275,11 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     Parameters
     ----------
     table : DataFrame
-        As `analysis.tier_table` gives it.
+        As `tables.tier_table` gives it.
     ax : Axes, optional
         Where to draw.
     """
-    from ..analysis.safety import TIERS
+    from ..analysis.tables.safety import TIERS
 
     ax = axes_for(ax, table)
     shown = table.dropna(subset=["unsafe", "level"])

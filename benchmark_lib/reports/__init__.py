@@ -1,16 +1,16 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
-from . import tables
+from . import paper
 from .board import board_table, readable_board
 from .explorer import compare_trials, explore, read_labels
-from .model_page import report_cards, trait_lists, trap_quotes
+from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
 from .notebooks import run_notebook
 from .views import readable
 from .shown import boards_by_panel, by_panel, metric_view, tables_by_panel, weigh
 from .transcript import show, show_first, transcript_css, transcript_html
 
 __all__ = [
-    "board_table", "boards_by_panel", "by_panel", "compare_trials", "explore", "metric_view", "read_labels", "readable",
-    "readable_board", "report_cards", "run_notebook", "show", "show_first", "tables", "tables_by_panel", "trait_lists", "transcript_css",
+    "ModelReport", "board_table", "boards_by_panel", "by_panel", "compare_trials", "explore", "metric_view", "model_report", "read_labels", "readable",
+    "readable_board", "report_cards", "run_notebook", "show", "show_first", "paper", "tables_by_panel", "trait_lists", "transcript_css",
     "transcript_html", "trap_quotes", "weigh",
 ]

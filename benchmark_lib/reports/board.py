@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.unsafe import BANDS
+from ..analysis.estimators.unsafe import BANDS
 from ..scoring.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
     Parameters
     ----------
     board : DataFrame
-        As `analysis.leaderboard` gives it.
+        As `tables.leaderboard` gives it.
     """
     import pandas as pd
 

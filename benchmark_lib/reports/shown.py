@@ -72,7 +72,7 @@ def tables_by_panel(table: "pd.DataFrame", view: str, **words: Any) -> None:
     view : str
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
     **words
-        As for `tables.show`.
+        As for `paper.show`.
     """
     from IPython.display import Markdown, display
 
@@ -86,14 +86,14 @@ def tables_by_panel(table: "pd.DataFrame", view: str, **words: Any) -> None:
 
 def _numbers(rows: "pd.DataFrame", view: str, **words: Any) -> Any:
     """A table as it is read; what is the same in every row is said once, below it."""
-    from . import tables
+    from . import paper
     from .views import readable
 
     frame = readable(rows, view)
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c}: {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
     notes = [*words.pop("footnotes", ()), *(["In every row " + "; ".join(every) + "."] if every else [])]
-    return tables.show(frame.drop(columns=same), footnotes=notes, **words)
+    return paper.show(frame.drop(columns=same), footnotes=notes, **words)
 
 
 def _reasons(rows: "pd.DataFrame") -> str:
@@ -110,7 +110,7 @@ def _reasons(rows: "pd.DataFrame") -> str:
 
 def metric_view(metric: str) -> str:
     """The view of a metric: shares are read in percent."""
-    from ..analysis.tables import metric_of
+    from ..analysis.tables.leaderboard import metric_of
 
     return "share" if metric_of(metric).unit == "share" else "number"
 
@@ -147,7 +147,7 @@ def weigh(board: "pd.DataFrame") -> Any:
     Parameters
     ----------
     board : DataFrame
-        As `analysis.leaderboard` gives it.
+        As `tables.leaderboard` gives it.
 
     Returns
     -------

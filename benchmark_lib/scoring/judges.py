@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..project import DATA
 from ..cases import Case
 from ..cases.facts import fold
 from ..endpoint import EndpointError
@@ -26,7 +27,7 @@ from ..store.world import front_matter, render
 if TYPE_CHECKING:
     from ..store import Store
 
-RUBRICS = Path(__file__).resolve().parents[2] / "data" / "rubrics"
+RUBRICS = DATA / "rubrics"
 SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "groundedness", "scope_of_promises")
 """What a judge scores, each 0 to 100; every one has a rubric file of its name."""
 

@@ -12,12 +12,13 @@ from typing import Any
 import orjson
 import yaml
 
+from ..project import DATA
 from ..errors import BadInput
 from ..records import content_hash
 from .desk import Desk
 from .tools import Tool, tools_of
 
-STORES = Path(__file__).resolve().parents[2] / "data" / "stores"
+STORES = DATA / "stores"
 KINDS = {"retail": "benchmark_lib.store.retail"}
 """Which module holds the tools and rule predicates of a kind of store."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...analysis.estimate import counted
+from ...analysis.estimators.estimate import counted
 from ...analysis.panels import PANELS
-from ...analysis.unsafe import BANDS
+from ...analysis.estimators.unsafe import BANDS
 from ...scoring.metrics import METRICS, Metric
 from .content import Content, Entry
 from .words import as_published, interval, measured, number

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ...project import PACKAGE
 from .folder import MARK, site_folder
 
 if TYPE_CHECKING:
     from ...analysis.frames import Results
 
-ASSETS = Path(__file__).resolve().parents[1] / "assets"
+ASSETS = PACKAGE / "reports" / "assets"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def build_site(results: "Results | Any" = None, out: str | Path = "reports/site"
     BadInput
         If there is no run, or `out` holds something else than a site.
     """
-    from ...analysis import Results, load_results
+    from ...analysis.frames import Results, load_results
     from ...project import code_version, in_project
     from .content import Content
     from .pages import Pages

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...analysis.estimate import counted, usual
+from ...analysis.estimators.estimate import counted, usual
 from ...analysis.panels import short_name
-from ...analysis.safety import STATES
-from ...analysis.unsafe import BAND_CUTS, BANDS
+from ...analysis.tables.safety import STATES
+from ...analysis.estimators.unsafe import BAND_CUTS, BANDS
 from .board import BLOCKS
 from .content import Content, Entry
 from .words import percent, words

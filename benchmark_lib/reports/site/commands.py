@@ -14,7 +14,7 @@ def site(parser: argparse.ArgumentParser) -> None:
 
 
 def _site(options: argparse.Namespace) -> int:
-    from ...analysis import load_results
+    from ...analysis.frames import load_results
     from .build import build_site
 
     built = build_site(load_results(*options.runs), options.out, published=not options.no_published)

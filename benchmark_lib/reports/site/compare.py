@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.estimate import FEW_CLUSTERS, counted, sentence
+from ...analysis.estimators.estimate import FEW_CLUSTERS, counted, sentence
 from ...scoring.metrics import METRICS
 from .board import MAIN
 from .content import Content
@@ -61,7 +61,7 @@ def _value(entry: Any, metric: Any, most: float) -> list[Any]:
 
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
     """Paired differences first minus second, by metric and pair; p adjusted by Benjamini and Hochberg over all pairs of a metric."""
-    from ...analysis import adjust_pvalues
+    from ...analysis.estimators.comparisons import adjust_pvalues
 
     pairs = list(combinations(range(len(content.played)), 2))
     found: dict[str, dict[str, list[Any]]] = {}
@@ -102,7 +102,7 @@ def _clusters(content: Content, bucket: str | None) -> list[str] | None:
 
 def _share(a: Any, b: Any, clusters: list[str] | None) -> tuple[float, float, float, float]:
     """Difference of two shares over the cases both have: estimate, low, high, p."""
-    from ...analysis import paired_difference
+    from ...analysis.estimators.comparisons import paired_difference
 
     if not len(a[0]):
         return (float("nan"),) * 4
@@ -116,7 +116,7 @@ def _share(a: Any, b: Any, clusters: list[str] | None) -> tuple[float, float, fl
 
 def _unsafe(a: Any, b: Any) -> tuple[float, float, float, float]:
     """Difference in unsafe actions on the traps both met; the exact test has no interval."""
-    from ...analysis import within_trap_permutation
+    from ...analysis.estimators.comparisons import within_trap_permutation
 
     if not len(a[0]):
         return (float("nan"),) * 4

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ...analysis.tiers import tier_order
+from ...analysis.tables.tiers import tier_order
 from ...errors import BadInput
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS
@@ -93,7 +93,8 @@ class Content:
         self.results = results
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         self._cases: dict[int, dict[str, Case]] = {}
-        from ...analysis import labelled, leaderboard
+        from ...analysis.panels import labelled
+        from ...analysis.tables.leaderboard import leaderboard
 
         if results.conversations.empty:
             raise BadInput("the runs hold no conversation yet: play some with `deskbench run MODEL`")
@@ -198,7 +199,7 @@ class Content:
     @cached_property
     def unsafe(self) -> dict[tuple[str, str], dict[str, Any]]:
         """Unsafe actions with both estimands, by (name, source)."""
-        from ...analysis import unsafe_table
+        from ...analysis.tables.leaderboard import unsafe_table
 
         return {(r["model"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
 
@@ -232,7 +233,7 @@ def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
 
 def published_entries() -> list[Entry]:
     """Rows of the published board, as a block of its own: figures of another benchmark, not measured here."""
-    from ...analysis import published_board
+    from ...analysis.tables.published import published_board
 
     entries = []
     nothing = {f"{name}{end}": float("nan") for name in METRICS for end in ("", "_mean", "_low", "_high", "_n")}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import inspect
 import sys
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import yaml
 
-from ... import analysis
-from ...analysis.safety import STATES
-from ...analysis.tables import RANKED_FROM
-from ...analysis.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
+from ...analysis import estimators
+from ...analysis.tables.safety import STATES
+from ...analysis.tables.leaderboard import RANKED_FROM
+from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...conversation.talk import CALLS_PER_TURN, EMPTY_REPLIES
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
@@ -25,9 +24,6 @@ BUCKET_WORDS = {
     "must_escalate": "must be handed over to a human",
     "adversarial": "a trap: the forbidden act is to be refused, with the reason or by a handover",
 }
-ESTIMATORS = ("unsafe", "passk", "trials", "intervals", "comparisons", "ranks", "correlations", "judge_agreement", "planning")
-"""The rooms of the analysis whose public functions are estimators."""
-
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
 
 
@@ -58,15 +54,12 @@ def method_view(content: Content) -> dict[str, Any]:
 def _estimators() -> list[dict[str, str]]:
     """The public functions of the analysis that take arrays, each with its docstring."""
     found = []
-    for room in ESTIMATORS:
-        module = import_module(f"benchmark_lib.analysis.{room}")
-        for name, thing in vars(module).items():
-            if name not in analysis.__all__ or not inspect.isfunction(thing) or thing.__module__ != module.__name__:
-                continue
-            first, _, rest = (inspect.getdoc(thing) or "").partition("\n\n")
-            found.append(
-                {"name": name, "signature": str(inspect.signature(thing)).split(" ->")[0], "first": " ".join(first.split()), "rest": rest.strip()}
-            )
+    for name in estimators.__all__:
+        thing = getattr(estimators, name)
+        if not inspect.isfunction(thing):
+            continue
+        first, _, rest = (inspect.getdoc(thing) or "").partition("\n\n")
+        found.append({"name": name, "signature": str(inspect.signature(thing)).split(" ->")[0], "first": " ".join(first.split()), "rest": rest.strip()})
     return found
 
 

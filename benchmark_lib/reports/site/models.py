@@ -45,9 +45,9 @@ class ToolUse:
 
 
 def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse) -> dict[str, Any]:
-    """Everything on the page of one model; tables and words are those of the model report in `benchmark_lib.analysis.report`."""
-    from ...analysis import report as tables
-    from ...analysis import report_words
+    """Everything on the page of one model; tables and words are those of the model report in `benchmark_lib.reports.one_model.numbers`."""
+    from ..one_model import numbers as tables
+    from ..one_model import words as report_words
 
     mine = content.rows(entry)
     panel = entry.row["panel"]
@@ -91,7 +91,7 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
 
 def _metric(mine: "pd.DataFrame", metric: Metric, entry: Entry) -> dict[str, Any]:
     """One metric with all that is needed to read it: median, mean, interval, conversations, cases, trials, method, warnings."""
-    from ...analysis import metric_estimate
+    from ...analysis.tables.leaderboard import metric_estimate
 
     found = metric_estimate(mine, metric)
     rows = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
@@ -121,7 +121,8 @@ def _mean(found: Any, metric: Metric) -> float:
 
 def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
     """pass^k of each bucket up to the number of trials."""
-    from ...analysis import pass_hat_k_curve, success_counts
+    from ...analysis.estimators.passk import pass_hat_k_curve
+    from ...analysis.tables.reliability import success_counts
 
     found = []
     for bucket in BUCKETS:

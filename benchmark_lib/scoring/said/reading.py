@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...project import DATA
 from ...cases.facts import fold
 from ...store.world import read_yaml
 
-BOOKS = Path(__file__).resolve().parents[3] / "data" / "said"
+BOOKS = DATA / "said"
 ENOUGH = 0.12
 """Share of a message's words that must be common words of a language for the message to count as written in it."""
 

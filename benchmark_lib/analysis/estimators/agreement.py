@@ -1,0 +1,244 @@
+"""Do judges agree, with each other and with people, and what the judged mean is worth once people have labelled some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan, sqrt
+
+import numpy as np
+
+from ...errors import BadInput
+from .estimate import Estimate, counted, generator, sentence
+from .intervals import clustered_mean, proportion_interval
+
+FEW_LABELS = 100
+EXTREME_PREVALENCE = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement(Estimate):
+    """Cohen's kappa (`estimate`, `low`, `high`, `se`) with Gwet's AC1 and the raw agreement beside it.
+
+    Attributes
+    ----------
+    ac1, ac1_low, ac1_high : float
+        Gwet's AC1, which does not collapse when one category is rare.
+    raw, raw_low, raw_high : float
+        Share of equal verdicts, Wilson interval.
+    table : ndarray, shape (categories, categories)
+        The counts themselves; rows are the first judge.
+    """
+
+    ac1: float = nan
+    ac1_low: float = nan
+    ac1_high: float = nan
+    raw: float = nan
+    raw_low: float = nan
+    raw_high: float = nan
+    table: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeCorrection(Estimate):
+    """Mean a person would have given, from few labels and many verdicts.
+
+    Attributes
+    ----------
+    judged : float
+        Mean of the verdicts alone.
+    labels : int
+        Verdicts that also have a person's label; `n` counts all verdicts used.
+    weight : float
+        Weight of the verdicts (0: labels alone).
+    """
+
+    judged: float = nan
+    labels: int = 0
+    weight: float = 0.0
+
+
+def agreement(table, *, confidence: float = 0.95) -> Agreement:
+    """Agreement of two judges from their table of counts.
+
+    Parameters
+    ----------
+    table : array_like of int, shape (categories, categories)
+        Rows: verdict of the first judge; columns: of the second.
+
+    Returns
+    -------
+    Agreement
+        Kappa with the large-sample interval of Fleiss, Cohen and Everitt (1969, as in statsmodels); AC1 with the variance of
+        Gwet (2008). Where the judges never differ both lower ends come from the exact bound of the raw agreement. Kappa is
+        NaN when both used one and the same category only.
+    """
+    counts = np.asarray(table, dtype=float)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
+        raise BadInput(f"the table has shape {counts.shape}: give a square table of counts, one row and column a category.")
+    n = float(counts.sum())
+    common = dict(n=int(n), table=counts, estimand="chance-corrected agreement of two judges on verdicts like these",
+                  method="Cohen's kappa, large-sample interval", confidence=confidence)  # fmt: skip
+    if n == 0:
+        return Agreement(estimate=nan, reason="no verdict by both judges", **common)
+    raw = proportion_interval(int(round(np.trace(counts))), int(round(n)), confidence=confidence)
+    ac1, ac1_se, ac1_chance = _ac1(counts / n, n)
+    z = _normal_quantile(0.5 + confidence / 2)
+    ac1_low, ac1_high = max(ac1 - z * ac1_se, -1.0), min(ac1 + z * ac1_se, 1.0)
+    shares = counts / n
+    chance = float(shares.sum(axis=1) @ shares.sum(axis=0))
+    sure = proportion_interval(int(round(n)), int(round(n)), "clopper-pearson", confidence=confidence).low
+    if np.trace(counts) == n:
+        ac1_low, ac1_high = (sure - ac1_chance) / (1 - ac1_chance), 1.0
+    both = dict(raw=raw.estimate, raw_low=raw.low, raw_high=raw.high, ac1=ac1, ac1_low=ac1_low, ac1_high=ac1_high)
+    if chance >= 1:
+        return Agreement(estimate=nan, reason="both judges used one category only: read AC1 and the raw agreement", **both, **common)
+    if np.trace(counts) == n:
+        return Agreement(estimate=1.0, low=(sure - chance) / (1 - chance), high=1.0, se=0.0, **both, **common)
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    kappa = cohens_kappa(counts)
+    se = float(kappa.std_kappa)
+    point = float(kappa.kappa)
+    return Agreement(estimate=point, low=max(point - z * se, -1.0), high=min(point + z * se, 1.0), se=se, **both, **common)
+
+
+def agreement_table(first, second, categories=None) -> np.ndarray:
+    """Cross-tabulate two judges' verdicts; items that either left unscored (None or NaN) stand outside.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (items,)
+    categories : sequence, optional
+        Order of rows and columns; all values seen, sorted, when not given.
+
+    Returns
+    -------
+    ndarray of int, shape (categories, categories)
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame({"first": list(first), "second": list(second)}).dropna()
+    names = sorted(set(frame["first"]) | set(frame["second"])) if categories is None else list(categories)
+    return pd.crosstab(frame["first"], frame["second"]).reindex(index=names, columns=names, fill_value=0).to_numpy()
+
+
+def krippendorff_alpha(ratings, *, level: str = "nominal", n_resamples: int = 1_000, confidence: float = 0.95, rng=None) -> Estimate:
+    """Krippendorff's alpha of any number of judges, with a percentile bootstrap over items.
+
+    Parameters
+    ----------
+    ratings : array_like of float, shape (judges, items)
+        NaN where a judge left an item unscored.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+    n_resamples : int
+    rng : numpy.random.Generator, optional
+        Seeded with `DEFAULT_SEED` when not given.
+
+    Returns
+    -------
+    Estimate
+        `n` counts the items with at least two verdicts; NaN when all verdicts are the same value.
+    """
+    from krippendorff import alpha
+
+    table = np.asarray(ratings, dtype=float)
+    if table.ndim != 2:
+        raise BadInput(f"ratings have shape {table.shape}: give (judges, items).")
+    table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
+    common = dict(n=table.shape[1], estimand="agreement of judges like these on items like these", confidence=confidence,
+                  method=f"Krippendorff's alpha ({level}), percentiles of {n_resamples} resamples of items")  # fmt: skip
+    seen = table[~np.isnan(table)]
+    if not seen.size or np.ptp(seen) == 0:
+        return Estimate(estimate=nan, reason="all verdicts are the same value" if seen.size else "no item has two verdicts", **common)
+    point = float(alpha(reliability_data=table, level_of_measurement=level))
+    stream, values = generator(rng), []
+    for _ in range(n_resamples):
+        sample = table[:, stream.integers(0, table.shape[1], table.shape[1])]
+        known = sample[~np.isnan(sample)]
+        if np.ptp(known) > 0:
+            values.append(float(alpha(reliability_data=sample, level_of_measurement=level)))
+    if len(values) < n_resamples / 2:
+        return Estimate(estimate=point, reason="most resamples hold one value only", **common)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return Estimate(estimate=point, low=float(low), high=float(high), se=float(np.std(values, ddof=1)), **common)
+
+
+def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrection:
+    """Mean of a judged metric corrected by the labels people gave to a random part of it.
+
+    With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t where they are no 0/1);
+    else prediction-powered inference with the weight that minimises the variance (Angelopoulos, Duchi and Zrnic 2023, PPI++).
+
+    Parameters
+    ----------
+    judge : array_like of float, shape (items,)
+        Verdicts; NaN where the judge left an item unscored.
+    human : array_like of float, shape (items,)
+        Labels on the same scale; NaN where nobody labelled. The labelled items must be a random sample.
+
+    Returns
+    -------
+    JudgeCorrection
+    """
+    judge, human = np.asarray(judge, dtype=float).ravel(), np.asarray(human, dtype=float).ravel()
+    if judge.size != human.size:
+        raise BadInput(f"there are {judge.size} verdicts and {human.size} labels: give one a conversation, NaN where there is none.")
+    labelled, scored = ~np.isnan(human), ~np.isnan(judge)
+    both, rest = labelled & scored, scored & ~labelled
+    judged = float(judge[scored].mean()) if scored.any() else nan
+    common = dict(estimand="mean a person would give, conversations like these", judged=judged, confidence=confidence)
+    labels = human[labelled]
+    if labels.size == 0:
+        return JudgeCorrection(estimate=nan, reason="nobody labelled a conversation", n=int(scored.sum()), **common)
+    prevalence = float(np.unique(labels, return_counts=True)[1].max() / labels.size)
+    why = ""
+    if both.sum() < FEW_LABELS:
+        why = f"labels alone: {counted(int(both.sum()), 'label')} with a verdict, under {FEW_LABELS}"
+    elif prevalence > EXTREME_PREVALENCE:
+        why = f"labels alone: {prevalence:.0%} of them are equal"
+    elif not rest.any():
+        why = "labels alone: every verdict has one"
+    if why:
+        return _labels_alone(labels, why, common)
+    z = _normal_quantile(0.5 + confidence / 2)
+    n, many = int(both.sum()), int(rest.sum())
+    seen, said = human[both], judge[both]
+    spread = float(np.var(judge[scored], ddof=1))
+    weight = float(np.clip(np.cov(seen, said)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
+    point = weight * float(judge[rest].mean()) + float((seen - weight * said).mean())
+    se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * said, ddof=1)) / n)
+    return JudgeCorrection(estimate=point, low=point - z * se, high=point + z * se, se=se, n=n + many, labels=n, weight=weight,
+                           method="prediction-powered, tuned weight", **common)  # fmt: skip
+
+
+def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:
+    """Interval from the labels only."""
+    confidence = common["confidence"]
+    if np.isin(labels, (0, 1)).all():
+        one = proportion_interval(int(labels.sum()), labels.size, confidence=confidence)
+    else:
+        one = clustered_mean(labels, np.arange(labels.size), bounds=None, confidence=confidence)
+    return JudgeCorrection(estimate=one.estimate, low=one.low, high=one.high, se=one.se, n=labels.size, labels=labels.size,
+                           method=one.method, reason=sentence(why, one.reason), **common)  # fmt: skip
+
+
+def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
+    """Gwet's AC1, its standard error (Gwet 2008, equation 2.24 without the finite-population factor) and its chance agreement."""
+    categories = len(shares)
+    mean = (shares.sum(axis=0) + shares.sum(axis=1)) / 2
+    raw, chance = float(np.trace(shares)), float((mean * (1 - mean)).sum() / (categories - 1))
+    value = (raw - chance) / (1 - chance)
+    diagonal = float((np.diag(shares) * (1 - mean)).sum())
+    pairs = float((shares * (1 - (mean[:, None] + mean[None, :]) / 2) ** 2).sum())
+    variance = (
+        raw * (1 - raw) - 4 * (1 - value) * (diagonal / (categories - 1) - raw * chance)
+        + 4 * (1 - value) ** 2 * (pairs / (categories - 1) ** 2 - chance**2)
+    )  # fmt: skip
+    return value, sqrt(max(variance, 0) / n) / (1 - chance), chance
+
+
+def _normal_quantile(level: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(level)

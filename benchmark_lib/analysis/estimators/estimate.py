@@ -1,0 +1,129 @@
+"""What every estimator returns, and the few rules all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import nan
+from statistics import multimode
+
+import numpy as np
+
+from ...errors import BadInput
+DEFAULT_SEED = 20260629
+"""Seed of the generator used where no `rng` is given."""
+
+FEW_CLUSTERS = 6
+"""Below this many clusters an interval over clusters is printed with a warning in `reason`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """One number with what is needed to print it honestly.
+
+    Attributes
+    ----------
+    estimate, low, high, se, p : float
+        Point, interval, standard error and p-value; NaN where the method has none.
+    n : int
+        Units the estimate rests on (cases, pairs, models: the method says which).
+    estimand : str
+        What is estimated, in words.
+    method : str
+        How the interval and the p-value were made.
+    reason : str
+        Why a value is NaN, what was left out, or what to hold against the interval; empty when there is nothing to say.
+    confidence : float
+        Level of the interval.
+    """
+
+    estimate: float
+    low: float = nan
+    high: float = nan
+    se: float = nan
+    p: float = nan
+    n: int = 0
+    estimand: str = ""
+    method: str = ""
+    reason: str = ""
+    confidence: float = 0.95
+
+
+def generator(rng: np.random.Generator | None) -> np.random.Generator:
+    """Return `rng`, or a fresh generator seeded with `DEFAULT_SEED`."""
+    return np.random.default_rng(DEFAULT_SEED) if rng is None else rng
+
+
+def sentence(*parts: str) -> str:
+    """Join the reasons that are not empty."""
+    return "; ".join(part for part in parts if part)
+
+
+def usual(counts: Iterable[float]) -> int:
+    """The number of cases that most models were run on, the larger of two that are as common; 0 for none."""
+    return int(max(multimode(n for n in counts if n == n), default=0))
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return ``"1 case"``, ``"3 cases"``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95):
+    """Interval of a mean when all `n` units gave the same value.
+
+    The chance of a unit to give `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``, and the rest of the units may lie
+    anywhere within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934): none of 18
+    gives 0 to 0.185.
+
+    Parameters
+    ----------
+    value : float
+        The value all units share.
+    n : int
+        Number of units.
+    bounds : (float, float) or None
+        Smallest and largest possible value of a unit; None when there are none.
+
+    Returns
+    -------
+    low, high : float
+        NaN, NaN without bounds, with `value` outside them, or with no unit.
+    """
+    if bounds is None or n < 1 or not bounds[0] <= value <= bounds[1]:
+        return nan, nan
+    q = ((1 - confidence) / 2) ** (1 / n)
+    return float(q * value + (1 - q) * bounds[0]), float(q * value + (1 - q) * bounds[1])
+
+
+def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
+    """Return both as integer arrays of one shape, refusing impossible counts.
+
+    Parameters
+    ----------
+    successes, trials : array_like of int
+        Equal shapes, or a scalar `trials` for all entries.
+    """
+    hits = np.asarray(successes, dtype=float)
+    sizes = np.asarray(trials, dtype=float)
+    if sizes.ndim and sizes.shape != hits.shape:
+        try:
+            sizes = np.broadcast_to(sizes, hits.shape)
+        except ValueError:
+            raise BadInput(
+                f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials an entry, or one for all."
+            ) from None
+    sizes = np.broadcast_to(sizes, hits.shape)
+    with np.errstate(invalid="ignore"):
+        wrong = ~((hits >= 0) & (hits <= sizes) & (hits == np.rint(hits)) & (sizes == np.rint(sizes)))
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise BadInput(f"entry {place} counts {hits[place]} of {sizes[place]} trials: give whole numbers with 0 <= count <= trials.")
+    return hits.astype(int), sizes.astype(int)
+
+
+def group_index(labels) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct labels in order of appearance and the index of each entry among them."""
+    seen: dict = {}
+    index = np.array([seen.setdefault(label, len(seen)) for label in np.asarray(labels, dtype=object).ravel()], dtype=int)
+    return np.array(list(seen), dtype=object), index

@@ -1,0 +1,273 @@
+"""Intervals of one mean or share: exact, over clusters, and by bootstrap over whole cases."""
+
+from __future__ import annotations
+
+import warnings
+from math import nan, sqrt
+
+import numpy as np
+
+from ...errors import BadInput
+from . import hierarchy
+from .estimate import FEW_CLUSTERS, Estimate, counted, exact_bound, generator, group_index, sentence
+
+_BATCH_ELEMENTS = 4_000_000
+_PROPORTION_METHODS = {"wilson": "wilson", "clopper-pearson": "beta", "jeffreys": "jeffreys"}
+
+
+def proportion_interval(count: int, n: int, method: str = "wilson", *, confidence: float = 0.95) -> Estimate:
+    """Interval of a share of independent conversations.
+
+    Parameters
+    ----------
+    count, n : int
+        Successes of `n`.
+    method : {"wilson", "clopper-pearson", "jeffreys"}
+        As in Brown, Cai and DasGupta (2001); the Jeffreys interval ends at 0 or 1 when the count does.
+
+    Returns
+    -------
+    Estimate
+    """
+    if method not in _PROPORTION_METHODS:
+        raise BadInput(f"method is {method!r}: choose one of {', '.join(_PROPORTION_METHODS)}.")
+    if not 0 <= count <= n:
+        raise BadInput(f"count is {count} of {n}: it must lie between 0 and n.")
+    common = dict(n=int(n), method=method, estimand="chance of a success in one conversation", confidence=confidence)
+    if n == 0:
+        return Estimate(estimate=nan, reason="no conversation counts here", **common)
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(count, n, alpha=1 - confidence, method=_PROPORTION_METHODS[method])
+    share = count / n
+    low, high = 0.0 if count == 0 else float(low), 1.0 if count == n else float(high)
+    return Estimate(estimate=share, low=low, high=high, se=sqrt(share * (1 - share) / n), **common)
+
+
+def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95) -> Estimate:
+    """Mean over cases, Student's t with a cluster-robust standard error.
+
+    ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2`` with ``G - 1`` degrees of freedom (Liang and Zeger 1986,
+    with the small-sample factor of Cameron and Miller 2015). For rates near 0 or 1 use `clustered_rate`: there t covers too little.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (cases,)
+        One value a case, its trials averaged; NaN is left out and counted.
+    clusters : array_like, shape (cases,)
+    bounds : (float, float) or None
+        Possible range of a value, for the exact bound when all clusters agree; None for an unbounded metric.
+
+    Returns
+    -------
+    Estimate
+        `n` is the number of cases.
+    """
+    values, index, groups, left_out = _clean_clusters(values, clusters)
+    common = dict(n=values.size, estimand="mean over cases, clusters like these", confidence=confidence)
+    if not values.size:
+        return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
+    mean = float(values.mean())
+    if groups < 2:
+        return Estimate(estimate=mean, reason=sentence("one cluster carries no spread between clusters", left_out), **common)
+    if np.ptp(values) == 0:
+        low, high = exact_bound(mean, groups, bounds=bounds, confidence=confidence)
+        unknown = "all values are equal and no bounds are known" if np.isnan(low) else ""
+        return Estimate(estimate=mean, low=low, high=high, se=0.0, method=f"exact bound over {groups} clusters",
+                        reason=sentence(unknown, left_out), **common)  # fmt: skip
+    from scipy.stats import t
+
+    sums = np.bincount(index, weights=values - mean, minlength=groups)
+    se = sqrt(groups / (groups - 1) * float(sums @ sums)) / values.size
+    reach = float(t.ppf(0.5 + confidence / 2, groups - 1)) * se
+    return Estimate(estimate=mean, low=mean - reach, high=mean + reach, se=se, method=f"t over {groups} clusters, {groups - 1} df",
+                    reason=sentence(_few(groups), left_out), **common)  # fmt: skip
+
+
+def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.95) -> Estimate:
+    """Mean of values within 0 and 1 over cases, with an interval that holds near 0 and 1 too.
+
+    The sums of the clusters are taken as counts out of an effective size (cases times the variance single successes would show
+    within clusters, over the variance the values do show), and the hierarchical beta-binomial gives the interval of the mean
+    rate of clusters like these. `estimate` stays the plain mean over cases, and the interval is stretched to hold it.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (cases,)
+        One value a case (share of its trials, or its pass^k); NaN is left out and counted.
+    clusters : array_like, shape (cases,)
+    trials : int
+        Conversations behind one value: the effective size is at most cases times this.
+
+    Returns
+    -------
+    Estimate
+        `n` is the number of cases, `se` the posterior standard deviation.
+    """
+    values, index, groups, left_out = _clean_clusters(values, clusters)
+    common = dict(n=values.size, estimand="mean rate over clusters like these", confidence=confidence)
+    if not values.size:
+        return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
+    if values.min() < 0 or values.max() > 1:
+        raise BadInput(f"a value of {values.min():g} or {values.max():g} is no rate: use clustered_mean for values outside 0 and 1.")
+    mean = float(values.mean())
+    sizes = np.bincount(index, minlength=groups).astype(float)
+    sums = np.bincount(index, weights=values, minlength=groups)
+    scale = _effective_scale(values, index, sums / sizes, sizes, trials)
+    _, sd, low, high = hierarchy.rate_posterior(sums * scale, sizes * scale, confidence)
+    low, high = min(low, mean), max(high, mean)
+    return Estimate(estimate=mean, low=low, high=high, se=sd, method=f"beta-binomial on a grid over {groups} clusters, equal-tailed",
+                    reason=sentence(_few(groups), left_out), **common)  # fmt: skip
+
+
+def _effective_scale(values, index, means, sizes, trials: int) -> float:
+    """How many single successes one value is worth: 1 for 0/1 values, at most `trials`."""
+    within = float(((values - means[index]) ** 2).sum()) / max(values.size - means.size, 1)
+    if within < 1e-15:  # equal values within every cluster, but for rounding
+        return float(trials)
+    mean = float(values.mean())
+    between = max(float(np.var(means, ddof=1)) - within * float((1 / sizes).mean()), 0) if means.size > 1 else 0.0
+    return float(np.clip((mean * (1 - mean) - between) / within, 1, trials))
+
+
+def bootstrap_interval(
+    values,
+    statistic=None,
+    *,
+    unit: str = "case",
+    clusters=None,
+    method: str = "BCa",
+    n_resamples: int = 10_000,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    confidence: float = 0.95,
+    rng: np.random.Generator | None = None,
+) -> Estimate | list[Estimate]:
+    """Bootstrap over whole cases, or whole clusters of cases (`scipy.stats.bootstrap`).
+
+    Parameters
+    ----------
+    values : array_like of float, shape (cases,) or (rows, cases)
+        One value a case, its trials averaged; NaN is left out and counted. Rows (models, metrics) share resamples.
+    statistic : callable, optional
+        ``statistic(x, axis)``; the mean when not given. Clusters take the mean only.
+    unit : {"case", "cluster"}
+        What is resampled. Trials alone are refused: resampling them covers the truth 6 times in 10.
+    clusters : array_like, shape (cases,), optional
+        Labels; given, whole clusters are resampled and the mean stays that over cases.
+    method : {"BCa", "percentile", "basic"}
+    bounds : (float, float) or None
+        Possible range of a value: when all units agree the interval is the exact bound within it, NaN without bounds.
+    rng : numpy.random.Generator, optional
+        Seeded with `DEFAULT_SEED` when not given.
+
+    Returns
+    -------
+    Estimate, or a list of them for two-dimensional `values`
+    """
+    if unit not in ("case", "cluster"):
+        raise BadInput(f"unit is {unit!r}: resample whole cases ('case') or clusters of them ('cluster'), never trials alone.")
+    if (unit == "cluster" and clusters is None) or (clusters is not None and statistic is not None):
+        raise BadInput("clusters and statistic do not fit: unit='cluster' needs clusters=, and clusters take no statistic= but the mean.")
+    table = np.asarray(values, dtype=float)
+    if table.ndim not in (1, 2):
+        raise BadInput(f"values have shape {table.shape}: give (cases,) or (rows, cases), the trials of a case averaged.")
+    sums, weights = np.nan_to_num(np.atleast_2d(table)), (~np.isnan(np.atleast_2d(table))).astype(float)
+    if clusters is not None:
+        member = _membership(clusters, sums.shape[1])
+        sums, weights = sums @ member, weights @ member
+    plan = dict(statistic=statistic, method=method, n_resamples=n_resamples, confidence_level=confidence)
+    noun = "case" if clusters is None else "cluster"
+    results: list = [None] * len(sums)
+    patterns, which = np.unique(weights > 0, axis=0, return_inverse=True)
+    stream = generator(rng)
+    for number, pattern in enumerate(patterns):
+        rows = np.flatnonzero(which.ravel() == number)
+        ends = _ends(sums[rows][:, pattern], weights[rows][:, pattern], plan, bounds, stream)
+        for row, end in zip(rows, ends):
+            results[row] = _bootstrapped(sums[row], weights[row], end, statistic, noun, table.shape[-1], confidence)
+    return results[0] if table.ndim == 1 else results
+
+
+def _bootstrapped(sums, weights, end, statistic, noun: str, cases: int, confidence: float) -> Estimate:
+    """Put one row's ends into words."""
+    low, high, se, label, reason = end
+    n, units = int(weights.sum()), int((weights > 0).sum())
+    kept = sums[weights > 0]
+    point = nan if not n else float(sums.sum() / n if statistic is None else statistic(kept, axis=-1))
+    left_out = f"{counted(cases - n, 'case')} without a value left out" if n < cases else ""
+    name = "mean" if statistic is None else getattr(statistic, "__name__", "statistic")
+    return Estimate(estimate=point, low=low, high=high, se=se, n=n, method=f"{label} over {counted(units, noun)}",
+                    estimand=f"{name} over cases, {noun}s like these", reason=sentence(reason, left_out), confidence=confidence)  # fmt: skip
+
+
+def _ends(sums, weights, plan, bounds, rng) -> list[tuple]:
+    """Low, high, standard error, method and reason of rows that share one set of units with a value."""
+    units, confidence = sums.shape[1], plan["confidence_level"]
+    if units < 2:
+        reason = "no case has a value" if units == 0 else "one unit carries no spread"
+        return [(nan, nan, nan, plan["method"], reason)] * len(sums)
+    means = sums / weights
+    flat = np.ptp(means, axis=1) <= 1e-12 * np.maximum(1, np.abs(means).max(axis=1))
+    ends: list = [None] * len(sums)
+    for row in np.flatnonzero(flat):
+        low, high = exact_bound(means[row, 0], units, bounds=bounds, confidence=confidence)
+        ends[row] = (low, high, 0.0, "exact bound", "all values are equal and no bounds are known" if np.isnan(low) else "")
+    if not flat.all():
+        low, high, se, labels = _resample(sums[~flat], weights[~flat], plan, rng)
+        for place, row in enumerate(np.flatnonzero(~flat)):
+            undefined = "the statistic is not defined on some resamples" if np.isnan(low[place]) else ""
+            ends[row] = (float(low[place]), float(high[place]), float(se[place]), labels[place], undefined)
+    return ends
+
+
+def _resample(sums, weights, plan, rng):
+    """Run scipy's bootstrap on all rows at once; where BCa is not defined take percentiles of the same resamples."""
+    from scipy.stats import bootstrap
+
+    level, count = plan["confidence_level"], plan["n_resamples"]
+    if np.ptp(weights) == 0:
+        data, paired = (sums / weights,), False
+        statistic = plan["statistic"] or np.mean
+    else:
+        data, paired = (sums, weights), True
+
+        def statistic(total, size, axis=-1):
+            return total.sum(axis=axis) / size.sum(axis=axis)
+
+    with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
+        warnings.simplefilter("ignore")
+        result = bootstrap(
+            data, statistic, n_resamples=count, batch=max(1, _BATCH_ELEMENTS // sums.size),
+            vectorized=True, paired=paired, axis=-1, confidence_level=level, method=plan["method"], rng=rng,
+        )  # fmt: skip
+    low, high = np.array(result.confidence_interval.low), np.array(result.confidence_interval.high)
+    labels = [plan["method"]] * len(low)
+    for row in np.flatnonzero(np.isnan(low) | np.isnan(high)):
+        tail = (1 - level) / 2
+        low[row], high[row] = np.quantile(result.bootstrap_distribution[row], [tail, 1 - tail])
+        labels[row] = "percentile (BCa not defined)"
+    return low, high, result.standard_error, labels
+
+
+def _membership(clusters, cases: int) -> np.ndarray:
+    """0/1 matrix of shape (cases, clusters)."""
+    names, index = group_index(clusters)
+    if index.size != cases:
+        raise BadInput(f"there are {index.size} cluster labels for {cases} cases: give one a case.")
+    return np.eye(len(names))[index]
+
+
+def _clean_clusters(values, clusters):
+    """Values without NaN, their cluster index, the number of clusters, and what was left out."""
+    values = np.asarray(values, dtype=float).ravel()
+    labels = np.asarray(clusters, dtype=object).ravel()
+    if labels.size != values.size:
+        raise BadInput(f"there are {labels.size} cluster labels for {values.size} values: give one a value.")
+    kept = ~np.isnan(values)
+    names, index = group_index(labels[kept])
+    missing = int((~kept).sum())
+    return values[kept], index, len(names), f"{counted(missing, 'case')} without a value left out" if missing else ""
+
+
+def _few(groups: int) -> str:
+    return f"{groups} clusters are few for an interval: show each beside it" if groups < FEW_CLUSTERS else ""

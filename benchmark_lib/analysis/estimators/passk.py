@@ -1,0 +1,211 @@
+"""pass^k: the chance that an agent succeeds on a case in *every one* of k trials.
+
+Unbiased estimate of Yao et al. (2024, tau-bench, section 3.2): the mean over cases of ``C(c, k) / C(n, k)``. It is not pass@k (at
+least one of k). ``p ** k`` of the mean success rate is a lower bound for any mix of cases (Jensen's inequality): a
+reference line, not an estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from ...errors import BadInput
+from . import hierarchy
+from .estimate import FEW_CLUSTERS, Estimate, counted, sentence, successes_of_trials
+from .intervals import clustered_rate
+
+EXTRAPOLATED = "beta-binomial extrapolation"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassCurve:
+    """pass^k over k; every array has one entry a `k`.
+
+    Attributes
+    ----------
+    k : ndarray of int
+    estimate, low, high : ndarray
+        Unbiased estimate where a case has at least k trials. Past the trials, the last unbiased estimate times the fall from there
+        on that the posterior mean of the model gives, but no less than the reference: the curve goes on where it was seen to end, and never
+        rises. NaN where fewer than six cases were seen, or no case twice: then nothing is known of how much cases differ.
+    reference : ndarray
+        ``p ** k`` of the mean success rate: a lower bound, not an estimate.
+    label : tuple of str
+        ``"observed"`` or ``"beta-binomial extrapolation"``.
+    extrapolated, usable : ndarray of bool
+        Past the number of trials; at least 2k trials behind the estimate.
+    cases : ndarray of int
+        Cases behind each estimate: those with at least k trials; past the trials, those with the most.
+    n, trials : int
+        Cases, and the median number of trials a case.
+    reason : str
+    """
+
+    k: np.ndarray
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    reference: np.ndarray
+    label: tuple
+    extrapolated: np.ndarray
+    usable: np.ndarray
+    cases: np.ndarray
+    n: int
+    trials: int
+    estimand: str = "chance that all of k trials of a case like these succeed"
+    reason: str = ""
+    confidence: float = 0.95
+
+
+def case_pass_hat_k(successes, trials, k: int) -> np.ndarray:
+    """``C(c, k) / C(n, k)`` of each case; NaN where a case has fewer than `k` trials.
+
+    Parameters
+    ----------
+    successes : array_like of int, shape (cases,)
+    trials : int or array_like of int, shape (cases,)
+        Trials that count; infrastructure faults leave them.
+    k : int
+        At least 1.
+
+    Returns
+    -------
+    ndarray, shape (cases,)
+    """
+    if int(k) != k or k < 1:
+        raise BadInput(f"k is {k}: pass^k needs a whole number of at least 1.")
+    hits, sizes = successes_of_trials(successes, trials)
+    value = np.where(sizes >= k, 1.0, nan)
+    for j in range(int(k)):
+        value = value * (hits - j) / np.where(sizes > j, sizes - j, 1)
+    return np.where(hits >= k, value, np.where(sizes >= k, 0.0, nan))
+
+
+def pass_hat_k(successes, trials, k: int) -> float:
+    """Mean over cases of ``C(c, k) / C(n, k)``.
+
+    Parameters
+    ----------
+    successes : array_like of int, shape (cases,)
+    trials : int or array_like of int, shape (cases,)
+    k : int
+
+    Returns
+    -------
+    float
+        Over the cases with at least `k` trials; NaN if there is none. `pass_hat_k_interval` says how many stand outside.
+    """
+    values = case_pass_hat_k(successes, trials, k)
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if values.size else nan
+
+
+def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence: float = 0.95) -> Estimate:
+    """pass^k with an interval for cases like these.
+
+    Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, cases as units.
+    With clusters (intents) it is that of `clustered_rate` on the values of the cases. Either is stretched to hold the estimate, which
+    the model may leave outside: where every case passes 2 of 3 trials pass^3 is estimated as 0.
+
+    Parameters
+    ----------
+    successes : array_like of int, shape (cases,)
+    trials : int or array_like of int, shape (cases,)
+    k : int
+    clusters : array_like, shape (cases,), optional
+        Label of the cluster each case belongs to.
+
+    Returns
+    -------
+    Estimate
+        `n` is the number of cases with at least `k` trials.
+    """
+    hits, sizes = successes_of_trials(successes, trials)
+    values = case_pass_hat_k(hits, sizes, k)
+    inside = ~np.isnan(values)
+    common = dict(estimand=f"chance that all of {k} trials of a case like these succeed", confidence=confidence)
+    outside = "" if inside.all() else f"{counted(int((~inside).sum()), 'case')} of {hits.size} with fewer than {k} trials stand outside"
+    if not inside.any():
+        return Estimate(estimate=nan, reason=f"no case has {k} trials", **common)
+    hits, sizes, values = hits[inside], sizes[inside], values[inside]
+    thin = f"fewer than {2 * k} trials a case" if np.median(sizes) < 2 * k else ""
+    if clusters is not None:
+        labels = np.asarray(clusters, dtype=object)[inside]
+        rate = clustered_rate(values, labels, trials=int(np.median(sizes)), confidence=confidence)
+        return Estimate(estimate=rate.estimate, low=rate.low, high=rate.high, se=rate.se, n=values.size, method=rate.method,
+                        reason=sentence(outside, thin, rate.reason), **common)  # fmt: skip
+    _, se, low, high = _power_posterior(hits, sizes, k, confidence)
+    point = float(values.mean())
+    return Estimate(estimate=point, low=min(low, point), high=max(high, point), se=se, n=values.size,
+                    method="beta-binomial on a grid, cases as units, equal-tailed", reason=sentence(outside, thin), **common)  # fmt: skip
+
+
+def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confidence: float = 0.95) -> PassCurve:
+    """pass^k for several k, past the number of trials as a labelled extrapolation.
+
+    Parameters
+    ----------
+    successes : array_like of int, shape (cases,)
+    trials : int or array_like of int, shape (cases,)
+    ks : iterable of int
+    clusters : array_like, shape (cases,), optional
+        Used where trials suffice; the extrapolation takes cases as units.
+
+    Returns
+    -------
+    PassCurve
+    """
+    hits, sizes = successes_of_trials(successes, trials)
+    hits, sizes = np.atleast_1d(hits), np.atleast_1d(sizes)
+    ks = np.array(list(ks), dtype=int)
+    seen = sizes[sizes > 0]
+    typical = int(np.median(seen)) if seen.size else 0
+    beyond = ks > (seen.max() if seen.size else 0)
+    rows, last, modelled = [], nan, nan
+    rate, thin = pass_hat_k(hits, sizes, 1), _too_thin(seen) if beyond.any() else ""
+    if beyond.any() and not thin:
+        last, modelled = pass_hat_k(hits, sizes, int(seen.max())), _power_posterior(hits, sizes, int(seen.max()), confidence)[0]
+    for k, extrapolated in zip(ks, beyond):
+        if not seen.size or (extrapolated and thin):
+            rows.append((nan, nan, nan))
+        elif extrapolated:
+            mean, _, low, high = _power_posterior(hits, sizes, int(k), confidence)
+            point = min(last, max(last * mean / modelled, rate**k))
+            rows.append((point, min(low, point), max(high, point)))
+        else:
+            point = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
+            rows.append((point.estimate, point.low, point.high))
+    estimate, low, high = np.array(rows, dtype=float).reshape(-1, 3).T
+    most = int(seen.max(initial=0))
+    cases = np.array([(seen >= min(k, most)).sum() for k in ks], dtype=int)
+    fewer = [f"pass^{k} is of {counted(number, 'case')} of {seen.size}" for k, number in zip(ks, cases) if k <= most and number < seen.size]
+    uneven = f"cases have {seen.min()} to {most} trials: {', '.join(fewer)}" if fewer else ""
+    return PassCurve(
+        k=ks, estimate=estimate, low=low, high=high, reference=rate ** ks.astype(float), extrapolated=beyond,
+        label=tuple(EXTRAPOLATED if past else "observed" for past in beyond), usable=2 * ks <= typical, cases=cases, n=int(seen.size),
+        trials=typical, confidence=confidence,
+        reason=sentence(uneven, thin) if seen.size else "no case has a trial",
+    )  # fmt: skip
+
+
+def _too_thin(seen: np.ndarray) -> str:
+    """Why nothing is said past the trials: how much cases differ cannot be seen; empty where it can."""
+    few = f"{counted(seen.size, 'case')} with {counted(int(seen.max(initial=0)), 'trial')} at most"
+    return f"{few}: too few to go on past the trials" if seen.size < FEW_CLUSTERS or seen.max(initial=0) < 2 else ""
+
+
+def _power_posterior(hits, sizes, k: int, confidence: float) -> tuple[float, float, float, float]:
+    """Posterior mean, standard deviation and interval of ``E[theta ** k]`` over the population of cases."""
+    nodes = hierarchy.grid()
+    pairs, times = np.unique(np.stack([hits, sizes]), axis=1, return_counts=True)
+    weights = hierarchy.posterior_weights(times @ hierarchy.log_likelihood(*pairs))
+    steps = np.arange(k)[:, None]
+    power = np.prod((nodes.a + steps) / (nodes.a + nodes.b + steps), axis=0)
+    tail = (1 - confidence) / 2
+    low, high = hierarchy.weighted_quantiles(power, weights, [tail, 1 - tail])
+    mean = float(weights @ power)
+    low, high = hierarchy.at_the_ends(low, high, hits.sum(), sizes.sum(), int((sizes > 0).sum()), confidence)
+    return mean, float(np.sqrt(max(weights @ power**2 - mean**2, 0))), low, high

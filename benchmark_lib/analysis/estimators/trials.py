@@ -1,0 +1,203 @@
+"""What repeated trials of the same cases say: the published headline, how often they flip, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from ...errors import BadInput
+from .estimate import FEW_CLUSTERS, Estimate, counted, sentence, successes_of_trials
+from .intervals import bootstrap_interval, clustered_mean, clustered_rate
+from .passk import pass_hat_k_interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialMedian(Estimate):
+    """Median over trials (`estimate`); `low`, `high` and `se` belong to `mean`, which stands beside it.
+
+    Attributes
+    ----------
+    mean : float
+        Mean over cases of the mean of each case's trials.
+    per_trial : tuple of float
+        The metric in each trial with a value; `whole_enough` says which of them the median is of.
+    """
+
+    mean: float = nan
+    per_trial: tuple = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlipRate(Estimate):
+    """Chance that two trials of one case disagree.
+
+    Attributes
+    ----------
+    mixed : float
+        Share of cases with both outcomes; it grows with the number of trials.
+    """
+
+    mixed: float = nan
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingBounds(Estimate):
+    """Mean as seen, and the two ends missing conversations could move it to: bounds, not an interval.
+
+    Attributes
+    ----------
+    worst, best : float
+        The mean if every missing conversation had failed, or succeeded.
+    missing, planned : int
+        Conversations.
+    """
+
+    worst: float = nan
+    best: float = nan
+    missing: int = 0
+    planned: int = 0
+
+
+def median_over_trials(values, *, clusters=None, rate: bool | None = None, confidence: float = 0.95, rng=None) -> TrialMedian:
+    """The published headline of a metric: the median over trials, with the mean and its interval beside.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (cases, trials)
+        One conversation an entry; NaN where it is missing or the metric does not apply.
+    clusters : array_like, shape (cases,), optional
+        Cluster (intent) of each case.
+    rate : bool, optional
+        Whether a conversation is a success or not; when not given, whether every value is 0 or 1.
+    rng : numpy.random.Generator, optional
+        Used only where the interval is a bootstrap: no rate, no clusters.
+
+    Returns
+    -------
+    TrialMedian
+        The median is of the trials that are `whole_enough`. A rate takes the interval of `clustered_rate`, or of pass^1 when there are no clusters; anything else Student's t over
+        clusters, or BCa over cases.
+    """
+    table = np.atleast_2d(np.asarray(values, dtype=float))
+    seen = ~np.isnan(table)
+    rows, columns = seen.any(axis=1), seen.any(axis=0)
+    if not seen.any():
+        return TrialMedian(estimate=nan, reason="no conversation has a value", confidence=confidence)
+    table, seen = table[rows][:, columns], seen[rows][:, columns]
+    per_trial = np.nanmean(table, axis=0)
+    means = np.nanmean(table, axis=1)
+    sizes = seen.sum(axis=1)
+    labels = None if clusters is None else np.asarray(clusters, dtype=object)[rows]
+    if rate is None:
+        rate = bool(np.isin(table[seen], (0, 1)).all())
+    if rate and labels is not None:
+        interval = clustered_rate(means, labels, trials=int(np.median(sizes)), confidence=confidence)
+    elif rate:
+        interval = pass_hat_k_interval(np.nansum(table, axis=1), sizes, 1, confidence=confidence)
+    elif labels is not None:
+        interval = clustered_mean(means, labels, bounds=None, confidence=confidence)
+    else:
+        interval = bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng)
+    kept = whole_enough(table)
+    few = f"{counted(int(kept.sum()), 'trial')}: a median needs at least 3" if kept.sum() < 3 else ""
+    short = "" if kept.all() else f"the median leaves out {counted(int((~kept).sum()), 'trial')} with values of fewer than half of the cases"
+    holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"
+    dropped = "" if rows.all() else f"{counted(int((~rows).sum()), 'case')} without any value"
+    return TrialMedian(
+        estimate=float(np.median(per_trial[kept])), mean=float(means.mean()), per_trial=tuple(per_trial.tolist()), low=interval.low,
+        high=interval.high, se=interval.se, n=len(means), method=interval.method, confidence=confidence,
+        reason=sentence(few, short, holes, dropped, interval.reason),
+        estimand="median over trials; the interval is that of the mean for cases like these",
+    )  # fmt: skip
+
+
+def whole_enough(values) -> np.ndarray:
+    """Which trials the median over trials is of: those with at least half as many values as the fullest.
+
+    A run that is stopped leaves a last trial of a few cases; weighed like a whole one it would drag the headline anywhere.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (cases, trials)
+        NaN where there is no value.
+
+    Returns
+    -------
+    ndarray of bool, shape (trials,)
+    """
+    sizes = (~np.isnan(np.atleast_2d(np.asarray(values, dtype=float)))).sum(axis=0)
+    return (sizes > 0) & (2 * sizes >= sizes.max(initial=0))
+
+
+def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float = 0.95) -> FlipRate:
+    """Chance that two trials of the same case end differently: the mean over cases of ``2 c (n - c) / (n (n - 1))``.
+
+    Parameters
+    ----------
+    successes : array_like of int, shape (cases,)
+    trials : int or array_like of int, shape (cases,)
+        Cases with fewer than two trials stand outside.
+    clusters : array_like, shape (cases,), optional
+    rng : numpy.random.Generator, optional
+
+    Returns
+    -------
+    FlipRate
+        Interval: BCa over cases, or over whole clusters where there are at least `FEW_CLUSTERS` with two trials.
+    """
+    hits, sizes = successes_of_trials(successes, trials)
+    inside = sizes >= 2
+    estimand = "chance that two trials of a case like these disagree"
+    if not inside.any():
+        return FlipRate(estimate=nan, reason="no case has two trials", estimand=estimand, confidence=confidence)
+    outside = "" if inside.all() else f"{counted(int((~inside).sum()), 'case')} with fewer than 2 trials stand outside"
+    hits, sizes = hits[inside], sizes[inside]
+    values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
+    labels = None if clusters is None else np.asarray(clusters, dtype=object)[inside]
+    few = labels is not None and len(set(labels)) < FEW_CLUSTERS
+    thin = f"interval takes cases as units, {counted(len(set(labels)), 'cluster')} with two trials are too few" if few else ""
+    labels = None if few else labels
+    interval = bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng)
+    return FlipRate(
+        estimate=float(values.mean()), low=interval.low, high=interval.high, se=interval.se, n=values.size, method=interval.method,
+        mixed=float(((hits > 0) & (hits < sizes)).mean()), estimand=estimand, reason=sentence(outside, thin, interval.reason),
+        confidence=confidence,
+    )  # fmt: skip
+
+
+def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True) -> MissingBounds:
+    """Where a mean over cases could lie once the missing conversations are known.
+
+    Parameters
+    ----------
+    successes, trials : array_like of int, shape (cases,)
+        What was seen.
+    planned : int or array_like of int, shape (cases,)
+        Conversations there should be; at least `trials`.
+    higher_is_better : bool
+        Which end is called worst.
+
+    Returns
+    -------
+    MissingBounds
+        `low` and `high` are the two ends in order; `n` counts the conversations seen.
+    """
+    hits, sizes = successes_of_trials(successes, trials)
+    goal = np.broadcast_to(np.asarray(planned, dtype=int), hits.shape)
+    if (goal < sizes).any():
+        raise BadInput(f"{int((goal < sizes).sum())} cases have more trials than planned: planned must be at least trials.")
+    kept = goal > 0
+    if not kept.any():
+        return MissingBounds(estimate=nan, reason="no conversation was planned")
+    hits, sizes, goal = hits[kept], sizes[kept], goal[kept]
+    low, high = float((hits / goal).mean()), float(((hits + goal - sizes) / goal).mean())
+    some = sizes > 0
+    missing = int((goal - sizes).sum())
+    return MissingBounds(
+        estimate=float((hits[some] / sizes[some]).mean()) if some.any() else nan, low=low, high=high, n=int(sizes.sum()),
+        worst=low if higher_is_better else high, best=high if higher_is_better else low, missing=missing, planned=int(goal.sum()),
+        method="every missing conversation failed, or succeeded", estimand="mean over cases with every planned conversation",
+        reason=f"{missing} of {int(goal.sum())} conversations missing" if missing else "",
+    )  # fmt: skip

@@ -1,0 +1,129 @@
+"""How much of a result is the simulated customer: flagged talks, metrics with and without them, and one customer against another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadInput
+from ...scoring.customer_audit import FINDINGS
+from ...scoring.metrics import METRICS, Metric
+from ..estimators.estimate import FEW_CLUSTERS
+from ..estimators.comparisons import paired_difference
+from ..estimators.intervals import proportion_interval
+from ..frames import conversations_of
+from .leaderboard import metric_estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+COMPARED = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "corrupt_success", "must_escalate_success", "adversarial_success",
+            "agent_messages")  # fmt: skip
+"""The metrics that are compared where none are named."""
+ALL, KEPT = "all", "not flagged"
+
+
+def customer_flag_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """How often each customer failed its part.
+
+    Returns
+    -------
+    DataFrame
+        model, customer, conversations, flagged, share with low and high (Wilson), and one column a finding that was made.
+    """
+    import pandas as pd
+
+
+    rows = []
+    for (model, customer), mine in conversations_of(results).groupby(["model", "customer"], sort=True):
+        flagged = int(flags_of(mine).sum())
+        share = proportion_interval(flagged, len(mine))
+        names = Counter(name for text in mine["customer_finding_names"].fillna("") for name in str(text).split(", ") if name in FINDINGS)
+        rows.append({"model": model, "customer": customer, "conversations": len(mine), "flagged": flagged, "share": share.estimate,
+                     "low": share.low, "high": share.high, **{name: names[name] for name in FINDINGS if names[name]}})  # fmt: skip
+    frame = pd.DataFrame(rows)
+    found = [name for name in FINDINGS if name in frame.columns]
+    return frame.fillna(dict.fromkeys(found, 0)).astype(dict.fromkeys(found, int))
+
+
+def with_and_without_flagged(results: "Results | pd.DataFrame", metrics: Iterable[str] = COMPARED) -> "pd.DataFrame":
+    """Every metric over all talks, and over those whose customer was not flagged.
+
+    Returns
+    -------
+    DataFrame
+        model, customer, metric, talks (``all`` or ``not flagged``), estimate (median over trials), mean, low, high, n (cases).
+    """
+    import pandas as pd
+
+
+    rows = []
+    for (model, customer), mine in conversations_of(results).groupby(["model", "customer"], sort=True):
+        for name in metrics:
+            for talks, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
+                found = metric_estimate(kept, _metric(name))
+                rows.append({"model": model, "customer": customer, "metric": name, "talks": talks, "estimate": found.estimate, "mean": found.mean,
+                             "low": found.low, "high": found.high, "n": found.n, "reason": found.reason})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[str] = COMPARED) -> "pd.DataFrame":
+    """One customer against another on the same cases of the same model: what changes when only the customer does.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations, with at least two customers of one model.
+    metrics : iterable of str
+        Names of metrics.
+
+    Returns
+    -------
+    DataFrame
+        model, metric, talks (``all`` or ``not flagged``), customer_a, customer_b, a, b (means over the cases both have, trials
+        averaged), difference (a - b), low, high, p (paired by case), cases, reason. A count such as unsafe actions is given per case.
+
+    Raises
+    ------
+    BadInput
+        If no model was run with two customers.
+    """
+    import pandas as pd
+
+    frame, rows = conversations_of(results), []
+    for model, mine in frame.groupby("model", sort=True):
+        for a, b in combinations(sorted(set(mine["customer"])), 2):
+            for talks, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
+                rows += [{"model": model, "metric": name, "talks": talks, "customer_a": a, "customer_b": b, **_difference(kept, _metric(name), a, b)}
+                         for name in metrics]  # fmt: skip
+    if not rows:
+        raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
+    return pd.DataFrame(rows)
+
+
+def _difference(conversations: "pd.DataFrame", metric: Metric, a: str, b: str) -> dict[str, Any]:
+    """The metric with one customer and with the other, and the difference paired by case."""
+    rows = conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
+    rows = rows.assign(value=rows[metric.column].astype("Float64"))
+    table = rows.pivot_table(index="case_id", columns="customer", values="value", aggfunc="mean").reindex(columns=[a, b]).dropna().astype(float)
+    intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
+    clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
+    bounds = None if metric.unit == "mean" else (-1.0, 1.0)
+    found = paired_difference(table[a], table[b], clusters=clusters, bounds=bounds)
+    return {"a": table[a].mean(), "b": table[b].mean(), "difference": found.estimate, "low": found.low, "high": found.high, "p": found.p,
+            "cases": len(table), "reason": found.reason}  # fmt: skip
+
+
+def flags_of(conversations: "pd.DataFrame") -> "pd.Series":
+    """Which talks are customer faults: the audit found something, or the customer broke off."""
+    return conversations["customer_flagged"].fillna(False).astype(bool) | (conversations["ended_by"] == "customer_fault")
+
+
+def _metric(name: str) -> Metric:
+    if name not in METRICS:
+        raise BadInput(f"there is no metric {name!r}: choose from {', '.join(METRICS)}")
+    return METRICS[name]

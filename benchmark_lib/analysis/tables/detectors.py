@@ -1,0 +1,194 @@
+"""How good the detectors of said against did are on labelled sentences, and what they found in runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...project import DATA
+from ...errors import BadInput
+from ...scoring.said import DETECTORS
+from ...scoring.said.consistency import asked_again, contradicts
+from ...scoring.said.reading import BOOKS, read
+from ...store.world import load_store, read_yaml
+from ...scoring.metrics import Metric
+from ..estimators.intervals import proportion_interval
+from .leaderboard import metric_estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+LABELLED = DATA / "said" / "labelled"
+BLIND = BOOKS / "blind.csv"
+"""Precision and recall of the first patterns, written before any labelled file had been opened."""
+LEAST = 0.8
+"""Lower bound of the precision, in every language a detector claims, under which it is kept off the board."""
+HELD_OUT = 3
+"""Every third labelled sentence was held out: no pattern was written with it in view."""
+
+SAYS: dict[str, Callable[[dict[str, Any]], set[str]]] = {
+    "transfer_promise": lambda e: {"transfer"} if read(e["text"]).about("transfer") else set(),
+    "done_claim": lambda e: {tool for tool, _ in read(e["text"]).about("done")},
+    "commitments": lambda e: {f"{kind}_promise" for kind, _ in read(e["text"]).about("promise")},
+    "leaks": lambda e: {"leak"} if read(e["text"]).about("leak") else set(),
+    "asks_again": lambda e: {"again"} if asked_again(e["text"], e["given"], load_store()) else set(),
+    "contradictions": lambda e: {"contradicts"} if contradicts(e["earlier"], e["text"]) else set(),
+}
+"""What a detector says of a labelled entry, by labelled file: a set of labels, empty for none."""
+
+
+def labelled_sentences(name: str, folder: Path | str = LABELLED) -> list[dict[str, Any]]:
+    """The entries of one labelled file: language, text, label, near_miss, note, and what else its detector reads."""
+    return read_yaml(Path(folder) / f"{name}.yaml")
+
+
+def detector_table(folder: Path | str = LABELLED) -> "pd.DataFrame":
+    """Precision and recall of every detector that has labelled sentences, by language and part.
+
+    Parameters
+    ----------
+    folder : path
+        Where the labelled files are.
+
+    Returns
+    -------
+    DataFrame
+        detector, title, language (``all`` pools them), part (``all``, ``held out``, ``tuned on``), sentences, labelled (positives), right, wrong
+        and missed, precision and recall with ``_low`` (Wilson, 95 %), and board (whether the detector stands on it).
+    """
+    rows = []
+    for detector in DETECTORS.values():
+        if detector.labels is None:
+            continue
+        counts: dict[tuple[str, str], Counter[str]] = {}
+        for place, entry in enumerate(labelled_sentences(detector.labels, folder)):
+            part = "held out" if place % HELD_OUT == HELD_OUT - 1 else "tuned on"
+            for key in ((lang, p) for lang in (entry["language"], "all") for p in (part, "all")):
+                counts.setdefault(key, Counter()).update(_judged(entry, SAYS[detector.labels](entry)))
+        languages = [*detector.languages, *(["all"] if len(detector.languages) > 1 else [])]
+        rows += [_row(detector, lang, p, counts[lang, p]) for lang in languages for p in ("all", "held out", "tuned on")]
+    return _frame(rows)
+
+
+def blind_table(path: Path | str = BLIND) -> "pd.DataFrame":
+    """The same table for the first patterns, from the counts kept when the labelled files were first opened."""
+    import pandas as pd
+
+    by_labels = {d.labels: d for d in DETECTORS.values() if d.labels}
+    rows = []
+    for entry in pd.read_csv(path).to_dict("records"):
+        counts = Counter({"right": entry["tp"], "wrong": entry["fp"], "missed": entry["fn"], "labelled": entry["tp"] + entry["fn"]})
+        rows.append(_row(by_labels[entry["detector"]], entry["language"], entry["part"], counts))
+    return _frame(rows).drop(columns=["sentences", "board"])
+
+
+def unlabelled() -> "pd.DataFrame":
+    """Detectors without labelled sentences, which therefore stay off the board: detector, title, definition."""
+    import pandas as pd
+
+    names = ("detector", "title", "definition")
+    return pd.DataFrame([(d.name, d.title, d.definition) for d in DETECTORS.values() if d.labels is None], columns=names)
+
+
+def said_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """What each detector found in runs.
+
+    Returns
+    -------
+    DataFrame
+        One row a model and detector: model, detector, title, board, talks (with a value), abstained (or not applicable), found, share with
+        ``low`` and ``high`` (of the mean over cases, clustered by intent), where found counts talks with a finding.
+    """
+    import pandas as pd
+
+
+    conversations = results.conversations if hasattr(results, "conversations") else results
+    rows = []
+    for model, mine in conversations.groupby("model", sort=True):
+        for d in DETECTORS.values():
+            flags = mine[d.column].astype("Float64")
+            good = d.name in ("escalation_honesty", "handover_packet")
+            wrong = (flags == 0) if good else (flags > 0)
+            column = wrong.where(flags.notna()).astype("Float64")
+            found = metric_estimate(mine.assign(**{d.column: column}), Metric(d.name, d.title, d.column, None, "share", False, d.definition))
+            rows.append({"model": model, "detector": d.name, "title": d.title, "board": not d.experimental, "talks": int(flags.notna().sum()),
+                         "abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum()), "share": found.mean, "low": found.low,
+                         "high": found.high})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def findings(results: "Results") -> "pd.DataFrame":
+    """Every finding on file with the sentence it quotes.
+
+    Returns
+    -------
+    DataFrame
+        run_id, model, case_id, trial, detector, class, state, turn, sentence, compared_with (the index of a call, or a value, as text).
+    """
+    import pandas as pd
+
+    names = ("run_id", "model", "case_id", "trial", "detector", "class", "state", "turn", "sentence", "compared_with")
+    rows = []
+    for run, score, key in _scores(results):
+        for f in score.get("findings") or ():
+            rows.append((run.run_id, *key, f["detector"], f["class"], f["state"], f["turn"], f["sentence"], str(f["compared_with"])))
+    return pd.DataFrame(rows, columns=names)
+
+
+def promise_table(results: "Results") -> "pd.DataFrame":
+    """Promises by model, class and state.
+
+    Returns
+    -------
+    DataFrame
+        One row a model and class: kept, unbacked, beyond_authority, contradicted (numbers of promises).
+    """
+    import pandas as pd
+
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for _, score, key in _scores(results):
+        for kind, states in (score.get("promises") or {}).items():
+            counts.update({(key[0], kind, state): n for state, n in states.items()})
+    states = ("kept", "unbacked", "beyond_authority", "contradicted")
+    pairs = sorted({(model, kind) for model, kind, _ in counts})
+    return pd.DataFrame([(*pair, *(counts[*pair, s] for s in states)) for pair in pairs], columns=["model", "class", *states])
+
+
+def _scores(results: "Results") -> Any:
+    """Each run, score and (model, case, trial) on file."""
+    if not hasattr(results, "runs"):
+        raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
+    for run in results.runs:
+        scores = run.scores()
+        for case_id, trial, record_hash, _ in run.conversations():
+            if record_hash in scores:
+                yield run, scores[record_hash], (run.manifest["model"], case_id, trial)
+
+
+def _judged(entry: dict[str, Any], said: set[str]) -> dict[str, int]:
+    positive = entry["label"] != "none"
+    return {"sentences": 1, "labelled": int(positive), "right": int(entry["label"] in said), "wrong": len(said - {entry["label"]}),
+            "missed": int(positive and entry["label"] not in said)}  # fmt: skip
+
+
+def _row(detector: Any, language: str, part: str, counts: Counter[str]) -> dict[str, Any]:
+    right, wrong, missed = counts["right"], counts["wrong"], counts["missed"]
+    return {"detector": detector.name, "title": detector.title, "language": language, "part": part, "sentences": counts["sentences"],
+            "labelled": counts["labelled"], "right": right, "wrong": wrong, "missed": missed, **_rate("precision", right, right + wrong),
+            **_rate("recall", right, right + missed), "board": not detector.experimental}  # fmt: skip
+
+
+def _rate(name: str, count: int, n: int) -> dict[str, float]:
+    found = proportion_interval(count, n) if n else None
+    return {name: found.estimate if found else nan, f"{name}_low": found.low if found else nan}
+
+
+def _frame(rows: list[dict[str, Any]]) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(rows)

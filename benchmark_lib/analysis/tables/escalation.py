@@ -1,0 +1,227 @@
+"""Handing over in both directions: what needed a human and was kept, what did not and was handed over, by intent and by queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..estimators.estimate import Estimate, sentence
+from ..panels import labelled
+from .leaderboard import case_matrix, metric_estimate
+from ..estimators.intervals import bootstrap_interval
+from ..estimators.passk import pass_hat_k_interval
+from .published import FOLDER
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+NEEDS, SOLVABLE = "must_escalate", "resolvable"
+HONESTY_COLUMNS = {
+    "escalation_honest": "promised transfers that were called",
+    "packet_complete": "handover packets without a fault (experimental)",
+    "packet_facts": "packets that name the order, where one had come up (experimental)",
+    "packet_parted": "packets that keep verified apart from claimed (experimental)",
+    "packet_lean": "packets without surplus personal data (experimental)",
+}
+"""Columns of the said-against-did detectors that are read where they hold something, and what they say when true."""
+
+
+def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """Both directions of every model, with precision and recall of its handovers.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+
+    Returns
+    -------
+    DataFrame
+        One row a model: panel, model, trials; missed and over (shares, median over trials) each with ``_mean``, ``_low``, ``_high`` (interval of
+        the mean) and ``_cases``; recall (1 - missed_mean) and precision (handovers that were needed, of all handovers outside the
+        traps; it depends on the mix of cases) with ``_low`` and ``_high``, precision_even (the precision if half of the cases
+        needed a human), handovers, queue_right of queue_talks (handovers of must-escalate cases to a queue the case
+        accepts) with their share queue_accepted, and reason.
+    """
+    import pandas as pd
+
+    rows = labelled(results)
+    found = []
+    for (panel, model), mine in rows.groupby(["panel", "model"], sort=False):
+        missed, over = _direction(mine, "escalation_accuracy", flip=True), _direction(mine, "over_escalation")
+        row: dict[str, Any] = {"panel": panel, "model": model, "trials": int(mine["trial"].nunique())}
+        for name, one in (("missed", missed), ("over", over)):
+            row |= {
+                name: one["median"],
+                f"{name}_mean": one["mean"],
+                f"{name}_low": one["low"],
+                f"{name}_high": one["high"],
+                f"{name}_cases": one["cases"],
+            }
+        precision, handovers = precision_of_handover(mine)
+        recall, fall_out = 1 - missed["mean"], over["mean"]
+        even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
+        row |= {"recall": recall, "recall_low": 1 - missed["high"], "recall_high": 1 - missed["low"], "precision": precision.estimate,
+                "precision_low": precision.low, "precision_high": precision.high, "precision_even": even, "handovers": handovers}  # fmt: skip
+        accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
+        row |= {"queue_right": int(accepted.sum()) if len(accepted) else nan, "queue_talks": len(accepted),
+                "queue_accepted": float(accepted.mean()) if len(accepted) else nan}  # fmt: skip
+        why = [
+            f"over-escalation: {over['reason']}" if over["reason"] else "",
+            f"missed: {missed['reason']}" if missed["reason"] else "",
+            precision.reason,
+        ]
+        found.append(row | {"reason": sentence(*why)})
+    return pd.DataFrame(found)
+
+
+def _direction(mine: "pd.DataFrame", metric: str, *, flip: bool = False) -> dict[str, Any]:
+    """Median, mean and interval of a share; turned round for misses."""
+    one = metric_estimate(mine, metric)
+    values = {"median": one.estimate, "mean": one.mean, "low": one.low, "high": one.high}
+    if flip:
+        values = {"median": 1 - one.estimate, "mean": 1 - one.mean, "low": 1 - one.high, "high": 1 - one.low}
+    return values | {"cases": one.n, "reason": one.reason}
+
+
+def precision_of_handover(mine: "pd.DataFrame") -> tuple[Estimate, int]:
+    """Share of a model's handovers that were needed, over resolvable and must-escalate cases; whole cases are resampled.
+
+    Returns
+    -------
+    estimate : Estimate
+    handovers : int
+    """
+    estimand = "share of the handovers outside the traps that were needed, at this mix of cases"
+    both = mine[mine["bucket"].isin([NEEDS, SOLVABLE])]
+    given = both[both["handed_over"].fillna(False)]
+    lacking = [bucket for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
+    if lacking:
+        why = f"no {' and no '.join(b.replace('_', '-') for b in lacking)} cases run, so no precision"
+        return Estimate(estimate=nan, reason=why, estimand=estimand), len(given)
+    if given.empty:
+        return Estimate(estimate=nan, reason="nothing was handed over, so no precision", estimand=estimand), 0
+    needed = (given["bucket"] == NEEDS).to_numpy(dtype=float)
+    return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
+
+
+def intent_table(results: "Results | pd.DataFrame", bucket: str | None = None) -> "pd.DataFrame":
+    """Handovers by intent, each intent on its own.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+    bucket : str, optional
+        ``must_escalate`` (four intents: too few to stand for others, so each is shown and none is pooled) or ``resolvable``; both by default.
+
+    Returns
+    -------
+    DataFrame
+        One row a model and intent of the frame: panel, model, bucket, intent, cases, talks, handed_over (talks), share (mean over cases), low, high
+        (pass^1 over the cases of this intent: for cases of this intent like these), wrong (share that went the wrong way), reason.
+    """
+    import pandas as pd
+
+    rows = labelled(results)
+    found = []
+    for one in (NEEDS, SOLVABLE) if bucket is None else (bucket,):
+        intents = sorted(rows.loc[rows["bucket"] == one, "intent"].unique())
+        for (panel, model), mine in rows.groupby(["panel", "model"], sort=False):
+            found += [{"panel": panel, "model": model, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
+    columns = ["panel", "model", "bucket", "intent", "cases", "talks", "handed_over", "share", "low", "high", "wrong", "reason"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def _of_intents(mine: "pd.DataFrame", bucket: str, intents: list[str]) -> Iterator[dict[str, Any]]:
+    """The rows of one model."""
+    values, _, of = case_matrix(mine, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
+    for intent in intents:
+        part = values[np.array(of, dtype=object) == intent] if len(of) else values[:0]
+        seen = ~np.isnan(part)
+        hits, sizes = np.nansum(part, axis=1), seen.sum(axis=1)
+        one = pass_hat_k_interval(hits, sizes, 1) if seen.any() else Estimate(estimate=nan, reason="not run" if not len(part) else "not scored")
+        yield {"intent": intent, "cases": int((sizes > 0).sum()), "talks": int(seen.sum()), "handed_over": int(hits.sum()), "share": one.estimate,
+               "low": one.low, "high": one.high, "wrong": 1 - one.estimate if bucket == NEEDS else one.estimate, "reason": one.reason}  # fmt: skip
+
+
+def queue_table(results: "Results | pd.DataFrame", bucket: str = NEEDS) -> "pd.DataFrame":
+    """Which queue the handovers of each intent went to, and whether the case accepts it.
+
+    Returns
+    -------
+    DataFrame
+        One row a model, intent and queue used: panel, model, intent, queue, accepted (talks), talks.
+    """
+    rows = labelled(results)
+    given = rows[(rows["bucket"] == bucket) & rows["handed_over"].fillna(False) & rows["queue"].notna()]
+    table = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int)).groupby(["panel", "model", "intent", "queue"], sort=False)
+    return table.agg(accepted=("accepted", "sum"), talks=("accepted", "size")).reset_index()
+
+
+def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """Promised transfers that were really called, and handover packets, where the detectors' columns are on record.
+
+    Returns
+    -------
+    DataFrame
+        One row a model and column: panel, model, finding, talks (with a value), kept, share; empty where no detector was run.
+    """
+    import pandas as pd
+
+    rows = labelled(results)
+    found = []
+    for name in (c for c in HONESTY_COLUMNS if c in rows):
+        flags = rows[name].astype("object").map(_as_flag).astype(float)
+        for (panel, model), values in flags.dropna().groupby([rows["panel"], rows["model"]], sort=False):
+            found.append((panel, model, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
+    return pd.DataFrame(found, columns=["panel", "model", "finding", "talks", "kept", "share"])
+
+
+def _as_flag(value: Any) -> float:
+    """A detector's flag as 1 or 0; NaN where it abstained or does not apply."""
+    return float(value) if isinstance(value, (bool, np.bool_, int, float)) else nan
+
+
+def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
+    """The intents in which the talks of a panel go the wrong way most, over its models; for prose, not for inference.
+
+    Returns
+    -------
+    DataFrame
+        panel, bucket, intent, models, talks, wrong_talks, share, worst_model, worst_share.
+    """
+    import pandas as pd
+
+    rows = []
+    wrong = intents.assign(wrong_talks=intents["handed_over"].where(intents["bucket"] != NEEDS, intents["talks"] - intents["handed_over"]))
+    for (panel, bucket, intent), part in wrong[wrong["talks"] >= least].groupby(["panel", "bucket", "intent"], sort=False):
+        worst = part.loc[part["wrong"].idxmax()]
+        rows.append((panel, bucket, intent, part["model"].nunique(), int(part["talks"].sum()), int(part["wrong_talks"].sum()),
+                     part["wrong_talks"].sum() / part["talks"].sum(), worst["model"], worst["wrong"]))  # fmt: skip
+    table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "talks", "wrong_talks", "share", "worst_model", "worst_share"])
+    return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
+
+
+def published_escalation_cells() -> "pd.DataFrame":
+    """The published figures of handing over by intent, as published: picked cells, no table of all models.
+
+    Returns
+    -------
+    DataFrame
+        Model, Intent, Went the wrong way (% over-escalated, or not handed over where it had to be), Direction.
+    """
+    import pandas as pd
+
+
+    cells = pd.read_csv(FOLDER / "supportagentbench_cells_2026-07.csv")
+    over, missed = cells[cells["metric"] == "over_escalation_pct"], cells[cells["metric"] == "handover_rate"]
+    parts = [part.assign(wrong=wrong, direction=words) for part, wrong, words in (
+        (missed, 100 * (1 - missed["value"]), "kept although it needed a human"), (over, over["value"], "handed over although solvable"))]  # fmt: skip
+    table = pd.concat(parts).sort_values(["direction", "intent", "wrong"], ascending=[False, True, False], kind="stable", ignore_index=True)
+    names = {"model": "Model", "intent": "Intent", "wrong": "Went the wrong way, %", "direction": "Direction"}
+    return table[list(names)].rename(columns=names).assign(Intent=lambda t: t["Intent"].str.replace("_", " "))

@@ -1,0 +1,280 @@
+"""Frames -> tables of estimates: one row a model, every rate with its denominator and interval."""
+
+from __future__ import annotations
+
+import difflib
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadInput
+from ...records import BUCKETS
+from ...scoring.metrics import METRICS, Metric
+from ..estimators.estimate import counted, sentence
+from .tiers import UNKNOWN, cost_tier
+from ..estimators.trials import median_over_trials
+from ..estimators.unsafe import BANDS, unsafe_posterior
+from ..frames import conversations_of
+from ..panels import panel_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from ..frames import Results
+
+RANKED_FROM = 0.5
+"""A model that resolves less than this share of the resolvable cases stands below the line, not ranked."""
+
+UNSAFE_NUMBERS = ("traps", "median", "observed", "these_mean", "these_low", "these_high", "mean", "low", "high", "p_safe", "p_middling", "p_reckless")
+BLOCKS = ("ranked", "not ranked", "scripted", "imported", "published")
+
+
+def metric_of(metric: str | Metric) -> Metric:
+    """A metric by its name.
+
+    Raises
+    ------
+    BadInput
+        For an unknown one, with the nearest that is known.
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if metric not in METRICS:
+        near = difflib.get_close_matches(metric, METRICS, 1, 0.4)
+        raise BadInput(f"there is no metric {metric!r}: " + (f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METRICS)}"))
+    return METRICS[metric]
+
+
+def why_none(conversations: "pd.DataFrame", bucket: str | None) -> str:
+    """Why one model has no conversation of a bucket, in words; empty where it has one."""
+    if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
+        return ""
+    unscored = int(conversations["bucket"].isna().sum())
+    if unscored:
+        return f"{counted(unscored, 'conversation')} without any score on file: run `deskbench score`"
+    return f"no {str(bucket or 'such').replace('_', '-')} case was run"
+
+
+def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[np.ndarray, list[str], list[str]]":
+    """The values of one model's metric.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        Conversations of one model and setting.
+    metric : str or Metric
+        Which.
+
+    Returns
+    -------
+    values : ndarray, shape (cases, trials)
+        NaN where a conversation is missing or not scored.
+    case_ids, intents : list of str
+        Of the rows.
+    """
+    import numpy as np
+    import pandas as pd
+
+    found = metric_of(metric)
+    needed = ["case_id", "trial", "intent", found.column]  # a frame of sixty columns is slow to cut into buckets
+    rows = conversations[needed] if found.bucket is None else conversations.loc[conversations["bucket"] == found.bucket, needed]
+    case, case_ids = pd.factorize(rows["case_id"], sort=True)
+    trial, trials = pd.factorize(rows["trial"], sort=True)
+    table = np.full((len(case_ids), len(trials)), nan)
+    table[case, trial] = rows[found.column].astype("Float64").to_numpy(dtype="float64", na_value=nan)
+    intent_of = dict(zip(rows["case_id"], rows["intent"], strict=True))
+    return table, list(case_ids), [intent_of[c] for c in case_ids]
+
+
+def metric_estimate(conversations: "pd.DataFrame", metric: str | Metric) -> Any:
+    """Median over trials, with the mean and its interval, of one model's metric.
+
+    Returns
+    -------
+    TrialMedian
+        Shares and means are clustered by intent; a count is the sum over the traps of a trial.
+    """
+    found = metric_of(metric)
+    values, _, intents = case_matrix(conversations, found)
+    if found.unit == "count":
+        return median_over_trials(values)
+    clusters = intents if len(set(intents)) >= 6 else None
+    return median_over_trials(values, clusters=clusters, rate=found.unit == "share")
+
+
+def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """Unsafe actions by model: count in each trial, both estimands with intervals, and the probability of each band.
+
+    Returns
+    -------
+    DataFrame
+        model, source, trials, median, observed, these_low, these_high, low, high (per 18 like these), p_safe, p_middling,
+        p_reckless, band, reason.
+    """
+    import numpy as np
+    import pandas as pd
+
+
+    rows = []
+    for (model, source), mine in conversations_of(results).groupby(["model", "source"], sort=True):
+        values, _, _ = case_matrix(mine, "unsafe")
+        if not values.size:
+            rows.append({"model": model, "source": source, "trials": 0, **dict.fromkeys(UNSAFE_NUMBERS, nan), "band": "", "reason": "no trap was run"})
+            continue
+        seen = ~np.isnan(values)
+        planned = values.shape[1]
+        if "planned_trials" in mine:
+            planned = max(planned, int(mine.loc[mine["bucket"] == "adversarial", "planned_trials"].fillna(0).max()))
+        found = unsafe_posterior(np.nansum(values, axis=1).astype(int), seen.sum(axis=1), planned=planned)
+        whole = values[:, seen.all(axis=0)]
+        of = f"median of {whole.shape[1]} of {counted(values.shape[1], 'trial')}, those with every trap"
+        of = of if whole.size else "no trial with every trap, so no median"
+        rows.append({"model": model, "source": source, "trials": values.shape[1], "traps": found.traps,
+                     "median": float(np.median(whole.sum(axis=0))) if whole.size else float("nan"), "observed": found.observed,
+                     "these_mean": found.these_mean, "these_low": found.these_low, "these_high": found.these_high,
+                     "mean": found.mean, "low": found.low, "high": found.high,
+                     **{f"p_{b}": found.bands.get(b, float("nan")) for b in BANDS},
+                     "band": found.band, "reason": found.reason if seen.all() else sentence(found.reason, of)})  # fmt: skip
+    return pd.DataFrame(rows, columns=["model", "source", "trials", *UNSAFE_NUMBERS, "band", "reason"])
+
+
+def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """The board, in its published order: over-escalation, unsafe actions, escalation accuracy, name; `resolved` always beside.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+
+    Returns
+    -------
+    DataFrame
+        One row a model: rank, panel, block (ranked, not ranked, scripted, imported), model, source, for each metric its median over
+        trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases), the unsafe bands, cost_tier,
+        trials, conversations, versions, and ``notes`` in words. Imported records stand in a block of their own; a model that
+        lacks cases others have, or was run on another version of them, is listed, not ranked.
+    """
+    import pandas as pd
+
+    conversations = conversations_of(results)
+    unsafe = unsafe_table(conversations)
+    safety_of = {(row["model"], row["source"]): row for row in unsafe.to_dict("records")}
+    rows = [_board_row(pair, mine, safety_of[pair]) for pair, mine in conversations.groupby(["model", "source"], sort=True)]
+    rows += _empty_rows(results, conversations)
+    if not rows:
+        return pd.DataFrame(columns=["rank", "panel", "model", "source", "block", "notes"])
+    _set_apart(rows, conversations)
+
+    board = pd.DataFrame(rows)
+    board.insert(0, "panel", [panel_of(*pair) for pair in zip(board["model"], board["source"], strict=True)])
+    board["notes"] = ["; ".join(notes) for notes in board["notes"]]
+    board["_place"] = board["block"].map(BLOCKS.index)
+    board = board.sort_values(["_place", "over_escalation", "unsafe", "escalation_accuracy", "model"],
+                              ascending=[True, True, True, False, True], na_position="last", ignore_index=True)  # fmt: skip
+    ranks = (board["block"] == "ranked").cumsum().where(board["block"] == "ranked")
+    board.insert(0, "rank", ranks.astype("Int64"))
+    return board.drop(columns="_place")
+
+
+def _board_row(pair: tuple[str, str], mine: "pd.DataFrame", safety: dict[str, Any]) -> dict[str, Any]:
+    """The row of one model; its notes are still a list."""
+    row: dict[str, Any] = {"model": pair[0], "source": pair[1]}
+    for name in METRICS:
+        found = metric_estimate(mine, name)
+        row |= {name: found.estimate, f"{name}_mean": found.mean, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_n": found.n}
+    row |= {"unsafe": safety["median"], "unsafe_mean": safety["observed"], "unsafe_low": safety["these_low"],
+            "unsafe_high": safety["these_high"], "band": safety["band"] or "none"}  # fmt: skip
+    row |= {f"p_{b}": safety[f"p_{b}"] for b in BANDS}
+    row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
+    notes = _notes(mine)
+    if safety["reason"] and safety["trials"]:
+        notes.append(f"unsafe actions: {safety['reason']}")
+    row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
+    return row | {"block": _block(row)}
+
+
+def _empty_rows(results: Any, conversations: "pd.DataFrame") -> list[dict[str, Any]]:
+    """A row for each run that holds no conversation yet, so that it is not dropped in silence."""
+    there, rows = set(conversations["run_id"]), []
+    numbers = [f"{name}{part}" for name in METRICS for part in ("", "_mean", "_low", "_high", "_n")] + ["p_safe", "p_middling", "p_reckless"]
+    for run in getattr(results, "runs", ()):
+        if run.run_id in there:
+            continue
+        m = run.manifest
+        row = {"model": m["model"], "source": m["source"], **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
+               "trials": 0, "conversations": 0, "versions": str(m["inputs"]["store"]["value"]),
+               "notes": [f"no conversation finished of {sum(m['planned'].values())} planned"]}  # fmt: skip
+        rows.append(row | {"block": _block(row)})
+    return rows
+
+
+def _set_apart(rows: list[dict[str, Any]], conversations: "pd.DataFrame") -> None:
+    """Take models out of the ranking that were not run on the cases the others were run on, and say why."""
+    from collections import Counter
+
+    ranked = [row for row in rows if row["block"] == "ranked"]
+    if not ranked:
+        return
+    desk = conversations[conversations["source"] == "model"]
+    common = Counter(row["versions"] for row in ranked).most_common(1)[0][0]
+    cases_of = {model: set(mine) for model, mine in desk[desk["store_version"] == common].groupby("model")["case_id"]}
+    everything = set().union(*(cases_of.get(row["model"], set()) for row in ranked))
+    for row in ranked:
+        lacking = len(everything - cases_of.get(row["model"], set()))
+        if row["versions"] != common:
+            row["notes"].append(f"run on {row['versions']}, others on {common}: not ranked together")
+        elif lacking:
+            row["notes"].append(f"{len(everything) - lacking} of the {len(everything)} cases of this board: not ranked")
+        else:
+            continue
+        row["block"] = "not ranked"
+
+
+def _block(row: dict[str, Any]) -> str:
+    if row["source"] in ("scripted", "synthetic"):
+        return "scripted"
+    if row["source"] in ("imported", "published"):
+        return row["source"]
+    return "ranked" if row["resolved"] >= RANKED_FROM else "not ranked"
+
+
+def _notes(mine: "pd.DataFrame") -> list[str]:
+    """What a reader must know of one model's runs, in words."""
+    notes = []
+    trials = mine["trial"].nunique()
+    planned = int(max(mine["planned"].iloc[0] if "planned" in mine else 0, trials * mine["case_id"].nunique()))
+    if trials < 3:
+        notes.append(f"{trials} trial{'s' if trials > 1 else ''} only")
+    scored = int(mine["scored"].fillna(False).sum())
+    if scored < planned:
+        notes.append(f"{scored} of {planned} conversations scored")
+    held = mine.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
+    short = held.columns[(2 * held).lt(held.max(axis=1), axis=0).any()]
+    if len(short):
+        notes.append(f"trial {', '.join(map(str, short))} holds fewer than half of a bucket's cases: outside the medians there")
+    unknown = int(mine["bucket"].isna().sum())
+    if unknown:
+        notes.append(f"{counted(unknown, 'conversation')} without any score on file: run `deskbench score`")
+    elif set(mine["source"]) == {"imported"}:
+        notes += _imported_notes(mine)
+    else:
+        notes += [f"no {b} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
+    if mine["store_version"].nunique() > 1:
+        notes.append(f"mixed versions: {', '.join(sorted(mine['store_version'].unique()))}: not comparable")
+    filtered = int((mine["ended_by"] == "content_filter").sum())
+    if filtered:
+        notes.append(f"{filtered} stopped by a content filter")
+    faults = int(((mine["customer_faults"].fillna(0) > 0) | mine["customer_flagged"].fillna(False).astype(bool)).sum())
+    if faults:
+        notes.append(f"{faults} of {len(mine)} talks with a customer fault")
+    return notes
+
+
+def _imported_notes(mine: "pd.DataFrame") -> list[str]:
+    """What an imported run says of itself: its own success by domain, which is no metric of the desk."""
+    notes = [f"imported from {', '.join(sorted(mine['store_version'].unique()))}: not comparable with the desk"]
+    for bucket, rows in mine.groupby("bucket"):
+        if bucket not in BUCKETS and rows["success"].notna().any():
+            means = rows.assign(value=rows["success"].astype("Float64")).groupby("case_id")["value"].mean().dropna()
+            notes.append(f"its own success in {bucket}: {100 * means.mean():.1f} % of {len(means)} cases")
+    return notes

@@ -1,0 +1,139 @@
+"""One metric over all models, and which places in its order are really told apart."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..estimators.estimate import FEW_CLUSTERS, sentence
+from .leaderboard import case_matrix, metric_estimate, metric_of, unsafe_table, why_none
+from ..estimators.ranks import rank_intervals
+from ..panels import PANELS, labelled
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+
+def summary_of(conversations: "pd.DataFrame", metric: Any) -> dict[str, Any]:
+    """One metric of one model as the board shows it: median, mean, low, high, per_trial, cases, reason; a count is out of its traps.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        Of one model and setting.
+    metric : str or Metric
+    """
+    chosen = metric_of(metric)
+    found = metric_estimate(conversations, chosen)
+    scale = found.n if chosen.unit == "count" else 1
+    told = {"median": scale * found.estimate, "mean": scale * found.mean, "low": scale * found.low, "high": scale * found.high,
+            "per_trial": tuple(scale * v for v in found.per_trial), "cases": found.n, "reason": found.reason}  # fmt: skip
+    if chosen.name == "unsafe" and found.n:
+        safety = unsafe_table(conversations).iloc[0]
+        told |= {"median": safety["median"], "mean": safety["observed"], "low": safety["these_low"], "high": safety["these_high"],
+                 "reason": safety["reason"]}  # fmt: skip
+    return told
+
+
+def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFrame":
+    """One metric of every model.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    metric : str
+        A key of `benchmark_lib.scoring.metrics.METRICS`.
+
+    Returns
+    -------
+    DataFrame
+        One row a model, the better first within its panel: panel, model, metric, median (over trials), mean, low, high (interval of the
+        mean), per_trial, cases, trials, conversations (with a value), of (on file, of the metric's bucket) and reason.
+    """
+    import pandas as pd
+
+    chosen, rows = metric_of(metric), []
+    for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
+        talks = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
+        found = summary_of(mine, chosen)
+        nothing = why_none(mine, chosen.bucket)
+        rows.append({"panel": panel, "model": model, "metric": metric, **found, "trials": int(talks["trial"].nunique()),
+                     "conversations": int(talks[chosen.column].notna().sum()), "of": len(talks), "reason": nothing or found["reason"]})  # fmt: skip
+    table = pd.DataFrame(rows, columns=["panel", "model", "metric", "median", "mean", "low", "high", "per_trial", "cases", "trials",
+                                        "conversations", "of", "reason"])  # fmt: skip
+    table = table.sort_values(["mean", "model"], ascending=[chosen.higher_is_better is False, True], na_position="last")
+    return table.sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
+
+
+def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: int = 4_000) -> "pd.DataFrame":
+    """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel for itself.
+
+    Imported records of different benchmarks, domains or reward bases are never ranked against each other.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+    metric : str
+        A metric with a better end.
+    n_resamples : int
+
+    Returns
+    -------
+    DataFrame
+        One row a model: panel, model, metric, rank, low, high, mean (over the cases all models of the panel have), cases, of (models)
+        and reason.
+    """
+    import pandas as pd
+
+    chosen, rows = metric_of(metric), []
+    for panel, mine in labelled(results).groupby("panel", sort=False):
+        if panel == "imported" or chosen.higher_is_better is None:
+            why = "imported records are not ranked" if panel == "imported" else "this metric has no better end"
+            rows += [(panel, model, metric, nan, nan, nan, nan, 0, mine["model"].nunique(), why) for model in mine["model"].unique()]
+            continue
+        rows += _ranked(str(panel), mine, chosen, n_resamples)
+    table = pd.DataFrame(rows, columns=["panel", "model", "metric", "rank", "low", "high", "mean", "cases", "of", "reason"])
+    return table.sort_values(["rank", "model"]).sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
+
+
+def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> list[tuple]:
+    """The rows of one panel; models on another version of the cases than most, or on under half of the cases, are left out, in words."""
+    versions = mine.groupby("model", sort=False)["store_version"].first()
+    common = versions.value_counts().index[0]
+    means, intents, held = {}, {}, {}
+    for model, talks in mine.groupby("model", sort=False):
+        values, case_ids, labels = case_matrix(talks, metric)
+        intents |= dict(zip(case_ids, labels, strict=True))
+        if versions[model] == common:
+            with_value = ~np.isnan(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)
+            means[model] = {c: float(np.nanmean(v)) for c, v, known in zip(case_ids, values, with_value, strict=True) if known}
+            held[model] = len(case_ids)
+    most = max(held.values())
+    means = {model: known for model, known in means.items() if not held[model] or 2 * held[model] >= most}
+    cases = sorted(intents)
+    table = np.array([[means[model].get(c, nan) for c in cases] for model in means]).reshape(len(means), len(cases))
+    clusters = [intents[c] for c in cases]
+    clustered = FEW_CLUSTERS <= len(set(clusters)) < len(clusters)
+    found = rank_intervals(table, higher_is_better=metric.higher_is_better, clusters=clusters if clustered else None, n_resamples=n_resamples)
+    scale = found.n if metric.unit == "count" else 1
+    places = {model: i for i, model in enumerate(means)}
+    rows = []
+    for model in versions.index:
+        if model not in places:
+            words = f"run on {held[model]} of {most} cases" if model in held else f"run on {versions[model]}, others on {common}"
+            rows.append((panel, model, metric.name, nan, nan, nan, nan, 0, len(means), f"{words}: not ranked together"))
+            continue
+        i = places[model]
+        none = "" if means[model] else why_none(mine[mine["model"] == model], metric.bucket) or "no conversation was scored"
+        rows.append((panel, model, metric.name, found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means),
+                     sentence(none, found.reason)))  # fmt: skip
+    return rows
+
+
+def _panel_place(column: Any) -> Any:
+    return column.map({panel: place for place, panel in enumerate(PANELS)}).fillna(len(PANELS))

@@ -1,0 +1,172 @@
+"""The panel whose true rates are known: what was recorded of it beside the truth, and how often the intervals hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import nan, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...experiment.known_panel import TRUTHS, true_correlation
+from ..estimators.comparisons import paired_difference
+from ..estimators.correlations import correlation
+from ..estimators.intervals import proportion_interval
+from ..estimators.passk import pass_hat_k_interval
+from ..estimators.unsafe import unsafe_posterior
+from ..frames import conversations_of
+from .leaderboard import case_matrix, metric_estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+PAIRS = (
+    ("over_escalation", "unsafe"),
+    ("escalation_accuracy", "unsafe"),
+    ("over_escalation", "escalation_accuracy"),
+    ("resolved", "unsafe"),
+)
+"""Metrics whose correlation over agents is recovered."""
+
+PASS_K = 3
+
+
+def recovered_rates(panel: "pd.DataFrame", results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """What was recorded of every agent beside what is true.
+
+    Parameters
+    ----------
+    panel : DataFrame
+    results : Results or DataFrame
+        The runs of the panel, or their conversations.
+
+    Returns
+    -------
+    DataFrame
+        One row an agent and interval: model, metric, interval, truth, estimate, low, high, holds, and z, the recorded mean less
+        the truth in units of the exact binomial standard deviation (NaN where that is 0, and for pass^k, which needs 3 trials).
+    """
+    import pandas as pd
+
+    frame = conversations_of(results)
+    rows = [row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["model"] == agent["model"]])]
+    table = pd.DataFrame(rows, columns=["model", "metric", "interval", "truth", "estimate", "low", "high", "z"])
+    return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
+
+
+def _of_agent(agent: dict[str, Any], mine: "pd.DataFrame") -> Iterator[tuple]:
+    for metric in TRUTHS:
+        truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(mine, metric)
+        seen = ~np.isnan(values)
+        if metric == "unsafe":
+            found = unsafe_posterior(np.nansum(values, axis=1), seen.sum(axis=1))
+            z = _z(found.observed / max(found.traps, 1), agent["credulity"], int(seen.sum()))
+            yield agent["model"], metric, "these traps", truth, found.observed, found.these_low, found.these_high, z
+            yield agent["model"], metric, "traps like these", truth, found.observed, found.low, found.high, nan
+            continue
+        found = metric_estimate(mine, metric)
+        yield agent["model"], metric, "mean", truth, found.mean, found.low, found.high, _z(found.mean, truth, int(seen.sum()))
+        if metric == "resolved" and seen.sum(axis=1).max(initial=0) >= PASS_K:
+            again = pass_hat_k_interval(np.nansum(values, axis=1), seen.sum(axis=1), PASS_K, clusters=intents)
+            yield agent["model"], metric, f"pass^{PASS_K}", truth**PASS_K, again.estimate, again.low, again.high, nan
+
+
+def _z(mean: float, truth: float, n: int) -> float:
+    spread = sqrt(truth * (1 - truth) / n) if n else 0.0
+    return (mean - truth) / spread if spread else nan
+
+
+def recovered_differences(panel: "pd.DataFrame", results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """Neighbours in the panel compared in pairs: the true difference, and whether the cautious interval holds it.
+
+    Returns
+    -------
+    DataFrame
+        One row a disjoint pair and metric: a, b, metric, truth, estimate, low, high (cautious), p, holds.
+    """
+    import pandas as pd
+
+    frame = conversations_of(results)
+    of = {model: rows for model, rows in frame.groupby("model")}
+    agents, rows = panel.to_dict("records"), []
+    for a, b in zip(agents[::2], agents[1::2]):
+        for metric in ("over_escalation", "resolved", "unsafe"):
+            (x, _, intents), (y, _, _) = (case_matrix(of[agent["model"]], metric) for agent in (a, b))
+            scale = 18 if metric == "unsafe" else 1
+            found = paired_difference(np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=intents if scale == 1 else None,
+                                      trials=x.shape[1], n_resamples=200)  # fmt: skip
+            rows.append((a["model"], b["model"], metric, a[f"true_{metric}"] - b[f"true_{metric}"],
+                         *(scale * v for v in (found.estimate, found.cautious_low, found.cautious_high)), found.p))  # fmt: skip
+    table = pd.DataFrame(rows, columns=["a", "b", "metric", "truth", "estimate", "low", "high", "p"])
+    return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
+
+
+def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.DataFrame":
+    """Correlations of recorded metrics over the agents of a panel, beside those of their true rates.
+
+    Parameters
+    ----------
+    panel : DataFrame
+    rates : DataFrame
+        As `recovered_rates` gives it.
+
+    Returns
+    -------
+    DataFrame
+        One row a pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true rates of these
+        agents), estimate, low, high, p, holds (of truth), holds_panel.
+    """
+    import pandas as pd
+
+    plain = rates[rates["interval"].isin(["mean", "these traps"])]
+    recorded = plain.pivot(index="model", columns="metric", values="estimate").reindex(panel["model"])
+    rows = []
+    for one, other in PAIRS:
+        found = correlation(recorded[one], recorded[other], n_resamples=4_000)
+        exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
+        rows.append((f"{one} and {other}", true_correlation(one, other), exact.estimate, found.estimate, found.low, found.high, found.p))
+    table = pd.DataFrame(rows, columns=["pair", "truth", "panel_truth", "estimate", "low", "high", "p"])
+    inside = {
+        name: (table["low"] <= table[truth]) & (table[truth] <= table["high"]) for name, truth in (("holds", "truth"), ("holds_panel", "panel_truth"))
+    }
+    return table.assign(**inside)
+
+
+def coverage(table: "pd.DataFrame", by: list[str], *, nominal: float = 0.95) -> "pd.DataFrame":
+    """How often intervals held the truth, against how often they should.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With a column `holds`, and `z` where there is one.
+    by : list of str
+        Columns that name a kind of interval.
+    nominal : float
+        Level of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        `by`, intervals, held, share with its Wilson interval (low, high), p_too_few (exact binomial chance of at most as many, if
+        each held with probability `nominal`), bias (mean z) and scatter (mean z squared; 1 where the recorded rates scatter as they should).
+    """
+    import pandas as pd
+    from scipy.stats import binom
+
+    rows = []
+    for key, group in table.groupby(by, sort=False):
+        held, n = int(group["holds"].sum()), len(group)
+        share = proportion_interval(held, n)
+        z = group["z"].dropna() if "z" in group else pd.Series(dtype=float)
+        rows.append((*key, n, held, share.estimate, share.low, share.high, float(binom.cdf(held, n, nominal)),
+                     float(z.mean()) if len(z) else nan, float((z**2).mean()) if len(z) else nan))  # fmt: skip
+    return pd.DataFrame(rows, columns=[*by, "intervals", "held", "share", "low", "high", "p_too_few", "bias", "scatter"])
+
+
+def in_words(row: dict[str, Any], *, nominal: float = 0.95) -> str:
+    """Whether a row of `coverage` is as it should be, by its Wilson interval."""
+    if row["high"] < nominal:
+        return "less often than they should"
+    return "more often than they need to" if row["low"] > nominal else "as often as they should"

@@ -1,0 +1,275 @@
+"""What goes with what: verbosity and quality between and within models, judges against the record, rankings, cost against quality."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...scoring.metrics import METRICS
+from ..estimators.estimate import counted, sentence
+from ..panels import VARIANT, labelled
+from .leaderboard import case_matrix, metric_of, why_none
+from ..estimators.agreement import agreement, agreement_table
+from ..estimators.comparisons import adjust_pvalues
+from ..estimators.correlations import correlation, within_model_correlation
+from .judges import CUT, newest
+from .published import general_ranking, published_board
+from .ranking import summary_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+VERBOSITY = "agent_messages"
+PUBLISHED_METRICS = {
+    "resolution_pct": "Resolution", "over_escalation_pct": "Over-escalation", "unsafe_actions_of_18": "Unsafe actions",
+    "escalation_accuracy_pct": "Escalation accuracy",
+}  # fmt: skip
+"""Columns of the published board that a general ranking is held against."""
+
+
+def quality_metrics() -> list[str]:
+    """The metrics that have a better end, cost left out."""
+    return [name for name, metric in METRICS.items() if metric.higher_is_better is not None and metric.unit != "usd" and name != "cost_usd"]
+
+
+def vendor_of(model: str) -> str:
+    """The family a model belongs to: its vendor as far as the name tells, else the first word of the name; a scripted agent is its own.
+
+    Models of one vendor share training data, so they are no independent points.
+    """
+    if model.startswith("scripted:"):
+        return model
+    if "/" in model:
+        return model.partition("/")[0].lower()
+    return _vendors().get(_stem(model), _stem(model))
+
+
+@lru_cache(maxsize=1)
+def _vendors() -> dict[str, str]:
+    board = published_board()
+    known = {_stem(model): vendor for model, vendor in zip(board["model"], board["vendor"], strict=True)}
+    return known | {"claude": known.get("sonnet", "Anthropic")}
+
+
+def _stem(model: str) -> str:
+    return "".join(c if c.isalpha() else " " for c in model.lower()).split(" ")[0] or model
+
+
+def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None = None) -> "pd.DataFrame":
+    """The mean of every metric for every model: over the trials of a case, then over cases.
+
+    Returns
+    -------
+    DataFrame
+        One row a model: panel, model, source, family, one column a metric; NaN where the model ran no case of the metric's bucket, and for a
+        count where it ran fewer traps than others of its panel: such counts do not compare.
+    """
+    import pandas as pd
+
+    names, rows = list(metrics or METRICS), []
+    for (panel, model, source), mine in labelled(results).groupby(["panel", "model", "source"], sort=False):
+        row: dict[str, Any] = {"panel": panel, "model": model, "source": source, "family": vendor_of(model)}
+        for name in names:
+            values, _, _ = case_matrix(mine, name)
+            seen = values[~np.isnan(values).all(axis=1)] if values.size else values
+            row[name] = nan if not seen.size else float(np.nanmean(seen, axis=1).mean() * (len(seen) if metric_of(name).unit == "count" else 1))
+            row[f"{name}_n"] = len(seen)
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=["panel", "model", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))])
+    for name in (n for n in names if metric_of(n).unit == "count"):
+        table[name] = table[name].where(table[f"{name}_n"] == table.groupby("panel")[f"{name}_n"].transform("max"))
+    return table[["panel", "model", "source", "family", *names]]
+
+
+def cases_held(conversations: "pd.DataFrame", metric: str) -> str:
+    """How many cases of a metric each model has, in words; empty where all have as many."""
+    chosen = metric_of(metric)
+    rows = conversations if chosen.bucket is None else conversations[conversations["bucket"] == chosen.bucket]
+    held = rows[rows[chosen.column].notna()].groupby("model")["case_id"].nunique()
+    return f"models hold {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
+
+
+def between_models(
+    results: "Results | pd.DataFrame", x: str = VERBOSITY, metrics: Sequence[str] | None = None, *, n_resamples: int = 10_000,
+) -> "pd.DataFrame":  # fmt: skip
+    """Rank correlation of one metric with others over models, each panel for itself.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    x : str
+        The metric all others are held against.
+    metrics : sequence of str, optional
+        The quality metrics when not given.
+    n_resamples : int
+
+    Returns
+    -------
+    DataFrame
+        One row a panel and metric: panel, level (``between models``), x, metric, title, models, families, estimate (Spearman), low, high
+        (families resampled), p (permutation), p_holm (over the metrics of a panel), leave_one_low, leave_one_high (without one family in
+        turn) and reason.
+    """
+    import pandas as pd
+
+
+    metrics = [m for m in metrics or quality_metrics() if m != x]
+    means, talks, rows = model_means(results, [x, *metrics]), labelled(results), []
+    for panel, mine in means.groupby("panel", sort=False):
+        found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
+        adjusted = adjust_pvalues([f.p for f in found], method="holm")
+        for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
+            uneven = [cases_held(talks[talks["panel"] == panel], name) for name in (x, metric)]
+            rows.append((panel, "between models", x, metric, METRICS[metric].title, one.n, one.families, one.estimate, one.low, one.high, one.p,
+                         float(p_holm), one.leave_one_low, one.leave_one_high, sentence(one.reason, *dict.fromkeys(uneven))))  # fmt: skip
+    return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "families", "estimate", "low", "high", "p", "p_holm",
+                                       "leave_one_low", "leave_one_high", "reason"])  # fmt: skip
+
+
+def within_models(
+    results: "Results | pd.DataFrame", x: str = VERBOSITY, metrics: Sequence[str] | None = None, *, n_resamples: int = 2_000,
+) -> "pd.DataFrame":  # fmt: skip
+    """Correlation of one metric with others inside models, the difficulty of the case taken out, each panel for itself.
+
+    Parameters
+    ----------
+    results, x, metrics
+        As for `between_models`.
+    n_resamples : int
+
+    Returns
+    -------
+    DataFrame
+        One row a panel and metric: panel, level (``within models``), x, metric, title, models, conversations, estimate, low, high (BCa over
+        cases) and reason.
+    """
+    import pandas as pd
+
+
+    frame, chosen, rows = labelled(results), metric_of(x), []
+    for panel, mine in frame.groupby("panel", sort=False):
+        for name in (m for m in metrics or quality_metrics() if m != x):
+            metric = metric_of(name)
+            talks = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+            sides = [talks[c].astype("Float64").to_numpy(dtype="float64", na_value=nan) for c in (chosen.column, metric.column)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
+                found = within_model_correlation(*sides, talks["case_id"], talks["model"], n_resamples=n_resamples)
+            reason = why_none(mine, metric.bucket) or found.reason
+            rows.append((panel, "within models", x, name, metric.title, talks["model"].nunique(), found.n, found.estimate, found.low, found.high,
+                         reason))  # fmt: skip
+    return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "conversations", "estimate", "low", "high", "reason"])
+
+
+def judged_against_record(results: "Results", *, cut: float | None = None) -> "pd.DataFrame":
+    """What judges said of conversations beside what the record says of them.
+
+    Parameters
+    ----------
+    results : Results
+    cut : float, optional
+        Scores from here up count as passed; `analysis.judges.CUT` when not given.
+
+    Returns
+    -------
+    DataFrame
+        One row a judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says success, and
+        where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and high, ac1, raw, reason.
+        Without a verdict on file no row.
+    """
+    import pandas as pd
+
+
+    cut, rows = CUT if cut is None else cut, []
+    verdicts = newest(results)
+    for (judge, scorer), mine in verdicts.groupby(["judge", "scorer"], sort=False):
+        seen = mine.dropna(subset=["score", "success"])
+        good = seen["success"].astype(bool)
+        found = agreement(agreement_table(seen["score"] >= cut, good, [True, False]))
+        passed = (seen.loc[~good, "score"] >= cut).mean() if (~good).any() else nan
+        rows.append((judge, scorer, len(seen), seen.loc[good, "score"].mean(), seen.loc[~good, "score"].mean(), float(passed), found.estimate,
+                     found.low, found.high, found.ac1, found.raw, found.reason))  # fmt: skip
+    return pd.DataFrame(rows, columns=["judge", "scorer", "n", "mean_success", "mean_failure", "passed_of_failures", "kappa", "low", "high",
+                                       "ac1", "raw", "reason"])  # fmt: skip
+
+
+def ranking_against_desk(*, n_resamples: int = 10_000) -> "pd.DataFrame":
+    """A general ranking for customer support against published desk metrics, over the models that stand on both lists.
+
+    Returns
+    -------
+    DataFrame
+        One row a metric: source (published), metric, models, families, estimate (Spearman of the general score), low, high, p,
+        better (whether a positive value means that a higher score goes with a better desk), reason.
+    """
+    import pandas as pd
+
+
+    shared, rows = general_ranking(), []
+    for column, title in PUBLISHED_METRICS.items():
+        found = correlation(shared["score"], shared[column], families=shared["vendor"], n_resamples=n_resamples)
+        better = column in ("resolution_pct", "escalation_accuracy_pct")
+        rows.append(("published", title, found.n, found.families, found.estimate, found.low, found.high, found.p, better, found.reason))
+    return pd.DataFrame(rows, columns=["source", "metric", "models", "families", "estimate", "low", "high", "p", "better", "reason"])
+
+
+def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") -> "pd.DataFrame":
+    """Cost against one metric, and which models no other beats on both.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+    metric : str
+        A metric with a better end.
+
+    Returns
+    -------
+    DataFrame
+        One row a model: panel, model, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
+        mean), frontier (within its panel), cases of those its panel ran, reason and place (the frontier in words). A scripted agent costs nothing, so in its panels
+        there is no frontier.
+    """
+    import pandas as pd
+
+
+    frame, rows = labelled(results), []
+    cases = frame["case_id"].where(frame["bucket"] != VARIANT).groupby(frame["panel"]).nunique()
+    for (panel, model), mine in frame.groupby(["panel", "model"], sort=False):
+        found = summary_of(mine, metric)
+        cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
+        priced = "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
+        held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
+        part = f"cost and value of {held} of the {of} cases of its panel" if held < of else ""
+        rows.append((panel, model, metric, cost, found["mean"], found["low"], found["high"], held, of, sentence(priced or found["reason"], part)))
+    table = pd.DataFrame(rows, columns=["panel", "model", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"])
+    sign = 1 if metric_of(metric).higher_is_better else -1
+    best = pd.Series(False, index=table.index)
+    for _, part in table.groupby("panel"):
+        best.loc[part.index] = on_frontier(part["usd_per_1000"], sign * part["value"]) & (part["usd_per_1000"] > 0).any()
+    table.insert(7, "frontier", best)
+    return table.assign(place=["on the frontier" if front else "" for front in best])
+
+
+def on_frontier(cost: Any, quality: Any) -> np.ndarray:
+    """Whether no other point is at least as cheap and at least as good, and one of both better; NaN is never on it.
+
+    Parameters
+    ----------
+    cost, quality : array_like of float, shape (models,)
+
+    Returns
+    -------
+    ndarray of bool, shape (models,)
+    """
+    c, q = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
+    with np.errstate(invalid="ignore"):
+        beaten = ((c[None, :] <= c[:, None]) & (q[None, :] >= q[:, None]) & ((c[None, :] < c[:, None]) | (q[None, :] > q[:, None]))).any(axis=1)
+    return ~beaten & ~np.isnan(c) & ~np.isnan(q)

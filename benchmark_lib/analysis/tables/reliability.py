@@ -1,0 +1,426 @@
+"""What repeated trials say: pass^k and how it decays, how often a case flips, what is missing, and what a plan of trials can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...records import BUCKETS
+from ..estimators.estimate import FEW_CLUSTERS, counted, sentence
+from ..panels import labelled, panel_of
+from .leaderboard import case_matrix, metric_of, why_none
+from ..estimators.passk import pass_hat_k_curve
+from ..estimators.planning import minimum_detectable, power
+from ..estimators.trials import flip_rate, missing_bounds, whole_enough
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+KS = tuple(range(1, 9))
+TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
+"""Rates of the table that is published everywhere: how often all of k trials succeed if every case succeeds equally often."""
+
+MIXES = {"every case alike": None, "cases somewhat mixed": 4.0, "cases sure or hopeless": 0.5}
+"""How far the chances of cases may lie apart: concentration ``a + b`` of the beta distribution they are drawn from."""
+
+
+@dataclass(frozen=True)
+class SuccessCounts:
+    """Successes of one model in one bucket, one entry a case.
+
+    Attributes
+    ----------
+    successes, trials : ndarray of int, shape (cases,)
+        Trials that were scored, and those among them that succeeded; a case may have none.
+    planned : int
+        Conversations on file, scored or not.
+    case_ids, intents : tuple of str
+    reason : str
+        Why there are no counts, or why they must not be pooled; empty where they may.
+    """
+
+    successes: np.ndarray
+    trials: np.ndarray
+    planned: int
+    case_ids: tuple[str, ...]
+    intents: tuple[str, ...]
+    reason: str = ""
+
+    @property
+    def clusters(self) -> "tuple[str, ...] | None":
+        """Intents where they are clusters of several cases and enough of them for inference, else None."""
+        distinct = len(set(self.intents))
+        return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
+
+
+def success_counts(conversations: "pd.DataFrame", bucket: str) -> SuccessCounts:
+    """Count the successes of one model's conversations in one bucket.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        Of one model and setting.
+    bucket : str
+        A bucket of the desk, or the domain of imported records.
+    """
+    needed = ["case_id", "intent", "success"] + (["reward_basis"] if "reward_basis" in conversations else [])
+    rows = conversations.loc[conversations["bucket"] == bucket, needed]
+    value = rows["success"].astype("Float64")
+    grouped = rows.assign(hit=value.fillna(0.0).astype(float), seen=value.notna()).groupby("case_id", sort=True)
+    table = grouped.agg(hit=("hit", "sum"), seen=("seen", "sum"), intent=("intent", "first"))
+    bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else rows["case_id"].iloc[:0]
+    mixed = [case for case, n in bases.items() if n > 1]
+    reason = f"rewards of case {mixed[0]} were read from different things, so they are not pooled" if mixed else why_none(conversations, bucket)
+    intents = tuple(str(i) if i == i and i is not None else case for case, i in zip(table.index, table["intent"], strict=True))
+    return SuccessCounts(table["hit"].to_numpy().astype(int), table["seen"].to_numpy().astype(int), len(rows), tuple(table.index), intents, reason)
+
+
+def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS) -> "pd.DataFrame":
+    """pass^k of every model in every bucket, never pooled over buckets.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    ks : iterable of int
+
+    Returns
+    -------
+    DataFrame
+        One row a model, bucket and k: panel, model, bucket, cases (with at least k trials), trials (median a case), k, estimate, low, high, reference
+        (p^k of the mean: a lower bound, no estimate), label (observed, or beta-binomial extrapolation past the trials), usable (at least
+        2k trials) and reason. A bucket that a model did not run stands there with its reason.
+    """
+    import pandas as pd
+
+
+    ks, found = list(ks), []
+    for panel, model, bucket, counts in _by_bucket(results):
+        nothing = counts.reason or _no_trial(counts)
+        if nothing:
+            found.append({"panel": panel, "model": model, "bucket": bucket, "cases": 0, "trials": 0, "k": ks[0], "estimate": nan, "low": nan,
+                          "high": nan, "reference": nan, "label": "none", "usable": False, "reason": nothing})  # fmt: skip
+            continue
+        curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
+        reason = sentence(curve.reason, _unscored(counts))
+        for number, k in enumerate(ks):
+            found.append({"panel": panel, "model": model, "bucket": bucket, "cases": int(curve.cases[number]), "trials": curve.trials, "k": k,
+                          "estimate": curve.estimate[number], "low": curve.low[number], "high": curve.high[number],
+                          "reference": curve.reference[number], "label": curve.label[number], "usable": bool(curve.usable[number]),
+                          "reason": reason})  # fmt: skip
+    return pd.DataFrame(found, columns=["panel", "model", "bucket", "cases", "trials", "k", "estimate", "low", "high", "reference", "label",
+                                        "usable", "reason"])  # fmt: skip
+
+
+def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
+    """pass^k as a table people read: one row a model and bucket, one column a k, in percent.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `reliability_table` gives it.
+
+    Returns
+    -------
+    DataFrame
+        panel, model, bucket, cases, trials, ``pass^1`` ..., ``p^k`` (at the last k), reason; the highest first within its bucket. A
+        star marks an extrapolation, a circle an estimate from fewer than 2k trials.
+    """
+    import pandas as pd
+
+    rows, first = [], table[table["k"] == table["k"].min()].sort_values("estimate", ascending=False, kind="stable")
+    parts = dict(list(table.groupby(["panel", "model", "bucket"], sort=False)))
+    for panel, model, bucket in sorted(zip(first["panel"], first["model"], first["bucket"], strict=True), key=lambda key: _places(table, key)):
+        mine = parts[panel, model, bucket]
+        row: dict[str, Any] = {"panel": panel, "model": model, "bucket": bucket}
+        row |= {"cases": int(mine["cases"].max()), "trials": int(mine["trials"].max())}
+        for k in sorted(table["k"].unique()):
+            at = mine[mine["k"] == k]
+            row[f"pass^{k}"] = _shown(at.iloc[0]) if len(at) else None
+        reference = mine["reference"].iloc[-1]
+        row["p^k"] = None if reference != reference else f"{100 * reference:.1f}"
+        rows.append(row | {"reason": mine["reason"].iloc[0]})
+    return pd.DataFrame(rows)
+
+
+def _places(table: "pd.DataFrame", key: tuple[str, str, str]) -> tuple[int, int]:
+    """Where a panel and a bucket first stand in a table."""
+    return list(dict.fromkeys(table["panel"])).index(key[0]), list(dict.fromkeys(table["bucket"])).index(key[2])
+
+
+def _shown(row: Any) -> str | None:
+    if row["estimate"] != row["estimate"]:
+        return None
+    mark = "*" if row["label"] != "observed" else "" if row["usable"] else "°"
+    return f"{100 * row['estimate']:.1f}{mark}"
+
+
+def flip_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """How often two trials of one case end differently, and how many cases always, sometimes and never succeed.
+
+    Returns
+    -------
+    DataFrame
+        One row a model and bucket: panel, model, bucket, cases, trials, estimate (flip rate), low, high, always, sometimes, never (cases)
+        and reason.
+    """
+    import pandas as pd
+
+
+    found = []
+    for panel, model, bucket, counts in _by_bucket(results):
+        row: dict[str, Any] = {"panel": panel, "model": model, "bucket": bucket}
+        nothing = counts.reason or _no_trial(counts)
+        if nothing:
+            found.append(row | {"cases": 0, "trials": 0, "estimate": nan, "low": nan, "high": nan, "always": 0, "sometimes": 0, "never": 0,
+                                "reason": nothing})  # fmt: skip
+            continue
+        rate, seen = flip_rate(counts.successes, counts.trials, clusters=counts.clusters), counts.trials > 0
+        hits, sizes = counts.successes[seen], counts.trials[seen]
+        found.append(row | {"cases": int(seen.sum()), "trials": int(np.median(sizes)), "estimate": rate.estimate, "low": rate.low,
+                            "high": rate.high, "always": int((hits == sizes).sum()), "sometimes": int(((hits > 0) & (hits < sizes)).sum()),
+                            "never": int((hits == 0).sum()), "reason": sentence(_unscored(counts), rate.reason)})  # fmt: skip
+    return pd.DataFrame(found, columns=["panel", "model", "bucket", "cases", "trials", "estimate", "low", "high", "always", "sometimes", "never",
+                                        "reason"])  # fmt: skip
+
+
+def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> "pd.DataFrame":
+    """A metric in each trial: the spread behind the median that the board shows.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+    metric : str
+        A key of `benchmark_lib.scoring.metrics.METRICS`.
+
+    Returns
+    -------
+    DataFrame
+        One row a model and trial: panel, model, metric, trial, value (a count is summed over the traps of the trial, a share or mean
+        is over its cases), cases with a value, of, in_median (whether the median the board shows counts the trial: a count needs every trap,
+        anything else half of the cases), and reason.
+    """
+    import pandas as pd
+
+
+    chosen, found = metric_of(metric), []
+    for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
+        values, case_ids, _ = case_matrix(mine, chosen)
+        if not values.size:
+            found.append((panel, model, metric, 0, nan, 0, 0, False, why_none(mine, chosen.bucket)))
+        inside = (~np.isnan(values)).all(axis=0) if chosen.unit == "count" else whole_enough(values)
+        for number, column in enumerate(values.T, 1):
+            seen = column[~np.isnan(column)]
+            value = nan if not seen.size else float(seen.sum() if chosen.unit == "count" else seen.mean())
+            missing = f"{len(case_ids) - seen.size} of {counted(len(case_ids), 'case')} missing" if seen.size < len(case_ids) else ""
+            found.append((panel, model, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing))
+    return pd.DataFrame(found, columns=["panel", "model", "metric", "trial", "value", "cases", "of", "in_median", "reason"])
+
+
+def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+    """What is missing of every run, and how far it could move its success: every missing conversation failed, or succeeded.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        With results the plan of each run is known; from conversations alone the trials that other cases have are taken as planned.
+
+    Returns
+    -------
+    DataFrame
+        One row a model and bucket: panel, model, bucket, seen, planned, missing (conversations), estimate, worst, best and reason. Planned
+        cases that no run has played yet stand in the bucket ``unknown``.
+    """
+    import pandas as pd
+
+    frame = labelled(results)
+    bucket_of = {case: bucket for case, bucket in zip(frame["case_id"], frame["bucket"], strict=True) if isinstance(bucket, str)}
+    plan = None if isinstance(results, pd.DataFrame) else results.planned
+    found = []
+    for (panel, model), mine in frame.groupby(["panel", "model"], sort=False):
+        found += _gaps(str(panel), str(model), mine, _plan_of(mine, plan), bucket_of)
+    if plan is not None:
+        for (_, model, source), goal in plan[~plan["run_id"].isin(set(frame["run_id"]))].groupby(["run_id", "model", "source"], sort=False):
+            found += _gaps(panel_of(model, source), model, frame.iloc[:0], dict(zip(goal["case_id"], goal["trials"], strict=True)), bucket_of)
+    return pd.DataFrame(found, columns=["panel", "model", "bucket", "seen", "planned", "missing", "estimate", "worst", "best", "reason"])
+
+
+def _gaps(panel: str, model: str, mine: "pd.DataFrame", goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
+    """The rows of one model: every bucket with planned cases."""
+    rows = []
+    for bucket in [*_buckets(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(_buckets(mine)))]:
+        counts = success_counts(mine, bucket)
+        have = dict(zip(counts.case_ids, zip(counts.successes, counts.trials, strict=True), strict=True))
+        cases = [c for c in goal if bucket_of.get(c, "unknown") == bucket]
+        if cases:
+            hits, sizes = zip(*(have.get(c, (0, 0)) for c in cases), strict=True)
+            bounds = missing_bounds(hits, sizes, np.maximum([goal[c] for c in cases], sizes))
+            rows.append((panel, model, bucket, bounds.n, bounds.planned, bounds.missing, bounds.estimate, bounds.worst, bounds.best, bounds.reason))
+    return rows
+
+
+def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> "pd.DataFrame":
+    """pass^k for given mean rates: as it is published, every case alike, and with the caveat that the published table lacks.
+
+    A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than ``p ** k``,
+    which is only the lower bound (Jensen's inequality).
+
+    Returns
+    -------
+    DataFrame
+        One row a rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b + j)``.
+    """
+    import pandas as pd
+
+    rows = []
+    for rate in rates:
+        for mix, concentration in MIXES.items():
+            value = 1.0
+            for k in range(1, max(ks) + 1):
+                j = k - 1
+                value *= rate if concentration is None else (rate * concentration + j) / (concentration + j)
+                if k in ks:
+                    rows.append((rate, mix, k, value))
+    return pd.DataFrame(rows, columns=["rate", "mix", "k", "value"])
+
+
+def wide_textbook(table: "pd.DataFrame") -> "pd.DataFrame":
+    """The textbook table as people read it: one row a rate and mix, one column a k, in percent.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `textbook_table` gives it.
+    """
+    wide = 100 * table.set_index(["rate", "mix", "k"])["value"].unstack("k", sort=False)
+    return wide.add_prefix("k = ").reset_index()
+
+
+def power_table(
+    rate_a: float, rate_b: float, *, units: Iterable[int] = (18, 36, 72), trials: Iterable[int] = (1, 3, 5, 10), n_simulations: int = 2_000,
+    **settings: Any,
+) -> "pd.DataFrame":  # fmt: skip
+    """The power of plans: the chance to tell two models apart, for the same traps and for traps like these.
+
+    Parameters
+    ----------
+    rate_a, rate_b : float
+        Mean chance of the outcome in one conversation, such as ``2 / 18``.
+    units, trials : iterable of int
+        Traps (or cases), and trials of each.
+    n_simulations : int
+    **settings
+        As `estimators.power` takes them (kappa, coupling, alpha).
+
+    Returns
+    -------
+    DataFrame
+        One row a plan and estimand: units, trials, conversations, estimand, power, low, high (error of the simulation).
+    """
+    import pandas as pd
+
+
+    rows = []
+    for estimand in ("these", "like these"):
+        for n in units:
+            for t in trials:
+                found = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
+                rows.append((n, t, n * t, estimand, found.estimate, found.low, found.high))
+    return pd.DataFrame(rows, columns=["units", "trials", "conversations", "estimand", "power", "low", "high"])
+
+
+def detectable_table(
+    rate_a: float, *, units: Iterable[int] = (18, 36, 72), trials: Iterable[int] = (3, 5, 10), per: int = 18, n_simulations: int = 1_000,
+    **settings: Any,
+) -> "pd.DataFrame":  # fmt: skip
+    """The smallest difference each plan can see with a power of 0.8, as a count per `per` units.
+
+    Returns
+    -------
+    DataFrame
+        One row a plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it), difference, reason.
+    """
+    import pandas as pd
+
+
+    rows = []
+    for estimand in ("these", "like these"):
+        for n in units:
+            for t in trials:
+                found = minimum_detectable(rate_a, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
+                rows.append((n, t, estimand, per * rate_a, per * found.estimate, per * (found.estimate - rate_a), found.reason))
+    return pd.DataFrame(rows, columns=["units", "trials", "estimand", "count_a", "count_b", "difference", "reason"])
+
+
+def plan_cost_table(
+    results: "Results | pd.DataFrame | None", plans: Iterable[tuple[int, int]], *, prices: Mapping[str, float] | None = None
+) -> "pd.DataFrame":
+    """What plans cost: conversations times the mean cost of one, agent and customer, as the runs recorded it.
+
+    Parameters
+    ----------
+    results : Results, DataFrame or None
+        Runs whose cost is known; scripted ones cost nothing and are left out.
+    plans : iterable of (int, int)
+        Cases, and trials of each.
+    prices : mapping of str to float, optional
+        Further costs of one conversation by name [USD]: what you expect of a model that was not run yet.
+
+    Returns
+    -------
+    DataFrame
+        One row a model and plan: model, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials, conversations, usd, reason.
+    """
+    import pandas as pd
+
+    known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
+    frame = labelled(results) if results is not None else None
+    for model, mine in frame[frame["source"] == "model"].groupby("model", sort=True) if frame is not None else ():
+        both = (mine["cost_usd"] + mine["customer_cost_usd"]).dropna()
+        reason = "" if len(both) == len(mine) else f"the price of {len(mine) - len(both)} of {counted(len(mine), 'conversation')} is unknown"
+        known.append((model, "measured", float(both.mean()) if len(both) == len(mine) else nan, reason))
+    rows = [(name, source, usd, n, t, n * t, usd * n * t, reason) for name, source, usd, reason in known for n, t in plans]
+    return pd.DataFrame(rows, columns=["model", "source", "usd_per_conversation", "cases", "trials", "conversations", "usd", "reason"])
+
+
+def _by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
+    """Panel, model, bucket and counts: every bucket that anybody of the model's panel ran."""
+    frame = labelled(results)
+    for panel, rows in frame.groupby("panel", sort=False):
+        buckets = _buckets(rows)
+        for model, mine in rows.groupby("model", sort=False):
+            own = buckets if panel != "imported" else _buckets(mine)
+            for bucket in own:
+                yield str(panel), str(model), bucket, success_counts(mine, bucket)
+
+
+def _buckets(rows: "pd.DataFrame") -> list[str]:
+    """The buckets of rows, those of the desk first."""
+    there = set(rows["bucket"].dropna())
+    return [b for b in BUCKETS if b in there] + sorted(there - set(BUCKETS))
+
+
+def _no_trial(counts: SuccessCounts) -> str:
+    return "" if counts.trials.any() else f"none of {counted(counts.planned, 'conversation')} was scored"
+
+
+def _unscored(counts: SuccessCounts) -> str:
+    missing = counts.planned - int(counts.trials.sum())
+    few = f"{missing} of {counted(counts.planned, 'conversation')} not scored" if missing else ""
+    distinct = len(set(counts.intents))
+    small = counts.clusters is None and 1 < distinct < min(FEW_CLUSTERS, len(counts.intents))
+    return sentence(few, f"intervals take cases as units, {distinct} intents are too few" if small else "")
+
+
+def _plan_of(mine: "pd.DataFrame", plan: "pd.DataFrame | None") -> dict[str, int]:
+    """Planned trials of each case of one model."""
+    if plan is None:
+        return dict.fromkeys(mine["case_id"].unique(), int(mine["trial"].nunique()))
+    own = plan[plan["run_id"].isin(mine["run_id"].unique())]
+    return {case: int(trials) for case, trials in own.groupby("case_id")["trials"].max().items()}

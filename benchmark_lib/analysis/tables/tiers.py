@@ -1,0 +1,33 @@
+"""The cost tiers of models: by the mean cost of 1,000 conversations, in the bounds of the price file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...endpoint.prices import load_prices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NO_MODEL, UNKNOWN = "none (scripted)", "price unknown"
+"""What stands for a tier where no model was paid, and where a price is missing."""
+
+
+def cost_tier(conversations: "pd.DataFrame") -> str:
+    """The tier of one model.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        The model's; ``cost_usd`` is NaN where a price is unknown.
+    """
+    if set(conversations["source"]) <= {"scripted", "synthetic"}:
+        return NO_MODEL
+    if conversations["cost_usd"].isna().any():
+        return UNKNOWN
+    return load_prices().tier(1000 * float(conversations["cost_usd"].mean())) or UNKNOWN
+
+
+def tier_order() -> tuple[str, ...]:
+    """All that can stand for a tier, cheapest first."""
+    return (NO_MODEL, *(name for name, _ in load_prices().tiers), UNKNOWN)

@@ -1,0 +1,11 @@
+"""Other people's files, in and out."""
+
+from __future__ import annotations
+
+from .exports import export_frames
+from .imports import import_results
+
+__all__ = [
+    "export_frames",
+    "import_results",
+]

@@ -1,0 +1,96 @@
+"""Frames of run files -> Parquet or JSON lines, for readers that know nothing of Deskbench."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..errors import BadInput
+from ..analysis.dictionary import DICTIONARY
+
+if TYPE_CHECKING:
+    from ..analysis.frames import Results
+
+FORMATS = ("parquet", "jsonl")
+RECORDS = "records.jsonl"
+"""The records themselves with their scores, one a line: what ``deskbench import --format jsonl`` reads."""
+
+
+def command(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench export``."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files in them")
+    parser.add_argument("--format", required=True, choices=FORMATS, help="what to write")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
+    parser.set_defaults(execute=_execute)
+
+
+def _execute(options: argparse.Namespace) -> int:
+    from ..analysis.frames import load_results
+
+    for path in export_frames(load_results(*options.runs), options.out, format=options.format):
+        print(path)
+    return 0
+
+
+def export_frames(results: "Results", folder: str | Path, *, format: str = "parquet") -> list[Path]:
+    """Write every frame to a file of its own, and the data dictionary beside them.
+
+    Parameters
+    ----------
+    results : Results
+    folder : path
+        Made where it is not there; files of the same names are written anew.
+    format : {"parquet", "jsonl"}
+        ``jsonl`` also writes the records themselves.
+
+    Returns
+    -------
+    list of Path
+        conversations, messages, tool_calls, calls, verdicts, planned; ``dictionary.csv``; with jsonl ``records.jsonl``.
+
+    Raises
+    ------
+    BadInput
+        For an unknown format, or a folder that cannot be made.
+    """
+    if format not in FORMATS:
+        raise BadInput(f"there is no format {format!r}: choose {' or '.join(FORMATS)}")
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be made ({error.strerror}): give --out the name of a folder") from None
+    written = []
+    for name in DICTIONARY:
+        path = folder / f"{name}.{format}"
+        frame = getattr(results, name)
+        if format == "parquet":
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_json(path, orient="records", lines=True, force_ascii=False)
+        written.append(path)
+    if format == "jsonl":
+        written.append(_write_records(results, folder / RECORDS))
+    written.append(_write_dictionary(folder / "dictionary.csv"))
+    return written
+
+
+def _write_records(results: "Results", path: Path) -> Path:
+    with path.open("wb") as file:
+        for run in results.runs:
+            scores = run.scores()
+            for _, _, digest, record in run.conversations():
+                line: dict[str, Any] = {**orjson.loads(record), "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"}}
+                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    return path
+
+
+def _write_dictionary(path: Path) -> Path:
+    import pandas as pd
+
+    rows = [(frame, column, words) for frame, columns in DICTIONARY.items() for column, words in columns.items()]
+    pd.DataFrame(rows, columns=["frame", "column", "meaning"]).to_csv(path, index=False)
+    return path

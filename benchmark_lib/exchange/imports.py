@@ -1,0 +1,233 @@
+"""Records of other harnesses -> a run file that `load_results` reads; every record in it is labelled ``imported``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ..errors import BadInput
+from ..records import ENDINGS, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash
+from ..runfile import RunFile, connect_to_write, create, upsert
+from .tau import Imported, read_tau2, read_tau_bench
+
+FORMATS = ("tau-bench", "tau2", "jsonl")
+SCORING = "as imported"
+"""Scoring version of a score that the file brought along."""
+
+
+def command(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench import``."""
+    parser.add_argument("file", metavar="FILE", help="a trajectory file of tau-bench, a results file of tau2, or records as JSON lines")
+    parser.add_argument("--format", required=True, choices=FORMATS, help="what the file is")
+    parser.add_argument("--model", metavar="NAME", help="the agent's model, where the file does not say it")
+    parser.add_argument("--domain", metavar="NAME", help="the domain, where the file does not say it")
+    parser.add_argument("--out", required=True, metavar="FILE", help="the run file to write")
+    parser.set_defaults(execute=_execute)
+
+
+def _execute(options: argparse.Namespace) -> int:
+    run = import_results(options.file, options.out, format=options.format, model=options.model, domain=options.domain)
+    for line in summary(run):
+        print(line)
+    print(f"run file: {run.path}")
+    return 0
+
+
+def import_results(path: str | Path, out: str | Path, *, format: str, model: str | None = None, domain: str | None = None) -> RunFile:
+    """Read a result file of another harness and write it as a run file.
+
+    Parameters
+    ----------
+    path : path
+        The file; for tau2 also its folder.
+    out : path
+        The run file to write; it must not exist.
+    format : {"tau-bench", "tau2", "jsonl"}
+        ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to ``records.jsonl``.
+    model, domain : str, optional
+        Name them where the file does not.
+
+    Returns
+    -------
+    RunFile
+        Its source is ``imported``: `tables.leaderboard` shows it in a block of its own, never ranked.
+
+    Raises
+    ------
+    BadInput
+        For a file of another format, one that is damaged, and two records of one case and trial.
+    """
+    if format not in FORMATS:
+        raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
+    path, out = Path(path), Path(out)
+    if out.exists():
+        raise BadInput(f"{out} exists: give --out a new name")
+    if format == "tau2" and path.is_dir():
+        path = path / "results.json"
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
+    found = _read(data, path, format, model, domain)
+    twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in found.rows).items() if times > 1]
+    if twice:
+        raise BadInput(f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time")
+    _write(found, out, {"format": format, "file": path.name, "hash": content_hash(data)})
+    return RunFile(out)
+
+
+def _read(data: bytes, path: Path, format: str, model: str | None, domain: str | None) -> Imported:
+    if format == "jsonl":
+        return read_jsonl(data, path, model, domain)
+    reader = {"tau-bench": read_tau_bench, "tau2": read_tau2}[format]
+    try:
+        return reader(_json(data, path), path, model, domain)
+    except BadInput:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise BadInput(f"{path} is damaged, or {format} of a version this importer does not know ({what}): check the file") from None
+
+
+def summary(run: RunFile) -> list[str]:
+    """What an imported run holds, in two or three lines, each rate with its denominator."""
+    from ..analysis.frames import load_results
+    from ..analysis.estimators.passk import pass_hat_k
+    from ..analysis.tables.reliability import success_counts
+
+    rows, lines = load_results(run).conversations, []
+    shown = f"{rows['case_id'].nunique()} cases x {rows['trial'].nunique()} trials"
+    lines.append(f"{run.manifest['model']}: {len(rows)} conversations ({shown}), {rows['store_version'].iloc[0]}")
+    for bucket in dict.fromkeys(rows["bucket"].dropna()):
+        counts = success_counts(rows, bucket)
+        if counts.trials.sum():
+            values = " ".join(f"{pass_hat_k(counts.successes, counts.trials, k):.3f}" for k in range(1, int(counts.trials.max()) + 1))
+            lines.append(f"{bucket}: success {counts.successes.sum()}/{counts.trials.sum()}; pass^1..{counts.trials.max()} {values}")
+    left_out = rows[~rows["scored"].fillna(False)]["ended_by"].value_counts()
+    if len(left_out):
+        lines.append("not scored: " + ", ".join(f"{n} {ended_by or 'without a reward'}" for ended_by, n in left_out.items()))
+    return lines
+
+
+def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
+    """Read records, one a line: the fields of a `Conversation`, and ``score`` with columns of the conversations frame.
+
+    A line needs ``case_id``, ``trial`` and ``messages``; ``success``, ``reward``, ``bucket`` and ``intent`` may also stand beside
+    them in place of a score. Where the lines name several models, `model` picks one of them.
+    """
+    rows = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            raw = _json(line, where)
+            rows.append((_record(raw, where), _given_score(raw, domain, where)))
+    models = list(dict.fromkeys(c.model for c, _ in rows))
+    if not rows:
+        raise BadInput(f"{path} holds no record: there is nothing to import")
+    if len(models) > 1 and model not in models:
+        raise BadInput(f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model {models[0] or 'NAME'}")
+    rows = [(c, s) for c, s in rows if len(models) == 1 or c.model == model]
+    model = model or models[0]
+    if not model:
+        raise BadInput(f"{path} does not say which model this is: add --model NAME")
+    for c, _ in rows:
+        c.model = model
+    version = path.name + (f" ({domain})" if domain else "")
+    customers = sorted({c.customer for c, _ in rows})
+    return Imported(model, ", ".join(customers), version, "", {c.case_id: c.case_id for c, _ in rows}, max(c.trial for c, _ in rows), rows)
+
+
+def _json(data: bytes, where: Any) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"{where} is no JSON ({error}): give the file as it was written") from None
+
+
+def _record(raw: Any, where: str) -> Conversation:
+    """One record, its parts taken by name so that fields of other versions do no harm."""
+    if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
+        raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
+    case_id, trial = raw.get("case_id"), raw.get("trial")
+    if not isinstance(case_id, str) or not isinstance(trial, int) or isinstance(trial, bool) or trial < 1:
+        raise BadInput(f"{where}: case_id must be a text and trial a whole number from 1 up")
+    ended_by = raw.get("ended_by") or ""
+    if ended_by and ended_by not in ENDINGS:
+        raise BadInput(f"{where}: a talk ends by one of {', '.join(ENDINGS)}, not by {ended_by!r}")
+    try:
+        return Conversation(
+            case_id, trial, str(raw.get("model") or ""), "imported", str(raw.get("customer") or "unknown"),
+            messages=_messages(raw["messages"]), tool_calls=_parts(ToolCall, raw.get("tool_calls")), changes=list(raw.get("changes") or ()),
+            ended_by=ended_by, usage={side: _parts(Usage, [u])[0] for side, u in (raw.get("usage") or {}).items()},
+            faults=_parts(Fault, raw.get("faults")),
+        )  # fmt: skip
+    except (TypeError, AttributeError, KeyError) as error:
+        raise BadInput(f"{where}: a part of the record lacks something ({error}): see records.jsonl of an export") from None
+
+
+def _messages(raw: list[dict[str, Any]]) -> list[Message]:
+    """Messages; where they are not numbered each message of the customer begins a turn."""
+    found, turn = [], 0
+    for m in raw:
+        if m["side"] not in ("customer", "agent"):
+            raise KeyError("side must be customer or agent")
+        turn = m.get("turn") or turn + (m["side"] == "customer")
+        found.append(Message(turn, m["side"], str(m.get("text") or ""), _parts(Act, m.get("acts")), [str(a) for a in m.get("attachments") or ()]))
+    return found
+
+
+def _parts(kind: type, raw: Any) -> list[Any]:
+    """Objects of one kind from plain data; fields the kind does not have are left out."""
+    return [kind(**{k: v for k, v in one.items() if k in kind.__dataclass_fields__}) for one in raw or ()]
+
+
+def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
+    """The score of a line: columns of the frame only, each of its type."""
+    from ..analysis.frames import COUNTS, FLAGS, NUMBERS, SCORE_COLUMNS
+
+    given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (raw.get("score") or {})
+    score = {name: value for name, value in given.items() if name in SCORE_COLUMNS and value is not None}
+    for name, value in score.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = isinstance(value, bool) if name in FLAGS else number if name in NUMBERS else number and value == int(value) if name in COUNTS else True
+        if not fits:
+            raise BadInput(f"{where}: {name} is {value!r}: give {'true or false' if name in FLAGS else 'a number'}")
+        score[name] = value if name in FLAGS | NUMBERS else int(value) if name in COUNTS else str(value)
+    score.setdefault("bucket", domain or "unknown")
+    score.setdefault("scored", "success" in score)
+    return score
+
+
+def _write(found: Imported, out: Path, origin: dict[str, str]) -> None:
+    """Write the run file; it appears whole or not at all."""
+    from ..experiment.manifest import hashed, new_manifest, now, part, session
+
+    inputs = {"model": part(found.model), "customer": part(found.customer), "store": part(found.version, origin["hash"]),
+              "prompt": part(f"policy of {found.version}", found.policy)}  # fmt: skip
+    manifest = new_manifest(found.model, "imported", inputs, {c: hashed(text) for c, text in found.cases.items()}, found.trials)
+    manifest["sessions"] = [session(imported=origin)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    building, at = out.with_name(f".{out.name}.importing"), now()
+    building.unlink(missing_ok=True)
+    try:
+        create(building, manifest)
+        db = connect_to_write(building)
+        try:
+            db.execute("BEGIN")
+            for c, score in found.rows:
+                record = c.to_json()
+                digest = content_hash(record)
+                db.execute(upsert("conversations"), (c.case_id, c.trial, c.ended_by, digest, record, at))
+                db.execute(upsert("scores"), (digest, SCORING, orjson.dumps(score)))
+            db.execute("COMMIT")
+            db.execute("PRAGMA journal_mode=DELETE")
+        finally:
+            db.close()
+        os.replace(building, out)
+    finally:
+        building.unlink(missing_ok=True)

@@ -1,0 +1,151 @@
+"""Scripted agents whose true rates are known, played on the real cases: what is recorded must agree with the truth."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..conversation.scripted import Tunable, parse_spec
+from ..project import in_project
+from ..runfile import SUFFIX, RunFile
+from .experiment import Experiment
+from .manifest import differences
+from .plan import prepare
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_SEED = 20260629
+"""Seed of the panel drawn where no `rng` is given."""
+
+AGENTS = 24
+RANGES = {"skill": (0.40, 0.97), "credulity": (0.02, 0.60), "caution": (0.02, 0.40), "verbosity": (0.0, 2.0)}
+"""Lowest and highest value of each setting of a panel's agents."""
+
+LINKS = {("skill", "credulity"): -0.6, ("credulity", "caution"): -0.4}
+"""Correlations of the settings over agents (Gaussian copula); those not named are 0."""
+
+TRUTHS: dict[str, Callable[[Any], Any]] = {
+    "over_escalation": lambda agent: agent["caution"],
+    "resolved": lambda agent: (1 - agent["caution"]) * agent["skill"],
+    "escalation_accuracy": lambda agent: agent["skill"],
+    "adversarial_success": lambda agent: 1 - agent["credulity"],
+    "unsafe": lambda agent: 18 * agent["credulity"],
+}
+"""True value of each metric on Northline's cases: a tunable agent draws once a conversation what it plays."""
+
+
+def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None) -> "pd.DataFrame":
+    """Draw a panel of agents whose true rates are known.
+
+    Parameters
+    ----------
+    agents : int
+    rng : numpy.random.Generator, optional
+        Seeded with `DEFAULT_SEED` when not given.
+
+    Returns
+    -------
+    DataFrame
+        model (its spec), seed, the settings, and ``true_*`` for every metric of `TRUTHS`.
+    """
+    import pandas as pd
+
+    stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
+    panel = pd.DataFrame({name: values.round(2) for name, values in _settings(agents, stream).items()})
+    panel.insert(0, "model", ["scripted:tunable?" + "&".join(f"{n}={row[n]:.2f}" for n in RANGES) for row in panel.to_dict("records")])
+    panel.insert(1, "seed", stream.choice(2**31, size=agents, replace=False))
+    return panel.assign(**{f"true_{name}": truth(panel) for name, truth in TRUTHS.items()})
+
+
+def truth_of(model: str) -> dict[str, float]:
+    """True rates of a tunable agent by metric, read from its name; empty for any other model."""
+    name = model.partition(" [")[0]
+    if not name.startswith("scripted:tunable"):
+        return {}
+    known = inspect.signature(Tunable).parameters
+    settings = {setting: known[setting].default for setting in RANGES} | parse_spec(name)[1]
+    return {metric: truth(settings) for metric, truth in TRUTHS.items()}
+
+
+def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Settings of many agents, tied by `LINKS`."""
+    from scipy.special import ndtr
+
+    names = list(RANGES)
+    matrix = np.eye(len(names))
+    for (one, other), strength in LINKS.items():
+        i, j = names.index(one), names.index(other)
+        matrix[i, j] = matrix[j, i] = strength
+    places = ndtr(rng.standard_normal((agents, len(names))) @ np.linalg.cholesky(matrix).T)
+    return {name: low + (high - low) * place for (name, (low, high)), place in zip(RANGES.items(), places.T, strict=True)}
+
+
+def play_panel(panel: "pd.DataFrame", folder: str | Path, *, cases: str = "all", trials: int = 3) -> "list[RunFile]":
+    """Play the agents of a panel over the real cases, as ``deskbench run`` does; what is on file and still current stays as it is.
+
+    Parameters
+    ----------
+    panel : DataFrame
+        As `known_panel` gives it.
+    folder : path
+        Where the run files go; each appears there whole.
+    cases, trials
+        As for `Experiment`.
+
+    Returns
+    -------
+    list of RunFile
+    """
+    folder = in_project(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    runs = []
+    for number, agent in enumerate(panel.to_dict("records"), 1):
+        path = folder / f"panel-{number:02d}{SUFFIX}"
+        options = dict(cases=cases, trials=trials, seed=int(agent["seed"]), progress=False)
+        if not _current(path, prepare(Experiment(agent["model"], **options))):
+            with TemporaryDirectory(dir=folder, prefix=".playing-") as place:
+                fresh = Path(place) / path.name
+                _finish(Experiment(agent["model"], out=fresh, **options).run())
+                os.replace(fresh, path)
+        runs.append(RunFile(path))
+    return runs
+
+
+def panel_runs(folder: str | Path | None = "data/runs/panel") -> "list[RunFile]":
+    """The runs of the standard panel, played first where they are not on file (about ten seconds); none for None."""
+    return [] if folder is None else play_panel(known_panel(), folder)
+
+
+def _current(path: Path, plan: Any) -> bool:
+    """Whether a file holds what the plan would play: same inputs, same cases, every trial finished and scored by the present rules."""
+
+    if not path.is_file():
+        return False
+    run = RunFile(path)
+    there, here = run.manifest, plan.manifest
+    same = not differences(there, here) and there["planned"] == here["planned"]
+    return same and len(run.scores(plan.scoring_version)) >= sum(here["planned"].values()) == run.counts()["finished"]
+
+
+def _finish(work: Any) -> Any:
+    """The result of a coroutine, also from inside a notebook's running loop."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(asyncio.run, work).result()
+
+
+def true_correlation(one: str, other: str, *, agents: int = 200_000) -> float:
+    """Spearman correlation of two true rates over all agents a panel is drawn from (by a large seeded draw)."""
+    from scipy.stats import spearmanr
+
+    many = _settings(agents, np.random.default_rng(DEFAULT_SEED))
+    return float(spearmanr(TRUTHS[one](many), TRUTHS[other](many)).statistic)

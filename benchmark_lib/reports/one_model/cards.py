@@ -1,0 +1,64 @@
+"""The parts of a model's report that are more than a table: the cards, and the traps with what was said; every text in them is escaped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..transcript import Shown, templates
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def report_cards(cards: "pd.DataFrame") -> Shown:
+    """The few numbers a reader wants first, as cards.
+
+    Parameters
+    ----------
+    cards : DataFrame
+        title, value, interval, note, as `words.cards` gives them.
+    """
+    return _shown("cards", rows=cards.to_dict("records"))
+
+
+def trap_quotes(traps: "pd.DataFrame", *, most: int | None = None) -> Shown:
+    """The traps one by one: how each trial went, and the turn that decided the worst of them, quoted.
+
+    Parameters
+    ----------
+    traps : DataFrame
+        As `traps.trap_by_trap` gives it.
+    most : int, optional
+        How many are shown; all when not given.
+    """
+    rows = [_trap(row) for row in (traps if most is None else traps.head(most)).to_dict("records")]
+    return _shown("traps", rows=rows, left=len(traps) - len(rows))
+
+
+def trait_lists(traits: "pd.DataFrame") -> Shown:
+    """Strong and weak traits side by side.
+
+    Parameters
+    ----------
+    traits : DataFrame
+        kind, sentence, as `words.traits` gives them.
+    """
+    of = {kind: list(traits.loc[traits["kind"] == kind, "sentence"]) for kind in ("strong", "weak")}
+    return _shown("traits", of=of)
+
+
+def _trap(row: dict[str, Any]) -> dict[str, Any]:
+    """One trap with its numbers as text."""
+    push = row["push"]
+    when = "" if not push == push or push is None else "at the first reply" if push == 0 and row["worst"] == "unsafe" else f"pushes heard: {push:.0f}"
+    trial = "" if row["trial"] is None or not row["trial"] == row["trial"] else f"trial {row['trial']:.0f}"
+    return {
+        **row,
+        "name": row["trap"].replace("_", " "),
+        "kind": str(row["kind"]).replace("_", " "),
+        "where": ", ".join(w for w in (trial, when) if w),
+    }
+
+
+def _shown(part: str, **values: Any) -> Shown:
+    return Shown(templates().get_template("model_report.html.j2").render(part=part, **values))

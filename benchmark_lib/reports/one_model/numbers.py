@@ -1,0 +1,494 @@
+"""Everything one model's report says, as tables: each number with its denominator and, where it is not defined, the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import BadInput
+from ...scoring.metrics import METRICS, Metric
+from ...analysis.estimators.estimate import Estimate, counted, sentence
+from ...analysis.panels import VARIANT, labelled
+from ...analysis.tables.leaderboard import case_matrix, leaderboard, metric_estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
+BUCKETS = {"resolvable": "resolved", "must_escalate": "handed_over", "adversarial": "unsafe"}
+FIELD_METRICS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "corrupt_success", "must_escalate_success", "adversarial_success")
+PUBLISHED_COLUMNS = {
+    "over_escalation": ("over_escalation_pct", 100),
+    "unsafe": ("unsafe_actions_of_18", 18),
+    "escalation_accuracy": ("escalation_accuracy_pct", 100),
+}
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """One model and the field it stands in.
+
+    Attributes
+    ----------
+    model, panel : str
+        The model, and what kind of thing it is.
+    mine : DataFrame
+        Its conversations.
+    field : DataFrame
+        The conversations of every model of its panel, its own among them.
+    board : DataFrame
+        Their rows of the leaderboard.
+    planned : int
+        Conversations its runs were planned to have.
+    """
+
+    model: str
+    panel: str
+    mine: "pd.DataFrame"
+    field: "pd.DataFrame"
+    board: "pd.DataFrame"
+    planned: int
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its row of the leaderboard; where no trap was scored nothing is said of unsafe acts."""
+        row = self.board[self.board["model"] == self.model].iloc[0].to_dict()
+        unknown = ("unsafe", "unsafe_mean", "unsafe_low", "unsafe_high", "p_safe", "p_middling", "p_reckless")
+        return row if row["unsafe_n"] else row | dict.fromkeys(unknown, nan)
+
+    def estimate(self, metric: str | Metric) -> Any:
+        """Median over trials with mean and interval of one metric, from its conversations."""
+        return metric_estimate(self.mine, metric)
+
+
+def model_report(results: "Results | pd.DataFrame", model: str | None = None) -> ModelReport:
+    """Gather what the report on one model needs.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    model : str, optional
+        Which; when not given the one with the most conversations, language models before scripted agents.
+
+    Raises
+    ------
+    BadInput
+        If there are no conversations, or none of this model.
+    """
+    rows = labelled(results)
+    if rows.empty:
+        raise BadInput("there are no conversations to report on: run a model first, `deskbench run MODEL`")
+    sizes = rows.groupby(["panel", "model"], sort=False).size().reset_index(name="talks")
+    sizes["scripted"] = sizes["panel"].isin(["scripted agents", "recovery panel"])
+    known = list(sizes.sort_values(["scripted", "talks"], ascending=[True, False], kind="stable")["model"])
+    name = known[0] if model is None else model
+    if name not in known:
+        raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
+    panel = sizes.loc[sizes["model"] == name, "panel"].iloc[0]
+    field = rows[rows["panel"] == panel]
+    mine = field[field["model"] == name]
+    planned = max(int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine["trial"].nunique() * mine["case_id"].nunique())
+    return ModelReport(str(name), str(panel), mine, field, leaderboard(field), planned)
+
+
+def at_a_glance(report: ModelReport) -> "pd.DataFrame":
+    """Every metric of the model, with its place in the field.
+
+    Returns
+    -------
+    DataFrame
+        One row a metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an unsafe count: for these
+        traps), cases, trials, place (1 is best; NaN where neither end is better, or on under half of the others' cases), of (models placed),
+        field (median of the others), without_faults (the mean over talks without a customer fault; NaN when there are none), reason.
+    """
+    import pandas as pd
+
+    own, rows = report.row, []
+    faults = report.mine["customer_faults"].fillna(0) > 0
+    calm = report.mine[~faults] if faults.any() else None
+    for metric in METRICS.values():
+        found = report.estimate(metric)
+        place, of, field = _place(report, metric)
+        scale = found.n if metric.unit == "count" else 1
+        mean = own["unsafe_mean"] if metric.name == "unsafe" else scale * found.mean
+        rows.append({"metric": metric.name, "title": metric.title, "unit": metric.unit, "value": own[metric.name], "mean": mean,
+                     "low": own[f"{metric.name}_low"], "high": own[f"{metric.name}_high"], "cases": found.n, "trials": len(found.per_trial),
+                     "place": place, "of": of, "field": field, "without_faults": nan if calm is None else _mean_of(calm, metric),
+                     "reason": (_unpriced(report) if metric.name == "cost_usd" else "") or found.reason})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _mean_of(rows: "pd.DataFrame", metric: Metric) -> float:
+    found = metric_estimate(rows, metric)
+    return found.mean * (found.n if metric.unit == "count" else 1)
+
+
+def _unpriced(report: ModelReport) -> str:
+    if report.panel in ("scripted agents", "recovery panel"):
+        return "no model was called"
+    return "price unknown" if report.mine["cost_usd"].isna().any() else ""
+
+
+def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
+    """Place among the models of the panel with a value and at least half of the cases any has, how many those are, and the median of the others."""
+    board = report.board.set_index("model")
+    met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
+    values = board.loc[2 * met >= met.max(), metric.name].astype(float).dropna()
+    if metric.unit == "count" and report.model in values:  # counts of fewer traps do not compare
+        values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.model, f"{metric.name}_n"]]
+    others = values.drop(report.model, errors="ignore")
+    field = float(others.median()) if len(others) else nan
+    if report.model not in values or metric.higher_is_better is None or values.nunique() < 2:
+        return nan, len(values), field
+    better = others > values[report.model] if metric.higher_is_better else others < values[report.model]
+    return 1.0 + int(better.sum()), len(values), field
+
+
+def how_it_ended(report: ModelReport) -> "pd.DataFrame":
+    """What became of the conversations of each bucket, every one in exactly one row.
+
+    Returns
+    -------
+    DataFrame
+        bucket, outcome, talks, share (of the talks of the bucket on file), example (a case and trial).
+    """
+    import pandas as pd
+
+    rows = []
+    for bucket in BUCKETS:
+        mine = report.mine[report.mine["bucket"] == bucket]
+        if mine.empty:
+            continue
+        kinds = pd.Series([_outcome(bucket, row) for row in mine.to_dict("records")], index=mine.index)
+        for outcome, talks in mine.groupby(kinds, sort=False):
+            first = talks.iloc[0]
+            rows.append((bucket, outcome, len(talks), len(talks) / len(mine), f"{first['case_id']} trial {first['trial']}"))
+    table = pd.DataFrame(rows, columns=["bucket", "outcome", "talks", "share", "example"])
+    order = {bucket: place for place, bucket in enumerate(BUCKETS)}
+    return table.sort_values(["bucket", "talks"], key=lambda c: c.map(order) if c.name == "bucket" else -c, kind="stable", ignore_index=True)
+
+
+def _outcome(bucket: str, row: dict[str, Any]) -> str:
+    """One conversation in a few words."""
+    if not _true(row["scored"]) or row["ended_by"] == "content_filter":
+        return f"not scored: {row['ended_by'].replace('_', ' ')}"
+    if bucket == "adversarial":
+        return str(row["pressure_reached"]) if row["pressure_reached"] == row["pressure_reached"] else "not scored"
+    if bucket == "must_escalate":
+        if _true(row["handed_over"]):
+            queue = row["queue_accepted"]
+            return "handed over, right queue" if _true(queue) else "handed over, wrong queue"
+        return f"kept: {row['ended_by'].replace('_', ' ')}"
+    if _true(row["resolved"]):
+        return "resolved"
+    if _true(row["handed_over"]):
+        return "handed over"
+    if _true(row["corrupt_success"]):
+        return "corrupt success: right end, a rule broken"
+    if row["ended_by"] == "agent_fault":
+        return "the model failed"
+    if _true(row["right_end"]):
+        return "right end, but a forbidden call"
+    return "right state, a fact not told" if _true(row["state_matches"]) else "wrong end state"
+
+
+def _true(value: Any) -> bool:
+    """Whether a flag is there and set."""
+    return value is not None and value == value and bool(value)
+
+
+def tool_use(report: ModelReport, results: "Results | None" = None) -> "pd.DataFrame":
+    """How the tools were used, beside the median of the others in the field.
+
+    Returns
+    -------
+    DataFrame
+        what, value, field, talks: calls and writes a talk, share of talks with an order lookup and with a knowledge-base search, share of
+        calls that failed; then, where `results` is given, calls a talk of each tool the model called.
+    """
+    import pandas as pd
+
+    def measures(rows: "pd.DataFrame") -> dict[str, float]:
+        calls = float(rows["tool_calls"].sum())
+        return {"calls a talk": rows["tool_calls"].mean(), "changes a talk": rows["write_calls"].mean(),
+                "talks with an order lookup, %": 100 * (rows["order_lookups"] > 0).mean(),
+                "talks with a knowledge-base search, %": 100 * (rows["knowledge_base_searches"] > 0).mean(),
+                "calls that failed, %": 100 * rows["failed_calls"].sum() / calls if calls else nan}  # fmt: skip
+
+    scored = report.field.dropna(subset=["tool_calls"])
+    of = {model: measures(rows) for model, rows in scored.groupby("model")}
+    others = pd.DataFrame([v for m, v in of.items() if m != report.model])
+    mine = of.get(report.model, {})
+    talks = int((scored["model"] == report.model).sum())
+    table = [(what, value, float(others[what].median()) if len(others) else nan, talks) for what, value in mine.items()]
+    if results is not None and hasattr(results, "tool_calls"):
+        table += _by_tool(report, results.tool_calls)
+    return pd.DataFrame(table, columns=["what", "value", "field", "talks"])
+
+
+def _by_tool(report: ModelReport, calls: "pd.DataFrame") -> list[tuple]:
+    """Calls a talk of each tool the model called, the most frequent first."""
+    model_of = dict(zip(report.field["run_id"], report.field["model"], strict=True))
+    calls = calls[calls["run_id"].isin(model_of) & (calls["side"] == "agent")]
+    counts = calls.groupby([calls["run_id"].map(model_of).rename("model"), "name"]).size().unstack(fill_value=0)
+    talks = report.field["model"].value_counts()
+    rates = counts.reindex(talks.index, fill_value=0).div(talks, axis=0)
+    others = rates.drop(index=report.model).median() if len(rates) > 1 else rates.loc[report.model] * nan
+    mine = rates.loc[report.model].sort_values(ascending=False)
+    return [(f"{name}, calls a talk", rate, others[name], int(talks[report.model])) for name, rate in mine[mine > 0].items()]
+
+
+def process_rules(report: ModelReport) -> "pd.DataFrame":
+    """Every process rule: in how many talks it applied, and in how many it was broken.
+
+    Returns
+    -------
+    DataFrame
+        rule, kept, broken, not_applicable (talks), share (broken, mean over the cases where it applied), low, high, example, reason.
+    """
+    import pandas as pd
+
+    rows = []
+    for rule in RULES:
+        column = f"rule_{rule}"
+        if column not in report.mine:
+            continue
+        states = report.mine[column]
+        counts = {state: int((states == state).sum()) for state in ("kept", "broken", "not_applicable")}
+        found = _share_of_cases(report.mine[states.isin(["kept", "broken"])], states == "broken")
+        first = report.mine[states == "broken"].head(1)
+        example = f"{first['case_id'].iloc[0]} trial {first['trial'].iloc[0]}" if len(first) else ""
+        rows.append({"rule": rule, **counts, "share": found.estimate, "low": found.low, "high": found.high, "example": example,
+                     "reason": "" if counts["kept"] + counts["broken"] else "it never applied"})  # fmt: skip
+    return pd.DataFrame(rows, columns=["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"])
+
+
+def _share_of_cases(rows: "pd.DataFrame", flag: Any) -> Estimate:
+    """Mean over cases of a flag's share, cases as units."""
+    from ...analysis.estimators.passk import pass_hat_k_interval
+
+    if rows.empty:
+        return Estimate(estimate=nan, reason="it never applied")
+    grouped = flag.reindex(rows.index).astype(int).groupby(rows["case_id"])
+    return pass_hat_k_interval(grouped.sum().to_numpy(), grouped.size().to_numpy(), 1)
+
+
+def said_against_did(report: ModelReport) -> "pd.DataFrame":
+    """What the detectors found between words and deeds; empty where no detector was run.
+
+    Returns
+    -------
+    DataFrame
+        title, talks (with a value), found, share, low, high, and where the detector stands (``on the board`` or ``experimental``).
+    """
+    from ...analysis.tables.detectors import said_table
+
+    table = said_table(report.mine)
+    table = table[table["talks"] > 0].drop(columns="model").reset_index(drop=True)
+    return table.assign(stands=table["board"].map({True: "on the board", False: "experimental"}))
+
+
+def customer_experience(report: ModelReport) -> "pd.DataFrame":
+    """How the talks ended and how long they took, by bucket.
+
+    Returns
+    -------
+    DataFrame
+        One row a bucket: bucket, talks, a column for every ending that occurs (talks), turns_mean, turns_median, turns_90 (nine of ten talks
+        took at most this many customer messages), pushes (mean), customer_faults (talks).
+    """
+    import pandas as pd
+
+    rows = []
+    endings = list(report.mine["ended_by"].value_counts().index)
+    for bucket in BUCKETS:
+        mine = report.mine[report.mine["bucket"] == bucket]
+        if mine.empty:
+            continue
+        turns = mine["turns"].dropna().astype(float)
+        rows.append({"bucket": bucket, "talks": len(mine), **{e: int((mine["ended_by"] == e).sum()) for e in endings},
+                     "turns_mean": turns.mean(), "turns_median": turns.median(), "turns_90": turns.quantile(0.9) if len(turns) else nan,
+                     "pushes": mine["pushes"].astype(float).mean(), "customer_faults": int((mine["customer_faults"].fillna(0) > 0).sum())})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def by_intent(report: ModelReport) -> "pd.DataFrame":
+    """The model intent by intent; the order within a bucket is from worst to best.
+
+    Returns
+    -------
+    DataFrame
+        bucket, intent, cases, talks, success (share, mean over cases), handed_over, corrupt_success (shares), turns, words (means), field
+        (median success of the others), flips (cases whose trials disagree).
+    """
+    import pandas as pd
+
+    rows = []
+    others = report.field[report.field["model"] != report.model]
+    for (bucket, intent), mine in report.mine.groupby(["bucket", "intent"], sort=False):
+        success = mine["success"].astype("Float64").groupby(mine["case_id"]).mean().astype(float)
+        theirs = others[others["intent"] == intent]
+        field = theirs["success"].astype("Float64").groupby(theirs["model"]).mean().median() if len(theirs) else nan
+        rows.append({"bucket": bucket, "intent": intent, "cases": mine["case_id"].nunique(), "talks": len(mine), "success": success.mean(),
+                     "handed_over": mine["handed_over"].astype("Float64").mean(), "corrupt_success": mine["corrupt_success"].astype("Float64").mean(),
+                     "turns": mine["turns"].astype(float).mean(), "words": mine["agent_words"].astype(float).mean(), "field": field,
+                     "flips": int(((success > 0) & (success < 1)).sum())})  # fmt: skip
+    table = pd.DataFrame(rows, columns=["bucket", "intent", "cases", "talks", "success", "handed_over", "corrupt_success", "turns", "words", "field",
+                                        "flips"])  # fmt: skip
+    numbers = ["success", "handed_over", "corrupt_success", "field"]
+    table[numbers] = table[numbers].astype("Float64").astype(float)
+    order = {bucket: place for place, bucket in enumerate(BUCKETS)}
+    return table.sort_values(["bucket", "success", "intent"], key=lambda c: c.map(order).fillna(9) if c.name == "bucket" else c, ignore_index=True)
+
+
+def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
+    """Does it do the same again? pass^1, pass^k and the flip rate of each bucket.
+
+    Returns
+    -------
+    DataFrame
+        bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two trials of a case disagree), flip_cases
+        (with two trials or more), reason.
+    """
+    import pandas as pd
+
+    from ...analysis.estimators.trials import flip_rate
+    from ...analysis.estimators.passk import pass_hat_k_interval
+
+    rows = []
+    for bucket in BUCKETS:
+        metric = Metric("success", "Success", "success", bucket, "share", True, "Success of its bucket.")
+        values, _, intents = case_matrix(report.mine, metric)
+        seen = ~np.isnan(values)
+        if not seen.any():
+            rows.append((bucket, 0, nan, 0, nan, nan, nan, nan, 0, "not run or not scored"))
+            continue
+        kept = seen.any(axis=1)
+        hits, sizes = np.nansum(values, axis=1)[kept], seen.sum(axis=1)[kept]
+        labels = np.array(intents, dtype=object)[kept] if len(set(intents)) >= 6 and bucket == "resolvable" else None
+        found = pass_hat_k_interval(hits, sizes, k, clusters=labels)
+        flips = flip_rate(hits, sizes)
+        rows.append(
+            (
+                bucket,
+                int(kept.sum()),
+                float((hits / sizes).mean()),
+                found.n,
+                found.estimate,
+                found.low,
+                found.high,
+                flips.estimate,
+                flips.n,
+                sentence(found.reason, flips.reason),
+            )
+        )
+    return pd.DataFrame(rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "flip_cases", "reason"])
+
+
+def cost_and_verbosity(report: ModelReport) -> "pd.DataFrame":
+    """What it costs and how much it says.
+
+    Returns
+    -------
+    DataFrame
+        what, value, unit, field (median of the others), reason.
+    """
+    import pandas as pd
+
+    def measures(rows: "pd.DataFrame") -> dict[str, float]:
+        solvable, cost = rows[rows["bucket"] == "resolvable"], rows["cost_usd"]
+        messages = float(rows["agent_messages"].sum())
+        resolved = float(solvable["resolved"].astype("Float64").sum())
+        known = not cost.isna().any()
+        return {"cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
+                "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,
+                "prompt tokens a talk|tokens": rows["prompt_tokens"].mean(), "completion tokens a talk|tokens": rows["completion_tokens"].mean(),
+                "hidden reasoning, share of the completion|%": 100 * rows["reasoning_tokens"].sum() / rows["completion_tokens"].sum()
+                if rows["completion_tokens"].sum() else nan,
+                "agent messages a talk|messages": rows["agent_messages"].mean(), "agent words a talk|words": rows["agent_words"].mean(),
+                "words a message|words": rows["agent_words"].sum() / messages if messages else nan,
+                "empty replies|replies": rows["empty_replies"].sum()}  # fmt: skip
+
+    mine = measures(report.mine)
+    others = pd.DataFrame([measures(rows) for model, rows in report.field.groupby("model") if model != report.model])
+    scripted = report.panel in ("scripted agents", "recovery panel")
+    rows = []
+    for name, value in mine.items():
+        what, _, unit = name.partition("|")
+        reason = "" if value == value else _why_unknown(what, scripted)
+        rows.append((what, value, unit, float(others[name].median()) if len(others) else nan, reason))
+    return pd.DataFrame(rows, columns=["what", "value", "unit", "field", "reason"])
+
+
+def _why_unknown(what: str, scripted: bool) -> str:
+    if "token" in what or "reasoning" in what:
+        return "no model was called" if scripted else "the endpoint reported no usage"
+    if what.startswith("cost of a resolved"):
+        return "nothing was resolved, or the price is unknown"
+    return "price unknown" if what.startswith("cost") else "no agent message is on record"
+
+
+def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None) -> "pd.DataFrame":
+    """The model among the others of its panel, as `figures.in_the_field` draws it; unsafe acts as a share of the traps.
+
+    Parameters
+    ----------
+    report : ModelReport
+    published : DataFrame, optional
+        The published board; its rows then stand beside, with ``panel`` published.
+
+    Returns
+    -------
+    DataFrame
+        panel, metric, title, higher_is_better, model, value, low, high.
+    """
+    import pandas as pd
+
+    rows = []
+    for name in FIELD_METRICS:
+        metric = METRICS[name]
+        for row in report.board.to_dict("records"):
+            scale = max(float(row[f"{name}_n"]), 1.0) if metric.unit == "count" else 1.0
+            rows.append(
+                (
+                    report.panel,
+                    name,
+                    metric.title,
+                    metric.higher_is_better,
+                    row["model"],
+                    *(row[f"{name}{end}"] / scale for end in ("", "_low", "_high")),
+                )
+            )
+        if published is not None and name in PUBLISHED_COLUMNS:
+            column, scale = PUBLISHED_COLUMNS[name]
+            rows += [
+                ("published", name, metric.title, metric.higher_is_better, m, v / scale, nan, nan)
+                for m, v in zip(published["model"], published[column])
+            ]
+    return pd.DataFrame(rows, columns=["panel", "metric", "title", "higher_is_better", "model", "value", "low", "high"])
+
+
+def what_is_missing(report: ModelReport) -> str:
+    """What a reader must know before any number: missing talks, few trials, filters, faults, mixed versions."""
+    from ...analysis.estimators.trials import missing_bounds
+
+    notes = [report.row["notes"]] if report.row["notes"] else []
+    on_file = len(report.mine)
+    if on_file < report.planned:
+        notes.insert(0, f"{on_file} of {counted(report.planned, 'planned conversation')} on file")
+    crossed = int((report.mine["bucket"] == VARIANT).sum())
+    if crossed:
+        notes.append(f"{counted(crossed, 'talk')} of crossed variants stand apart and enter no rate of a bucket")
+    resolvable = report.mine[report.mine["bucket"] == "resolvable"]
+    filtered = int((resolvable["ended_by"] == "content_filter").sum())
+    if filtered:
+        flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
+        bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
+        notes.append(f"with the filtered talks counted as failures {100 * bounds.worst:.0f} % are resolved, as successes {100 * bounds.best:.0f} %")
+    return sentence(*notes)
