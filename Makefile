@@ -2,6 +2,7 @@
 # make test    the test suite            make lab     JupyterLab on the notebooks
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   the proof of the case set make bench   speed, as ratios      make site    a static site in reports/site
+# make dictionary  data/dictionary.md from the declarations of the columns
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -9,7 +10,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lab notebooks figures site audit bench lock system clean
+.PHONY: run test test-slow lab notebooks figures site audit bench dictionary lock system clean
 
 run: $(STAMP)
 	$(BIN)/deskbench demo $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
@@ -34,6 +35,9 @@ audit: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+dictionary: $(STAMP)
+	$(BIN)/python -c "from benchmark_lib.reports.dictionary import dictionary_page; print(dictionary_page(), end='')" > data/dictionary.md
 
 system:
 	apt-get update

@@ -277,7 +277,7 @@ class TestExport:
     def test_the_dictionary_describes_every_column_of_every_frame(self, desk, tmp_path):
         results = analysis.load_results(desk)
         for name, columns in DICTIONARY.items():
-            assert set(columns) == set(getattr(results, name).columns), name
+            assert list(columns) == list(getattr(results, name).columns), name
         export_frames(results, tmp_path, format="parquet")
         with open(tmp_path / "dictionary.csv", newline="") as file:
             assert sum(1 for _ in csv.DictReader(file)) == sum(len(c) for c in DICTIONARY.values())

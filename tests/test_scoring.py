@@ -8,6 +8,7 @@ from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS, Tunable
 from benchmark_lib.records import Act, Conversation
 from benchmark_lib.scoring import score
+from benchmark_lib.scoring.fields import Score, columns_of
 from benchmark_lib.scoring.state import end_state
 
 
@@ -154,3 +155,17 @@ def test_scoring_again_gives_the_same(store, cases):
     case = cases["tracking_1"]
     first, record = scored(case, store, Oracle)
     assert score(Conversation.from_json(record.to_json()), case, store) == first
+
+
+def test_a_score_fills_the_fields_that_are_declared_and_no_others(store, cases):
+    found, _ = scored(cases["tracking_1"], store, Oracle)
+    added = {"version", "reward", "reward_basis", "cost_usd", "customer_cost_usd"}  # by the run file and by imports
+    assert set(found) == set(Score.__annotations__) - added
+
+
+def test_a_column_takes_its_kind_from_its_type_and_says_its_unit():
+    columns = columns_of(Score)
+    assert {name: columns[name].kind for name in ("unsafe", "agent_words", "pressure_push", "queue")} == {
+        "unsafe": "flag", "agent_words": "count", "pressure_push": "number", "queue": "text"}  # fmt: skip
+    assert columns["agent_words"].unit == "words" and "findings" not in columns
+    assert all(c.words.endswith(".") for c in columns.values())

@@ -18,7 +18,7 @@ from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
 from benchmark_lib.reports.site.words import POLICY, embedded, tidy
 
 CASES = "tracking,return_used,abusive,adversarial"
-PAGES = ("index", "traps", "cases", "transcripts", "compare", "methodology", "downloads")
+PAGES = ("index", "traps", "cases", "transcripts", "compare", "methodology", "downloads", "dictionary")
 TAGS = (
     "html head meta title link script body a header div svg rect path nav button main section h1 h2 h3 p dl dt dd form label input "
     "select option fieldset legend span table caption thead tbody tr th td small circle line text figure figcaption ul ol li b em "

@@ -1,139 +1,115 @@
-"""The data dictionary: every column of every frame, with its unit and what it says."""
+"""The columns of every frame, each declared once with its type, unit and words: the frames are built from here, and so is the data dictionary."""
 
-from __future__ import annotations
+from typing import Annotated, TypedDict
 
-_KEYS = {
-    "run_id": "Name of the run: one model, one setting, one run file.",
-    "model": "Name of the agent's model, or scripted:NAME.",
-    "case_id": "The case.",
-    "trial": "Number of the trial, from 1.",
-}
-_RULES = {
-    f"rule_{name}": f"The process rule `{name}`: kept, broken or not applicable."
-    for name in ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
-}
+from ..scoring.fields import Column, Score, columns_of
 
-DICTIONARY: dict[str, dict[str, str]] = {
-    "conversations": {
-        **_KEYS,
-        "source": "Where it comes from: model, scripted, synthetic, imported or published.",
-        "customer": "Who played the customer: scripted, or the name of a model.",
-        "ended_by": "How the talk ended; the endings are explained in `benchmark_lib.records.ENDINGS`.",
-        "store_version": "Name and version of the store; of an imported file its benchmark and domain.",
-        "scoring": "Version of the scoring rules; of an imported file who gave the reward.",
-        "prompt_tokens": "Tokens the agent read [tokens].",
-        "completion_tokens": "Tokens the agent wrote, hidden reasoning included [tokens].",
-        "reasoning_tokens": "Of these, hidden reasoning [tokens].",
-        "cost_usd": "What the agent's calls cost; NaN where a price is unknown [USD].",
-        "customer_cost_usd": "What the customer's calls cost; NaN where a price is unknown [USD].",
-        "record_hash": "Content hash of the record.",
-        "planned": "Conversations the run was to hold [conversations].",
-        "planned_trials": "Trials planned of the case [trials].",
-        "bucket": "resolvable, must_escalate or adversarial; of an imported file its domain.",
-        "intent": "Intent of the case; of a trap its name.",
-        "kind": "Failure kind a trap tempts into.",
-        "claim": "Whether what the customer claims is true, false or unprovable.",
-        "tone": "Tone of the customer.",
-        "language": "Language the customer writes in.",
-        "hardness": "What makes the case hard, in words.",
-        "twin_of": "The trap a resolvable case is the twin of.",
-        "scored": "Whether the trial counts: infrastructure faults never do.",
-        "handed_over": "Whether the agent handed over to a human.",
-        "queue": "The queue it chose.",
-        "queue_accepted": "Whether the case accepts that queue.",
-        "unsafe": "Whether a forbidden act was committed; traps only.",
-        "forbidden_calls": "Forbidden calls, malformed ones included [calls].",
-        "forbidden_malformed": "Of these, malformed [calls].",
-        "resolved": "Right end state, facts told, rules kept, no forbidden call, no handover; resolvable cases only.",
-        "corrupt_success": "Right end state and facts, but a rule broken on the way; resolvable cases only.",
-        "success": "Success as its bucket defines it; of an imported file a reward of 1.",
-        "state_matches": "Whether the end state equals an accepted outcome.",
-        "right_end": "Whether such an outcome was reached without a handover, every fact it needs told.",
-        "facts_told": "Required facts told [facts].",
-        "facts_required": "Facts the case requires [facts].",
-        "pressure_reached": "Traps only: held, wavered, unsafe or unengaged.",
-        "pressure_push": "After how many pushes [pushes].",
-        "pushes": "Pushes of the customer [pushes].",
-        **_RULES,
-        "turns": "Customer messages [messages].",
-        "agent_messages": "Agent messages [messages].",
-        "agent_words": "Words in them [words].",
-        "empty_replies": "Agent messages without text [messages].",
-        "tool_calls": "Tool calls of the agent [calls].",
-        "write_calls": "Calls that changed the desk [calls].",
-        "failed_calls": "Calls that were malformed [calls].",
-        "order_lookups": "Calls that look an order up [calls].",
-        "knowledge_base_searches": "Searches of the knowledge base [calls].",
-        "customer_faults": "Faults of the simulated customer [faults].",
-        "customer_findings": "Findings of the audit of the simulated customer [findings].",
-        "customer_finding_names": "Their names.",
-        "customer_flagged": "Whether there is one: the talk is then a customer fault.",
-        "acts_inferred": "Acts read from a model customer's words, not recorded by it [acts].",
-        "escalation_honest": "Whether a promised transfer was called; unknown where none was promised.",
-        "phantom_action": "Whether the text says done what no call and no state shows.",
-        "commitments_unbacked": "Whether a promise is unbacked, beyond authority or contradicted.",
-        "asked_again": "Whether the agent asks for what it had been given; English only.",
-        "text_action_mismatch": "Whether a call differs from what the text says of it; experimental.",
-        "contradicts_itself": "Whether a reply conflicts with an earlier one; English only, experimental.",
-        "said_leak": "Whether internal notes, procedures, queues or tools are told to the customer; English only, experimental.",
-        "said_ungrounded": "Amounts, dates, numbers, links and windows that stand nowhere and follow from nothing; experimental [values].",
-        "values_told": "Amounts, dates, numbers, links and windows in the replies [values].",
-        "packet_complete": "Whether the handover packet has none of the faults below; handovers only, experimental.",
-        "packet_facts": "Whether it names the order, where one had come up.",
-        "packet_parted": "Whether it keeps what is verified apart from what is claimed.",
-        "packet_lean": "Whether it holds no personal data that is not needed.",
-        "reward": "Reward an imported file gives, from 0 to 1.",
-        "reward_basis": "What that reward was read from; rewards of different bases are never pooled.",
-    },
-    "messages": {
-        **_KEYS,
-        "turn": "Number of the customer message that it is or answers (the email is 1).",
-        "side": "agent or customer.",
-        "text": "The text.",
-        "acts": "What the customer did beside its words.",
-        "attachments": "Names of what was attached.",
-    },
-    "tool_calls": {
-        **_KEYS,
-        "turn": "Number of the customer message being answered.",
-        "index": "Place among all calls of the conversation.",
-        "side": "Who called: agent or customer.",
-        "name": "The tool.",
-        "arguments": "Arguments as JSON; a JSON string where they were not an object.",
-        "result": "What the tool returned, as JSON.",
-        "error": "unknown_tool, bad_json, bad_arguments, not_found or talk_over; empty where the call was carried out.",
-        "write": "Whether the tool changes the desk; unknown in imported files.",
-    },
-    "calls": {
-        **_KEYS,
-        "side": "agent, customer or judge.",
-        "n": "Number of the call on its side of the conversation.",
-        "prompt_tokens": "Tokens read [tokens].",
-        "completion_tokens": "Tokens written [tokens].",
-        "reasoning_tokens": "Of these, hidden reasoning [tokens].",
-        "cached_tokens": "Of the tokens read, those from the provider's cache [tokens].",
-        "latency_s": "Time of the attempt that succeeded [s].",
-        "attempts": "Attempts that failed before [attempts].",
-        "cost_usd": "Cost; NaN where the price is unknown [USD].",
-        "finished_at": "When it was finished [ISO 8601, UTC].",
-    },
-    "verdicts": {
-        **_KEYS,
-        "judge": "Name of the judge's model.",
-        "version": "Version of the judging: task, rubrics, rules and settings together.",
-        "scorer": "What was judged.",
-        "score": "0 to 100; NaN where it does not count [points].",
-        "reason": "The judge's reason.",
-        "quote": "The evidence it quotes.",
-        "unscored": "Why the score does not count; empty where it does.",
-        "rubric": "Version of the scorer's rubric.",
-        "entrant": "Whether the judge is the model that was judged.",
-        "addressed": "Passages of the record that speak to a judge [passages].",
-    },
-    "planned": {
-        **{name: text for name, text in _KEYS.items() if name != "trial"},
-        "source": "As in conversations.",
-        "trials": "Trials planned of the case [trials].",
-    },
+
+class _CaseOfRun(TypedDict):
+    """A row about a case in a run."""
+
+    run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
+    model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
+    case_id: Annotated[str, Column("The case.")]
+
+
+class _Row(_CaseOfRun):
+    """A row about a conversation."""
+
+    trial: Annotated[int, Column("Number of the trial, from 1.")]
+
+
+class ConversationRow(_Row):
+    """What stands in `conversations` before the columns of the score."""
+
+    source: Annotated[str, Column("Where it comes from: model, scripted, synthetic, imported or published.")]
+    customer: Annotated[str, Column("Who played the customer: scripted, or the name of a model.")]
+    ended_by: Annotated[str, Column("How the conversation ended; the endings are explained in `benchmark_lib.records.ENDINGS`.")]
+    store_version: Annotated[str, Column("Name and version of the store; of an imported file its benchmark and domain.")]
+    scoring: Annotated[str, Column("Version of the scoring rules; of an imported file who gave the reward.")]
+    prompt_tokens: Annotated[float | None, Column("Tokens the agent read.", "tokens")]
+    completion_tokens: Annotated[float | None, Column("Tokens the agent wrote, hidden reasoning included.", "tokens")]
+    reasoning_tokens: Annotated[float | None, Column("Of these, hidden reasoning.", "tokens")]
+    cost_usd: Annotated[float | None, Column("What the agent's calls cost; NaN where a price is unknown.", "USD")]
+    customer_cost_usd: Annotated[float | None, Column("What the customer's calls cost; NaN where a price is unknown.", "USD")]
+    record_hash: Annotated[str, Column("Content hash of the record.")]
+    planned: Annotated[int, Column("Conversations the run was to hold.", "conversations")]
+    planned_trials: Annotated[int | None, Column("Trials planned of the case.", "trials")]
+
+
+class MessageRow(_Row):
+    """A row of `messages`."""
+
+    turn: Annotated[int, Column("Number of the customer message that it is or answers (the email is 1).")]
+    side: Annotated[str, Column("agent or customer.")]
+    text: Annotated[str, Column("The text.")]
+    acts: Annotated[str, Column("What the customer did beside its words.")]
+    attachments: Annotated[str, Column("Names of what was attached.")]
+
+
+class ToolCallRow(_Row):
+    """A row of `tool_calls`."""
+
+    turn: Annotated[int, Column("Number of the customer message being answered.")]
+    index: Annotated[int, Column("Place among all calls of the conversation.")]
+    side: Annotated[str, Column("Who called: agent or customer.")]
+    name: Annotated[str, Column("The tool.")]
+    arguments: Annotated[str, Column("Arguments as JSON; a JSON string where they were not an object.")]
+    result: Annotated[str, Column("What the tool returned, as JSON.")]
+    error: Annotated[str | None, Column("unknown_tool, bad_json, bad_arguments, not_found or talk_over; empty where the call was carried out.")]
+    write: Annotated[bool | None, Column("Whether the tool changes the desk; unknown in imported files.")]
+
+
+class CallRow(TypedDict):
+    """A row of `calls`."""
+
+    run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
+    case_id: Annotated[str, Column("The case.")]
+    trial: Annotated[int, Column("Number of the trial, from 1.")]
+    side: Annotated[str, Column("agent, customer or judge.")]
+    n: Annotated[int, Column("Number of the call on its side of the conversation.")]
+    model: Annotated[str, Column("Name of the model that was called.")]
+    prompt_tokens: Annotated[float | None, Column("Tokens read.", "tokens")]
+    completion_tokens: Annotated[float | None, Column("Tokens written.", "tokens")]
+    reasoning_tokens: Annotated[float | None, Column("Of these, hidden reasoning.", "tokens")]
+    cached_tokens: Annotated[float | None, Column("Of the tokens read, those from the provider's cache.", "tokens")]
+    latency_s: Annotated[float | None, Column("Time of the attempt that succeeded.", "s")]
+    attempts: Annotated[int, Column("Attempts that failed before.", "attempts")]
+    cost_usd: Annotated[float | None, Column("Cost; NaN where the price is unknown.", "USD")]
+    finished_at: Annotated[str, Column("When it was finished.", "ISO 8601, UTC")]
+
+
+class VerdictRow(_Row):
+    """A row of `verdicts`."""
+
+    judge: Annotated[str, Column("Name of the judge's model.")]
+    version: Annotated[str, Column("Version of the judging: task, rubrics, rules and settings together.")]
+    scorer: Annotated[str, Column("What was judged.")]
+    score: Annotated[float | None, Column("0 to 100; NaN where it does not count.", "points")]
+    reason: Annotated[str | None, Column("The judge's reason.")]
+    quote: Annotated[str | None, Column("The evidence it quotes.")]
+    unscored: Annotated[str | None, Column("Why the score does not count; empty where it does.")]
+    rubric: Annotated[str | None, Column("Version of the scorer's rubric.")]
+    entrant: Annotated[bool | None, Column("Whether the judge is the model that was judged.")]
+    addressed: Annotated[int, Column("Passages of the record that speak to a judge.", "passages")]
+
+
+class PlannedRow(TypedDict):
+    """A row of `planned`."""
+
+    run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
+    model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
+    source: Annotated[str, Column("As in conversations.")]
+    case_id: Annotated[str, Column("The case.")]
+    trials: Annotated[int, Column("Trials planned of the case.", "trials")]
+
+
+DICTIONARY: dict[str, dict[str, Column]] = {
+    "conversations": columns_of(ConversationRow) | columns_of(Score),
+    "messages": columns_of(MessageRow),
+    "tool_calls": columns_of(ToolCallRow),
+    "calls": columns_of(CallRow),
+    "verdicts": columns_of(VerdictRow),
+    "planned": columns_of(PlannedRow),
 }
-"""Frame to column to what it says; a unit stands in square brackets."""
+"""The columns of each frame by name, in order."""

@@ -12,20 +12,13 @@ import orjson
 from ..errors import BadInput
 from ..runfile import SUFFIX, RunFile
 from ..project import in_project
+from ..scoring.fields import Column, Score, columns_of
+from .dictionary import DICTIONARY
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SCORE_COLUMNS = (
-    "bucket", "intent", "kind", "claim", "tone", "language", "hardness", "twin_of", "scored", "handed_over", "queue", "queue_accepted",
-    "unsafe", "forbidden_calls", "forbidden_malformed", "resolved", "corrupt_success", "success", "state_matches", "right_end",
-    "facts_told", "facts_required", "pressure_reached", "pressure_push", "pushes", "rule_identity", "rule_confirmation", "rule_evidence",
-    "rule_lookup", "rule_window", "rule_recipient", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
-    "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults",
-    "customer_findings", "customer_finding_names", "customer_flagged", "acts_inferred", "reward", "reward_basis",
-    "escalation_honest", "phantom_action", "commitments_unbacked", "asked_again", "text_action_mismatch", "contradicts_itself", "said_leak",
-    "said_ungrounded", "values_told", "packet_complete", "packet_facts", "packet_parted", "packet_lean",
-)  # fmt: skip
+SCORE_COLUMNS = tuple(columns_of(Score))
 """Columns of `conversations` that come from the score, in order."""
 
 
@@ -59,16 +52,12 @@ class Results:
     @cached_property
     def conversations(self) -> "pd.DataFrame":
         """One row a conversation, scores included."""
-        fixed = ("run_id", "model", "case_id", "trial", "source", "customer", "ended_by", "store_version", "scoring", "prompt_tokens",
-                 "completion_tokens", "reasoning_tokens", "cost_usd", "customer_cost_usd", "record_hash", "planned",
-                 "planned_trials")  # fmt: skip
-        return _frame((*fixed, *SCORE_COLUMNS), (row for run in self.runs for row in _scored_rows(run)))
+        return _frame("conversations", (row for run in self.runs for row in _scored_rows(run)))
 
     @cached_property
     def messages(self) -> "pd.DataFrame":
         """One row a message: turn, side, text, acts (as text), attachments."""
-        names = ("run_id", "model", "case_id", "trial", "turn", "side", "text", "acts", "attachments")
-        return _frame(names, (
+        return _frame("messages", (
             (m["run_id"], r["model"], r["case_id"], r["trial"], x["turn"], x["side"], x["text"],
              ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"]), ", ".join(x["attachments"]))
             for m, _, r in self._rows() for x in r["messages"]))  # fmt: skip
@@ -76,8 +65,7 @@ class Results:
     @cached_property
     def tool_calls(self) -> "pd.DataFrame":
         """One row a tool call: turn, index, side, name, arguments and result as JSON, error, write."""
-        names = ("run_id", "model", "case_id", "trial", "turn", "index", "side", "name", "arguments", "result", "error", "write")
-        return _frame(names, (
+        return _frame("tool_calls", (
             (m["run_id"], r["model"], r["case_id"], r["trial"], x["turn"], x["index"], x["side"], x["name"],
              orjson.dumps(x["arguments"]).decode(), orjson.dumps(x["result"]).decode(), x["error"], x["write"])
             for m, _, r in self._rows() for x in r["tool_calls"]))  # fmt: skip
@@ -85,9 +73,8 @@ class Results:
     @cached_property
     def calls(self) -> "pd.DataFrame":
         """One row a finished model call: side, n, tokens, latency_s, attempts (number), cost_usd."""
-        names = ("run_id", "case_id", "trial", "side", "n", "model", "prompt_tokens", "completion_tokens", "reasoning_tokens",
-                 "cached_tokens", "latency_s", "attempts", "cost_usd", "finished_at")  # fmt: skip
-        return _frame(names, (
+        names = list(DICTIONARY["calls"])
+        return _frame("calls", (
             [run.run_id] + [len(row[n]) if n == "attempts" else row[n] for n in names[1:]]
             for run in self.runs for row in run.calls()))  # fmt: skip
 
@@ -95,9 +82,7 @@ class Results:
     def verdicts(self) -> "pd.DataFrame":
         """One row a judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored."""
         where = {(m["run_id"], digest): (m["run_id"], r["model"], r["case_id"], r["trial"]) for m, digest, r in self._judged_rows()}
-        names = ("run_id", "model", "case_id", "trial", "judge", "version", "scorer", "score", "reason", "quote", "unscored", "rubric",
-                 "entrant", "addressed")  # fmt: skip
-        return _frame(names, (
+        return _frame("verdicts", (
             (*where[key], row["judge"], row["version"], scorer, found.get("score"), found.get("reason"), found.get("quote"),
              found.get("unscored"), found.get("rubric"), row["verdict"].get("entrant"), len(row["verdict"].get("addressed") or ()))
             for run in self.runs for row in run.verdicts() if (key := (run.run_id, row["record_hash"])) in where
@@ -110,7 +95,7 @@ class Results:
         for run in self.runs:
             m = run.manifest
             rows += [(m["run_id"], m["model"], m["source"], case_id, trials) for case_id, trials in m["planned"].items()]
-        return _frame(("run_id", "model", "source", "case_id", "trials"), rows)
+        return _frame("planned", rows)
 
     def _judged_rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
         """The rows of the runs that hold a verdict: without any, no record is read."""
@@ -211,44 +196,33 @@ def _cost(costs: dict[tuple[str, int, str], float | None], case_id: str, trial: 
 
 _BLOCK = 50_000
 """Rows turned into columns at once."""
-FLAGS = frozenset(("handed_over", "queue_accepted", "unsafe", "resolved", "corrupt_success", "success", "state_matches", "right_end", "write",
-                    "scored", "customer_flagged", "entrant", "escalation_honest", "phantom_action", "commitments_unbacked", "asked_again",
-                    "text_action_mismatch", "contradicts_itself", "said_leak", "packet_complete", "packet_facts", "packet_parted", "packet_lean"))  # fmt: skip
-"""Columns that are true, false or unknown."""
-NUMBERS = frozenset(("cost_usd", "customer_cost_usd", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "latency_s",
-                      "score", "pressure_push", "reward"))  # fmt: skip
-"""Columns of measured numbers, NaN where unknown."""
-COUNTS = frozenset(("trial", "trials", "planned", "planned_trials", "turn", "index", "n", "attempts", "forbidden_calls", "forbidden_malformed", "facts_told",
-                     "facts_required", "pushes", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
-                     "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults", "customer_findings", "acts_inferred", "addressed",
-                     "said_ungrounded", "values_told"))  # fmt: skip
-"""Columns of whole numbers."""
 
 
-def _frame(names: tuple[str, ...], rows: Iterable[Iterable[Any]]) -> "pd.DataFrame":
-    """A frame whose flags are nullable booleans, whose numbers are floats, whose counts are whole numbers, and whose labels are text.
+def _frame(name: str, rows: Iterable[Iterable[Any]]) -> "pd.DataFrame":
+    """A frame with the columns of the dictionary: flags are nullable booleans, numbers floats, counts whole numbers, the rest is text.
 
     The rows are turned into columns block by block, so that a million of them need hardly more memory than the frame itself.
     """
     import pandas as pd
 
+    columns = DICTIONARY[name].values()
     rows, blocks = iter(rows), []
     while block := list(islice(rows, _BLOCK)):
-        blocks.append(pd.DataFrame({name: _column(name, values) for name, values in zip(names, zip(*block), strict=True)}))
+        blocks.append(pd.DataFrame({c.name: _values(c, values) for c, values in zip(columns, zip(*block), strict=True)}))
     if not blocks:
-        return pd.DataFrame({name: _column(name, ()) for name in names})
+        return pd.DataFrame({c.name: _values(c, ()) for c in columns})
     return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)
 
 
-def _column(name: str, values: tuple[Any, ...]) -> Any:
+def _values(column: Column, values: tuple[Any, ...]) -> Any:
     """The values of a column as what they are; a count that is unknown somewhere becomes a float column with NaN."""
     import pandas as pd
 
-    if name in FLAGS:
+    if column.kind == "flag":
         return pd.array(values, dtype="boolean")
-    if name in NUMBERS or (name in COUNTS and None in values):
+    if column.kind == "number" or (column.kind == "count" and None in values):
         return pd.array(values, dtype="Float64").to_numpy(dtype="float64", na_value=float("nan"))
-    if name in COUNTS:
+    if column.kind == "count":
         return pd.Series(values, dtype="int64")
     text = all(value is None or isinstance(value, str) for value in values)
     return pd.Series(values, dtype="str" if text else None)

@@ -91,6 +91,6 @@ def _write_records(results: "Results", path: Path) -> Path:
 def _write_dictionary(path: Path) -> Path:
     import pandas as pd
 
-    rows = [(frame, column, words) for frame, columns in DICTIONARY.items() for column, words in columns.items()]
-    pd.DataFrame(rows, columns=["frame", "column", "meaning"]).to_csv(path, index=False)
+    rows = [(frame, c.name, c.kind, c.unit, c.words) for frame, columns in DICTIONARY.items() for c in columns.values()]
+    pd.DataFrame(rows, columns=["frame", "column", "kind", "unit", "meaning"]).to_csv(path, index=False)
     return path

@@ -188,16 +188,18 @@ def _parts(kind: type, raw: Any) -> list[Any]:
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
     """The score of a line: columns of the frame only, each of its type."""
-    from ..analysis.frames import COUNTS, FLAGS, NUMBERS, SCORE_COLUMNS
+    from ..scoring.fields import Score, columns_of
 
+    columns = columns_of(Score)
     given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (raw.get("score") or {})
-    score = {name: value for name, value in given.items() if name in SCORE_COLUMNS and value is not None}
+    score = {name: value for name, value in given.items() if name in columns and value is not None}
     for name, value in score.items():
+        kind = columns[name].kind
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        fits = isinstance(value, bool) if name in FLAGS else number if name in NUMBERS else number and value == int(value) if name in COUNTS else True
+        fits = {"flag": isinstance(value, bool), "number": number, "count": number and value == int(value), "text": True}[kind]
         if not fits:
-            raise BadInput(f"{where}: {name} is {value!r}: give {'true or false' if name in FLAGS else 'a number'}")
-        score[name] = value if name in FLAGS | NUMBERS else int(value) if name in COUNTS else str(value)
+            raise BadInput(f"{where}: {name} is {value!r}: give {'true or false' if kind == 'flag' else 'a number'}")
+        score[name] = int(value) if kind == "count" else str(value) if kind == "text" else value
     score.setdefault("bucket", domain or "unknown")
     score.setdefault("scored", "success" in score)
     return score

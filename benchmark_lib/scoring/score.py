@@ -9,6 +9,7 @@ from ..conversation.understand import ear
 from ..records import NOT_SCORED, Conversation
 from ..store.rules import check_rules
 from .customer_audit import customer_flags
+from .fields import Score
 from .said import said_against_did
 from .state import CLOSE, HANDOVER, forbidden_calls, matching_outcomes
 
@@ -24,7 +25,7 @@ TAGS = ("claim", "tone", "language", "hardness", "twin_of")
 """Tags of a case that go into every score, so that a frame needs no store."""
 
 
-def score(conversation: Conversation, case: Case, store: "Store") -> dict[str, Any]:
+def score(conversation: Conversation, case: Case, store: "Store") -> Score:
     """Score one conversation.
 
     Parameters
@@ -36,8 +37,8 @@ def score(conversation: Conversation, case: Case, store: "Store") -> dict[str, A
 
     Returns
     -------
-    dict
-        Flat values by metric; None where a metric does not apply to the bucket, a detector abstains or the trial is not scored. ``promises``
+    Score
+        Flat values by field; None where a field does not apply to the bucket, a detector abstains or the trial is not scored. ``promises``
         counts promises by class and state; ``findings`` lists what was said and not done, each with its sentence.
     """
     c = conversation
@@ -49,7 +50,7 @@ def score(conversation: Conversation, case: Case, store: "Store") -> dict[str, A
     reasons = ear(store).reasons_in(texts) if case.reasons else []
     facts = {name: fact.told(texts) for name, fact in case.facts.items()}
     outcomes = matching_outcomes(c.changes, case, store)
-    found = {
+    found: Score = {
         "bucket": case.bucket,
         "intent": case.intent,
         "kind": trap_kind(case, store),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
+from ...analysis.dictionary import DICTIONARY
 from ...records import BUCKETS, ENDINGS
 from .board import BLOCKS, board
 from .cases import case_view
@@ -148,9 +149,10 @@ class Pages:
         }
 
     def method_and_downloads(self) -> None:
-        """The methodology page, the files to take away, and the page that lists them."""
+        """The methodology page, the files to take away, the page that lists them, and the one that explains their columns."""
         published = any(not e.page for e in self.content.entries)
         self._write("methodology", "methodology", "page", "methodology", m=method_view(self.content), published=published)
+        self._write("dictionary", "dictionary", "page", "downloads", frames=DICTIONARY)
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 
