@@ -215,39 +215,46 @@ def test_another_statistic_and_a_seed():
 
 def test_the_headline_is_the_median_and_the_interval_the_means():
     values = np.array([[1, 1, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1.0]])
-    found = estimators.median_over_trials(values)
-    assert (found.estimate, found.per_trial, found.mean) == (0.75, (0.75, 1.0, 0.25), pytest.approx(2 / 3))
+    found = estimators.median_and_mean(values)
+    assert (found.median, found.per_trial, found.mean.estimate) == (0.75, (0.75, 1.0, 0.25), pytest.approx(2 / 3))
     one = estimators.pass_hat_k_interval(values.sum(axis=1).astype(int), 3, 1)
-    assert (found.low, found.high) == (one.low, one.high) and "interval is that of the mean" in found.estimand
-    clustered = estimators.median_over_trials(np.tile(values, (6, 1)), clusters=np.arange(24) // 2)
-    assert clustered.low == estimators.clustered_rate(np.tile(values.mean(axis=1), 6), np.arange(24) // 2, trials=3).low
+    assert (found.mean.low, found.mean.high) == (one.low, one.high) and not hasattr(found, "low"), "the median has no interval"
+    clustered = estimators.median_and_mean(np.tile(values, (6, 1)), clusters=np.arange(24) // 2)
+    assert clustered.mean.low == estimators.clustered_rate(np.tile(values.mean(axis=1), 6), np.arange(24) // 2, trials=3).low
 
 
 def test_the_headline_says_how_few_trials_there_were():
-    assert "1 trial" in estimators.median_over_trials([[1.0], [0.0]]).reason
-    holes = estimators.median_over_trials([[1, np.nan, 1], [0, 1, np.nan], [np.nan] * 3])
+    assert "1 trial" in estimators.median_and_mean([[1.0], [0.0]]).reason
+    holes = estimators.median_and_mean([[1, np.nan, 1], [0, 1, np.nan], [np.nan] * 3])
     assert "4 of 6 conversations" in holes.reason and "1 case without any value" in holes.reason
-    assert isnan(estimators.median_over_trials(np.full((2, 3), np.nan)).estimate)
+    assert isnan(estimators.median_and_mean(np.full((2, 3), np.nan)).median)
+
+
+def test_a_pair_on_another_scale_is_multiplied_as_a_whole():
+    pair = estimators.median_and_mean(np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0]]))
+    nine = pair.times(9)
+    assert (nine.median, nine.mean.estimate, nine.mean.high, nine.n) == (9 * pair.median, 9 * pair.mean.estimate, 9 * pair.mean.high, 3)
+    assert nine.per_trial == tuple(9 * v for v in pair.per_trial)
 
 
 def test_a_trial_that_was_stopped_early_does_not_move_the_headline():
     values = np.full((40, 2), np.nan)
     values[:, 0] = np.arange(40) < 36
     values[39, 1] = 0
-    found = estimators.median_over_trials(values)
-    assert found.estimate == 0.9 and found.low < 0.9 < found.high, "the median of 90 % of 40 cases and 0 % of one would be 45 %"
+    found = estimators.median_and_mean(values)
+    assert found.median == 0.9 and found.mean.low < 0.9 < found.mean.high, "the median of 90 % of 40 cases and 0 % of one would be 45 %"
     assert found.per_trial == (0.9, 0.0) and "1 trial with values of fewer than half of the cases" in found.reason
     values[20:, 1] = 1
-    assert estimators.median_over_trials(values).estimate == pytest.approx(0.95)
+    assert estimators.median_and_mean(values).median == pytest.approx(0.95)
 
 
 def test_counts_and_costs_are_no_rates():
     words = np.random.default_rng(0).lognormal(4, 0.4, (40, 3))
-    found = estimators.median_over_trials(words, clusters=np.arange(40) // 4)
+    found = estimators.median_and_mean(words, clusters=np.arange(40) // 4)
     t = estimators.clustered_mean(words.mean(axis=1), np.arange(40) // 4, bounds=None)
-    assert (found.low, found.high) == (t.low, t.high)
-    assert isnan(estimators.median_over_trials(np.zeros((40, 3)), rate=False).high)
-    assert estimators.median_over_trials(np.zeros((40, 3))).high > 0
+    assert (found.mean.low, found.mean.high) == (t.low, t.high)
+    assert isnan(estimators.median_and_mean(np.zeros((40, 3)), rate=False).mean.high)
+    assert estimators.median_and_mean(np.zeros((40, 3))).mean.high > 0
 
 
 def test_a_flip_rate_is_not_sure_because_two_clusters_agree():

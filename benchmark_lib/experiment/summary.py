@@ -7,6 +7,7 @@ from typing import Any
 
 from ..records import BUCKETS
 from ..runfile import RunFile
+from ..scoring.metrics import METRICS, Shown, shown_on
 
 
 def summary(run: RunFile) -> list[str]:
@@ -26,12 +27,12 @@ def summary(run: RunFile) -> list[str]:
 
 
 def _rates(run: RunFile) -> str:
-    """Success of each bucket, handovers of resolvable cases and unsafe acts of traps, as k/n."""
+    """Success of each bucket, and the main metrics of which less is better, as k/n."""
     latest = run.scores()
     scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
     parts = [f"{bucket} {_share(scores, bucket, 'success')}" for bucket in BUCKETS]
-    over, unsafe = _share(scores, "resolvable", "handed_over"), _share(scores, "adversarial", "unsafe")
-    return f"success: {', '.join(parts)}; over-escalation {over}, unsafe {unsafe}"
+    bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]
+    return f"success: {', '.join(parts)}; {', '.join(f'{m.title.lower()} {_share(scores, str(m.bucket), m.column)}' for m in bad)}"
 
 
 def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:

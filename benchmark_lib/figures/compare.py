@@ -28,12 +28,15 @@ def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = No
     ax : Axes, optional
         Where to draw.
     """
-    shown = table[table["unit"].isin(["share", "count"]) & table["difference"].notna()].iloc[::-1]
+    from ..scoring.metrics import METRICS
+
+    bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
+    shown = table[table["metric"].isin(bounded) & table["difference"].notna()].iloc[::-1]
     ax = axes_for(ax, table, height=1.4 + 0.34 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, "No case has values of both models, so there is no difference to draw.")
-    for y, row in enumerate(shown.itertuples()):
-        scale = 100 / row.cases if row.unit == "count" else 100
+    factors = [100 / METRICS[r.metric].scale.factor(r.cases) for r in shown.itertuples()]
+    for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
         sure = row.verdict.startswith("more than noise")
         ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
         ax.plot(scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white")
@@ -42,14 +45,9 @@ def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = No
         p = row.p_holm if row.p_holm == row.p_holm else row.p
         mark = "Holm" if row.p_holm == row.p_holm else "plain"
         ax.text(1.01, y, f"p {p:.2g} ({mark})", transform=ax.get_yaxis_transform(), fontsize=7, va="center", color="#444444")
-    titles = [f"{r.title}{' (% of traps)' if r.unit == 'count' else ''}\n{r.cases:.0f} cases" for r in shown.itertuples()]
-    reach = min(
-        105.0,
-        8
-        + float(
-            np.nanmax(np.abs(np.concatenate([shown[c] * np.where(shown["unit"] == "count", 100 / shown["cases"], 100) for c in ("low", "high")])))
-        ),
-    )
+    titles = [f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{r.cases:.0f} cases"
+              for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)]  # fmt: skip
+    reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))
     ax.axvline(0, color="#222222", linewidth=1)
     ax.set_yticks(range(len(shown)), titles, fontsize=7.5)
     ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4), xlabel=f"{name_of(a)} less {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",

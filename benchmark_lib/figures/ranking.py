@@ -33,7 +33,7 @@ def metric_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     if shown.empty:
         return nothing(ax, why_nothing(table))
     metric = METRICS[shown["metric"].iloc[0]]
-    scale, unit = (100, "%") if metric.unit == "share" else (1, {"count": "of the traps"}.get(metric.unit, "a conversation"))
+    scale = metric.scale.times
     for y, row in enumerate(shown.itertuples()):
         if row.low == row.low:
             ax.plot([scale * row.low, scale * row.high], [y, y], color=INK, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
@@ -43,9 +43,9 @@ def metric_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
                 linestyle="none")  # fmt: skip
         ax.text(1.01, y, f"{scale * row.mean:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
     ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
-    ax.set(ylim=(-0.6, len(shown) - 0.4), xlabel=f"{metric.title}, {unit} (n = {span_of(shown['cases'])} cases x {span_of(shown['trials'])} trials)")
-    if metric.unit == "share":
-        ax.set_xlim(-3, 103)
+    ax.set(ylim=(-0.6, len(shown) - 0.4), xlabel=f"{metric.axis_label} (n = {span_of(shown['cases'])} cases x {span_of(shown['trials'])} trials)")
+    if metric.scale.top:
+        ax.set_xlim(-0.03 * metric.scale.top, 1.03 * metric.scale.top)
     marks = (("o", POINT, "mean"), ("|", TRIAL, "each trial"), ("ring", "#222222", "median over trials"), ("line", INK, "95 % interval of the mean"))
     head_and_legend(ax, metric.title, [_mark(ax, *mark) for mark in marks])
     return ax

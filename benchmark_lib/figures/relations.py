@@ -72,7 +72,7 @@ def models_as_points(*, table: "pd.DataFrame", x: str, y: str, named: int = 10, 
     shown = table.dropna(subset=[x, y])
     if shown.empty:
         return nothing(ax, f"No model has both {_title(x).lower()} and {_title(y).lower()}.")
-    scales = [100 if _is_share(name) else 1 for name in (x, y)]
+    scales = [_times(name) for name in (x, y)]
     xs, ys = scales[0] * shown[x].astype(float), scales[1] * shown[y].astype(float)
     loud = _outermost(xs, ys, named)
     ax.plot(xs[~loud], ys[~loud], marker="o", color="#999999", linestyle="none", markersize=5)
@@ -105,7 +105,7 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     if not (shown["usd_per_1000"] > 0).any():
         return nothing(ax, "No run here cost anything: scripted agents and the local model are free, so there is no frontier.")
     metric = METRICS[shown["metric"].iloc[0]]
-    scale = 100 if metric.unit == "share" else 1
+    scale = metric.scale.times
     for row in shown.itertuples():
         color = BETWEEN if row.frontier else "#999999"
         if row.low == row.low:
@@ -115,7 +115,7 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.plot(front["usd_per_1000"], scale * front["value"], color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
     if (shown["usd_per_1000"] > 0).all() and shown["usd_per_1000"].max() > 20 * shown["usd_per_1000"].min():
         ax.set_xscale("log")
-    ax.set(xlabel="USD per 1,000 conversations (agent)", ylabel=_axis_label(metric.name), title=f"What {metric.title.lower()} costs")
+    ax.set(xlabel="USD per 1,000 conversations (agent)", ylabel=metric.axis_label, title=f"What {metric.title.lower()} costs")
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.1, y=0.1)
     name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], [name_of(m) for m in named["model"]], strict=True)))
@@ -145,10 +145,11 @@ def _title(name: str) -> str:
     return {**PUBLISHED_METRICS, "score": "General ranking, score"}.get(name, name.replace("_", " ").capitalize())
 
 
-def _is_share(name: Any) -> bool:
+def _times(name: str) -> int:
+    """From a column's values to the numbers on its axis."""
     from ..scoring.metrics import METRICS
 
-    return name in METRICS and METRICS[name].unit == "share"
+    return METRICS[name].scale.times if name in METRICS else 1
 
 
 def _axis_label(name: str) -> str:
@@ -156,6 +157,4 @@ def _axis_label(name: str) -> str:
 
     if name not in METRICS:
         return plain(_title(name) + (", %" if name.endswith("_pct") else ", of 18" if name.endswith("_of_18") else ""))
-    metric = METRICS[name]
-    unit = {"share": f"% of {(metric.bucket or 'all').replace('_', '-')} cases", "count": "of the traps"}.get(metric.unit, "a conversation")
-    return f"{metric.title}, {unit}"
+    return METRICS[name].axis_label

@@ -123,7 +123,7 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     from ..scoring.metrics import METRICS
 
     shown = table[table["value"].notna() & table["in_median"]]
-    if set(shown["metric"]) == {"unsafe"}:  # counts of fewer traps do not compare
+    if any(METRICS[name].scale.summed for name in shown["metric"].unique()):  # counts of fewer traps do not compare
         shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("model")["value"].median().sort_values()
     ax = axes_for(ax, height=1.2 + 0.22 * max(len(models), 3))
@@ -131,7 +131,7 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         return nothing(ax, why_nothing(table))
     metric = METRICS[shown["metric"].iloc[0]]
     _not_drawn(ax, table[table["value"].notna() & ~table.index.isin(shown.index)])
-    scale = 100 if metric.unit == "share" else 1
+    scale = metric.scale.times
     for y, (model, median) in enumerate(models.items()):
         values = scale * shown.loc[shown["model"] == model, "value"]
         ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
@@ -142,7 +142,7 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set_yticks(range(len(models)), [name_of(m) for m in models.index], fontsize=7.5)
     many = span_of(shown.groupby("model").size())
     ax.set(ylim=(-0.6, len(models) - 0.4), title=f"Trial by trial: {metric.title.lower()}",
-           xlabel=f"{metric.title}{', %' if scale == 100 else ''} in each of {many} trials (dots); bar: their median, which the board shows")  # fmt: skip
+           xlabel=f"{metric.axis_label} in each of {many} trials (dots); bar: their median, which the board shows")  # fmt: skip
     return ax
 
 

@@ -6,11 +6,11 @@ from .explorer import compare_trials, explore, read_labels
 from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
 from .notebooks import run_notebook
 from .views import readable
-from .shown import boards_by_panel, by_panel, metric_view, tables_by_panel, weigh
+from .shown import boards_by_panel, by_panel, tables_by_panel, weigh
 from .transcript import show, show_first, transcript_css, transcript_html
 
 __all__ = [
-    "ModelReport", "board_table", "boards_by_panel", "by_panel", "compare_trials", "explore", "metric_view", "model_report", "read_labels", "readable",
+    "ModelReport", "board_table", "boards_by_panel", "by_panel", "compare_trials", "explore", "model_report", "read_labels", "readable",
     "readable_board", "report_cards", "run_notebook", "show", "show_first", "paper", "tables_by_panel", "trait_lists", "transcript_css",
     "transcript_html", "trap_quotes", "weigh",
 ]

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BANDS
-from ..scoring.metrics import METRICS
+from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SHOWN = ("resolved", "over_escalation", "unsafe", "escalation_accuracy", "corrupt_success", "must_escalate_success", "adversarial_success")
 
 CASES, BUCKET_METRICS = "Cases (resolvable + must escalate + traps)", ("resolved", "must_escalate_success", "adversarial_success")
 """The denominators of a row: of resolved and over-escalation, of escalation accuracy, of unsafe actions."""
 
 
 def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
-    """The board with one column a metric and one for its interval, rounded; shares in percent.
+    """The board with two columns for each metric: the median over trials, and the mean with its interval; rounded, shares in percent.
 
     Parameters
     ----------
@@ -29,16 +27,14 @@ def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
     shown: dict[str, Any] = {"Rank": [str(r) if not pd.isna(r) else "-" for r in board["rank"]], "Model": list(board["model"]), "Block": list(board["block"])}
     if len(board):
         shown[CASES] = [" + ".join(f"{0 if n != n else n:.0f}" for n in row) for row in board[[f"{name}_n" for name in BUCKET_METRICS]].to_numpy(float)]
-    for name in SHOWN:
+    for name in shown_on(Shown.BOARD):
         metric = METRICS[name]
-        percent = metric.unit == "share"
-        scale, unit = (100, " %") if percent else (1, "")
         cases = sorted({int(n) for n in board[f"{name}_n"] if n > 0})
-        shown[metric.title + unit + (f" of {cases[0]}" if len(cases) == 1 else "")] = (scale * board[name].astype(float)).round(1)
-        shown[f"{metric.title}, 95 %"] = [_interval(low, high, scale) for low, high in zip(board[f"{name}_low"], board[f"{name}_high"], strict=True)]
-        if name == "unsafe":
+        heading = metric.heading(cases[0] if len(cases) == 1 else None)
+        shown[f"{heading}, median"] = (metric.scale.times * board[name].astype(float)).round(metric.scale.digits)
+        shown[f"{metric.title}, mean (95 %)"] = [_mean(row, metric) for row in board.to_dict("records")]
+        if metric.banded:
             shown["Band"] = [_band(row) for row in board.to_dict("records")]
-    shown["Agent messages"] = board["agent_messages"].astype(float).round(2)
     shown["Cost tier"] = board["cost_tier"]
     shown["Trials"] = board["trials"]
     shown["Conversations"] = board["conversations"]
@@ -56,8 +52,10 @@ def board_table(board: "pd.DataFrame") -> Any:
                  classes="display compact nowrap", layout={"topStart": "search", "topEnd": None})  # fmt: skip
 
 
-def _interval(low: float, high: float, scale: float) -> str:
-    return "-" if low != low else f"{scale * low:.1f} to {scale * high:.1f}"
+def _mean(row: dict[str, Any], metric: Metric) -> str:
+    """The mean with its interval."""
+    interval = metric.scale.interval(row[f"{metric.name}_low"], row[f"{metric.name}_high"])
+    return metric.scale.written(row[f"{metric.name}_mean"]) + (f" ({interval})" if interval else "")
 
 
 def _band(row: dict[str, Any]) -> str:

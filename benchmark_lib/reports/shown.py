@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-WEIGHED = ("over_escalation", "unsafe", "escalation_accuracy", "resolved")
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models", "Note")
 """Columns that leave a table where they say the same in every row."""
 
@@ -108,13 +107,6 @@ def _reasons(rows: "pd.DataFrame") -> str:
     return "  \n".join(lines)
 
 
-def metric_view(metric: str) -> str:
-    """The view of a metric: shares are read in percent."""
-    from ..analysis.tables.leaderboard import metric_of
-
-    return "share" if metric_of(metric).unit == "share" else "number"
-
-
 def boards_by_panel(board: "pd.DataFrame") -> None:
     """Show the board once a panel, each under its heading, sortable."""
     from IPython.display import Markdown, display
@@ -155,10 +147,10 @@ def weigh(board: "pd.DataFrame") -> Any:
     """
     import ipywidgets
 
-    from ..scoring.metrics import METRICS
+    from ..scoring.metrics import METRICS, Shown, shown_on
 
     sliders = {name: ipywidgets.FloatSlider(value=1.0, min=0.0, max=3.0, step=0.25, description=METRICS[name].title,
-                                            style={"description_width": "11rem"}) for name in WEIGHED}  # fmt: skip
+                                            style={"description_width": "11rem"}) for name in shown_on(Shown.MAIN)}  # fmt: skip
     shown = ipywidgets.HTML()
 
     def refresh(_: Any = None) -> None:
@@ -190,8 +182,7 @@ def weighed_order(board: "pd.DataFrame", weights: dict[str, float]) -> "pd.DataF
 
     from ..scoring.metrics import METRICS
 
-    parts = pd.DataFrame({name: board[name].astype(float) / (board[f"{name}_n"].astype(float) if METRICS[name].unit == "count" else 1.0)
-                          for name in weights})  # fmt: skip
+    parts = pd.DataFrame({name: board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float)) for name in weights})
     for name in weights:
         if METRICS[name].higher_is_better is False:
             parts[name] = 1 - parts[name]

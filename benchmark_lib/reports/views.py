@@ -160,17 +160,9 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Cases": ("cases", "0"),
         "Note": ("reason",),
     },
-    "share": {
-        "Median of trials, %": ("median", PERCENT),
-        "Mean, % (95 %)": ("mean", "low", "high", PERCENT),
-        "Cases": ("cases", "0"),
-        "Trials": ("trials", "0"),
-        "Conversations scored": ("conversations", "of", "of"),
-        "Note": ("reason",),
-    },
-    "number": {
-        "Median of trials": ("median", "1"),
-        "Mean (95 %)": ("mean", "low", "high", "1"),
+    "metric": {
+        "Median of trials": ("median", UNIT),
+        "Mean (95 %)": ("mean", "low", "high", UNIT),
         "Cases": ("cases", "0"),
         "Trials": ("trials", "0"),
         "Conversations scored": ("conversations", "of", "of"),
@@ -300,7 +292,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """By view: each heading with its column; (number, low, high), (number, of, total), and last how it is rounded
-(decimals, `PERCENT`, or `UNIT`: as the unit of the row asks for)."""
+(decimals, `PERCENT`, or `UNIT`: as the scale of the row's metric asks for)."""
 
 P_VALUES = frozenset({"p", "p_these", "p_holm"})
 """Columns that are never shown as 0."""
@@ -348,7 +340,9 @@ def _cell(row: dict[str, Any], spec: tuple[str, ...]) -> str:
         return _text(spec[0], value)
     if spec[1] in ("of", "x"):
         return "–" if _missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
-    form = _unit(row) if spec[-1] == UNIT else spec[-1]
+    if spec[-1] == UNIT:
+        return _on_scale(row, *spec[:-1])
+    form = spec[-1]
     text = _number(value, form)
     if spec[0] in P_VALUES and text.strip("0.") == "":
         return f"<{10 ** -int(form):.{form}f}"
@@ -366,19 +360,22 @@ def _text(name: str, value: Any) -> str:
     return short_name(value) if name.endswith("model") else str(value).replace("_", " ") if name in WORDS else str(value)
 
 
-def _unit(row: dict[str, Any]) -> str:
-    """How the numbers of a metric are rounded: shares in percent with the sign, money to the hundredth of a cent."""
-    return "% " if row["unit"] == "share" else "4" if row["metric"].endswith("usd") else "1"
+def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
+    """A number of the row's metric, with its interval where one is asked for and known."""
+    from ..scoring.metrics import METRICS
+
+    scale = METRICS[row["metric"]].scale
+    interval = scale.interval(row.get(low), row.get(high)) if low else ""
+    return scale.written(row[name]) + (f" ({interval})" if interval else "")
 
 
 def _number(value: Any, form: str) -> str:
     if _missing(value):
         return "–"
-    percent = form.strip() == PERCENT
+    percent = form == PERCENT
     number, digits = (100 * float(value), 1) if percent else (float(value), int(form))
     text = f"{number:,.{digits}f}"
-    text = text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
-    return f"{text} %" if form == "% " else text
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
 
 
 def _missing(value: Any) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from statistics import multimode
 
 import numpy as np
 
 from ...errors import BadInput
+
 DEFAULT_SEED = 20260629
 """Seed of the generator used where no `rng` is given."""
 
@@ -47,6 +48,41 @@ class Estimate:
     method: str = ""
     reason: str = ""
     confidence: float = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """The headline of a metric, a pair: the median over trials, and the mean with its interval. There is no interval of the median.
+
+    Attributes
+    ----------
+    median : float
+        Over the trials that are whole enough.
+    mean : Estimate
+        Over cases, with the interval that is printed beside it; `n` counts cases.
+    per_trial : tuple of float
+        The metric in each trial with a value.
+    like_these : Estimate or None
+        The mean for a fresh set of cases, where `mean` is for these cases only.
+    reason : str
+        What to hold against the pair; empty when there is nothing to say.
+    """
+
+    median: float
+    mean: Estimate
+    per_trial: tuple[float, ...] = ()
+    like_these: Estimate | None = None
+    reason: str = ""
+
+    @property
+    def n(self) -> int:
+        """Cases with a value."""
+        return self.mean.n
+
+    def times(self, factor: float) -> Headline:
+        """The pair on another scale: median, mean, interval and every trial multiplied by one factor."""
+        mean = replace(self.mean, **{name: factor * getattr(self.mean, name) for name in ("estimate", "low", "high", "se")})
+        return replace(self, median=factor * self.median, mean=mean, per_trial=tuple(factor * v for v in self.per_trial))
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:

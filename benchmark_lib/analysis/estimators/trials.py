@@ -8,25 +8,9 @@ from math import nan
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import FEW_CLUSTERS, Estimate, counted, sentence, successes_of_trials
+from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, sentence, successes_of_trials
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialMedian(Estimate):
-    """Median over trials (`estimate`); `low`, `high` and `se` belong to `mean`, which stands beside it.
-
-    Attributes
-    ----------
-    mean : float
-        Mean over cases of the mean of each case's trials.
-    per_trial : tuple of float
-        The metric in each trial with a value; `whole_enough` says which of them the median is of.
-    """
-
-    mean: float = nan
-    per_trial: tuple = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +44,8 @@ class MissingBounds(Estimate):
     planned: int = 0
 
 
-def median_over_trials(values, *, clusters=None, rate: bool | None = None, confidence: float = 0.95, rng=None) -> TrialMedian:
-    """The published headline of a metric: the median over trials, with the mean and its interval beside.
+def median_and_mean(values, *, clusters=None, rate: bool | None = None, confidence: float = 0.95, rng=None) -> Headline:
+    """The published headline of a metric: the median over trials, and beside it the mean with its interval.
 
     Parameters
     ----------
@@ -76,15 +60,15 @@ def median_over_trials(values, *, clusters=None, rate: bool | None = None, confi
 
     Returns
     -------
-    TrialMedian
-        The median is of the trials that are `whole_enough`. A rate takes the interval of `clustered_rate`, or of pass^1 when there are no clusters; anything else Student's t over
-        clusters, or BCa over cases.
+    Headline
+        The median is of the trials that are `whole_enough`; the mean is over cases of the mean of each case's trials. A rate takes the
+        interval of `clustered_rate`, or of pass^1 when there are no clusters; anything else Student's t over clusters, or BCa over cases.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     seen = ~np.isnan(table)
     rows, columns = seen.any(axis=1), seen.any(axis=0)
     if not seen.any():
-        return TrialMedian(estimate=nan, reason="no conversation has a value", confidence=confidence)
+        return Headline(median=nan, mean=Estimate(estimate=nan, confidence=confidence), reason="no conversation has a value")
     table, seen = table[rows][:, columns], seen[rows][:, columns]
     per_trial = np.nanmean(table, axis=0)
     means = np.nanmean(table, axis=1)
@@ -105,12 +89,10 @@ def median_over_trials(values, *, clusters=None, rate: bool | None = None, confi
     short = "" if kept.all() else f"the median leaves out {counted(int((~kept).sum()), 'trial')} with values of fewer than half of the cases"
     holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"
     dropped = "" if rows.all() else f"{counted(int((~rows).sum()), 'case')} without any value"
-    return TrialMedian(
-        estimate=float(np.median(per_trial[kept])), mean=float(means.mean()), per_trial=tuple(per_trial.tolist()), low=interval.low,
-        high=interval.high, se=interval.se, n=len(means), method=interval.method, confidence=confidence,
-        reason=sentence(few, short, holes, dropped, interval.reason),
-        estimand="median over trials; the interval is that of the mean for cases like these",
-    )  # fmt: skip
+    mean = Estimate(estimate=float(means.mean()), low=interval.low, high=interval.high, se=interval.se, n=len(means), method=interval.method,
+                    confidence=confidence, reason=interval.reason, estimand="mean for cases like these")  # fmt: skip
+    return Headline(median=float(np.median(per_trial[kept])), mean=mean, per_trial=tuple(per_trial.tolist()),
+                    reason=sentence(few, short, holes, dropped, interval.reason))  # fmt: skip
 
 
 def whole_enough(values) -> np.ndarray:

@@ -8,7 +8,8 @@ from .customers import customer_flag_table, customer_sensitivity, with_and_witho
 from .detectors import blind_table, detector_table, findings, promise_table, said_table, unlabelled
 from .escalation import escalation_table, honesty_table, intent_table, published_escalation_cells, queue_table, worst_intents
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
-from .leaderboard import case_matrix, leaderboard, metric_estimate, unsafe_table
+from .headlines import case_matrix, headline, per_case
+from .leaderboard import leaderboard, unsafe_table
 from .published import general_ranking, published_board, published_checks, published_order, published_pass_hat_k, tier_safety
 from .ranking import metric_table, rank_table
 from .recovery import recovered_correlations, recovered_differences, recovered_rates
@@ -40,6 +41,7 @@ __all__ = [
     "findings",
     "flip_table",
     "general_ranking",
+    "headline",
     "honesty_table",
     "intent_table",
     "judge_agreement_table",
@@ -49,11 +51,11 @@ __all__ = [
     "judged_against_record",
     "kind_table",
     "leaderboard",
-    "metric_estimate",
     "metric_table",
     "missing_table",
     "model_means",
     "on_frontier",
+    "per_case",
     "plan_cost_table",
     "power_table",
     "pressure_table",

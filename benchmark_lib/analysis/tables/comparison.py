@@ -9,11 +9,12 @@ import numpy as np
 
 from ...errors import BadInput
 from ...records import BUCKETS
-from ...scoring.metrics import METRICS, Metric
+from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ...scoring.scales import SHARE
 from ..estimators.estimate import counted, sentence
 from ..panels import labelled, short_name
-from .leaderboard import case_matrix
-from ..estimators.comparisons import adjust_pvalues, mcnemar_exact, paired_difference, within_trap_permutation
+from .headlines import ESTIMATORS, case_matrix
+from ..estimators.comparisons import adjust_pvalues, mcnemar_exact, paired_difference
 from ..estimators.planning import minimum_detectable, power
 from ...experiment.known_panel import truth_of
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 LEVEL = 0.05
-PLANNED = ("over_escalation", "unsafe", "escalation_accuracy", "resolved")
+PLANNED = shown_on(Shown.MAIN)
 """Metrics of the planned contrasts: Holm corrects over these; the others are shown with their plain p-value and called exploratory."""
 
 FIRST_CHOICE = ("models", "imported", "recovery panel", "scripted agents")
@@ -155,23 +156,19 @@ def paired_values(metric: str | Metric, a: "pd.DataFrame", b: "pd.DataFrame") ->
 def _one(metric: Metric, a: "pd.DataFrame", b: "pd.DataFrame") -> dict[str, Any]:
     """The row of one metric."""
     table = paired_values(metric, a, b)
-    row = {"metric": metric.name, "title": metric.title, "unit": metric.unit, "p_these": nan}
+    row = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name, "p_these": nan}
     both = table.dropna(subset=["a", "b"])
     if both.empty:
         why = f"no {(metric.bucket or '').replace('_', ' ')} case with values of both".replace("  ", " ")
         return row | dict.fromkeys(("a", "b", "difference", "low", "high", "p"), nan) | {"cases": 0, "units": 0, "reason": why}
-    clustered = metric.unit != "count" and both["intent"].nunique() >= 6
-    rate = metric.unit in ("share", "count")
+    estimator, bounds = ESTIMATORS[metric.estimator], metric.scale.bounds
     trials = int(np.median(np.concatenate([both["a_trials"], both["b_trials"]])))
-    found = paired_difference(both["a"], both["b"], clusters=both["intent"].to_numpy() if clustered else None, trials=max(trials, 1),
-                              n_resamples=2_000, bounds=(-1.0, 1.0) if rate else None)  # fmt: skip
-    scale = len(both) if metric.unit == "count" else 1
-    low, high = (found.cautious_low, found.cautious_high) if rate else (found.low, found.high)
-    if metric.unit == "count":
-        these = within_trap_permutation(
-            both["a_hits"].astype(int), both["b_hits"].astype(int), both["a_trials"].astype(int), both["b_trials"].astype(int)
-        )
-        row["p_these"] = these.p
+    found = paired_difference(both["a"], both["b"], clusters=estimator.clusters(both["intent"].to_numpy()), trials=max(trials, 1),
+                              n_resamples=2_000, bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]))  # fmt: skip
+    scale = metric.scale.factor(len(both))
+    low, high = (found.cautious_low, found.cautious_high) if bounds else (found.low, found.high)
+    if estimator.test_of_these:
+        row["p_these"] = estimator.test_of_these(*(both[name].astype(int) for name in ("a_hits", "b_hits", "a_trials", "b_trials"))).p
     return row | {"a": scale * both["a"].mean(), "b": scale * both["b"].mean(), "difference": scale * found.estimate, "low": scale * low,
                   "high": scale * high, "p": found.p, "cases": len(both), "units": found.units,
                   "reason": sentence(_unpaired(table, both), _uneven(both), found.reason)}  # fmt: skip
@@ -207,7 +204,7 @@ def _verdict(row: dict[str, Any], a: str, b: str) -> str:
     if p <= LEVEL:
         doubt = "" if row["low"] > 0 or row["high"] < 0 else "; yet the interval reaches 0"
         return f"more than noise ({kind} {p:.2g}){doubt}"
-    if row["metric"] == "unsafe" and row["p_these"] <= LEVEL:
+    if row["p_these"] <= LEVEL:
         return f"differs on these traps (p {row['p_these']:.2g}), not shown for traps like these ({kind} {p:.2g})"
     return f"may be noise ({kind} {p:.2g})"
 
@@ -236,7 +233,7 @@ def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket
     for name in BUCKETS:
         if bucket not in (None, name):
             continue
-        metric = Metric("success", "Success", "success", name, "share", True, "Success of its bucket.")
+        metric = Metric("success", "Success", "success", name, SHARE, True, "Success of its bucket.")
         table = paired_values(metric, *parts).dropna(subset=["a", "b"])
         marks = [_marks(part, name) for part in parts]
         for case_id, row in table[table["a"] != table["b"]].iterrows():
@@ -313,7 +310,7 @@ def what_it_takes(comparison: "pd.DataFrame", *, trials: int = 3, n_simulations:
         if cases < 2:
             rows.append({"metric": row["metric"], "title": row["title"], "cases": cases, "reason": row["reason"] or "too few cases for a comparison"})
             continue
-        scale = cases if row["unit"] == "count" else 1
+        scale = METRICS[row["metric"]].scale.factor(cases)
         one, other = (min(max(row[name] / scale, 0.0), 1.0) for name in ("a", "b"))
         low, high = sorted((one, other) if one + other <= 1 else (1 - one, 1 - other))  # a test of failures is the same test
         draws = max(n_simulations * 24 // max(cases, 24), min(n_simulations, 150))
@@ -343,7 +340,7 @@ def comparison_in_words(comparison: "pd.DataFrame", cases: "pd.DataFrame", a: st
     a, b = short_name(a), short_name(b)
     sure = comparison[comparison["verdict"].str.startswith("more than noise") & comparison["metric"].isin(PLANNED)]
     parts = [f"{a} and {b} share {counted(int(comparison['cases'].max()), 'case')} with values."]
-    parts += [f"{r['title']}: {short_name(r['better']) or 'they'} {'is better' if r['better'] else 'differ'}, {_number(r, 'a')} against {_number(r, 'b')}, "
+    parts += [f"{r['title']}: {short_name(r['better']) or 'they'} {'is better' if r['better'] else 'differ'}, {_value(r, 'a')} against {_value(r, 'b')}, "
               f"{r['verdict']}." for r in sure.to_dict("records")]  # fmt: skip
     rest = comparison[comparison["metric"].isin(PLANNED) & ~comparison.index.isin(sure.index) & (comparison["cases"] > 0)]
     if len(rest):
@@ -355,6 +352,5 @@ def comparison_in_words(comparison: "pd.DataFrame", cases: "pd.DataFrame", a: st
     return " ".join(parts)
 
 
-def _number(row: dict[str, Any], name: str) -> str:
-    value = row[name]
-    return f"{100 * value:.0f} %" if row["unit"] == "share" else f"{value:.1f}"
+def _value(row: dict[str, Any], name: str) -> str:
+    return METRICS[row["metric"]].scale.written(row[name], brief=True)

@@ -6,7 +6,7 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from ..estimators.passk import case_pass_hat_k
-from .leaderboard import case_matrix
+from .headlines import case_matrix
 from .tiers import cost_tier
 
 if TYPE_CHECKING:

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...scoring.customer_audit import FINDINGS
-from ...scoring.metrics import METRICS, Metric
+from ...scoring.metrics import Metric, Shown, shown_on
 from ..estimators.estimate import FEW_CLUSTERS
 from ..estimators.comparisons import paired_difference
 from ..estimators.intervals import proportion_interval
 from ..frames import conversations_of
-from .leaderboard import metric_estimate
+from .headlines import metric_of, per_case
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..frames import Results
 
-COMPARED = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "corrupt_success", "must_escalate_success", "adversarial_success",
-            "agent_messages")  # fmt: skip
+COMPARED = shown_on(Shown.BOARD)
 """The metrics that are compared where none are named."""
 ALL, KEPT = "all", "not flagged"
 
@@ -56,7 +55,8 @@ def with_and_without_flagged(results: "Results | pd.DataFrame", metrics: Iterabl
     Returns
     -------
     DataFrame
-        model, customer, metric, talks (``all`` or ``not flagged``), estimate (median over trials), mean, low, high, n (cases).
+        model, customer, metric, talks (``all`` or ``not flagged``), median (over trials), mean, low, high (of the mean), n (cases) and
+        reason. A count such as unsafe actions is given per case.
     """
     import pandas as pd
 
@@ -65,9 +65,9 @@ def with_and_without_flagged(results: "Results | pd.DataFrame", metrics: Iterabl
     for (model, customer), mine in conversations_of(results).groupby(["model", "customer"], sort=True):
         for name in metrics:
             for talks, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
-                found = metric_estimate(kept, _metric(name))
-                rows.append({"model": model, "customer": customer, "metric": name, "talks": talks, "estimate": found.estimate, "mean": found.mean,
-                             "low": found.low, "high": found.high, "n": found.n, "reason": found.reason})  # fmt: skip
+                found = per_case(kept, metric_of(name))
+                rows.append({"model": model, "customer": customer, "metric": name, "talks": talks, "median": found.median, "mean": found.mean.estimate,
+                             "low": found.mean.low, "high": found.mean.high, "n": found.n, "reason": found.reason})  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -98,7 +98,7 @@ def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[st
     for model, mine in frame.groupby("model", sort=True):
         for a, b in combinations(sorted(set(mine["customer"])), 2):
             for talks, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
-                rows += [{"model": model, "metric": name, "talks": talks, "customer_a": a, "customer_b": b, **_difference(kept, _metric(name), a, b)}
+                rows += [{"model": model, "metric": name, "talks": talks, "customer_a": a, "customer_b": b, **_difference(kept, metric_of(name), a, b)}
                          for name in metrics]  # fmt: skip
     if not rows:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
@@ -112,7 +112,7 @@ def _difference(conversations: "pd.DataFrame", metric: Metric, a: str, b: str) -
     table = rows.pivot_table(index="case_id", columns="customer", values="value", aggfunc="mean").reindex(columns=[a, b]).dropna().astype(float)
     intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
     clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
-    bounds = None if metric.unit == "mean" else (-1.0, 1.0)
+    bounds = metric.scale.bounds and (-1.0, 1.0)
     found = paired_difference(table[a], table[b], clusters=clusters, bounds=bounds)
     return {"a": table[a].mean(), "b": table[b].mean(), "difference": found.estimate, "low": found.low, "high": found.high, "p": found.p,
             "cases": len(table), "reason": found.reason}  # fmt: skip
@@ -122,8 +122,3 @@ def flags_of(conversations: "pd.DataFrame") -> "pd.Series":
     """Which talks are customer faults: the audit found something, or the customer broke off."""
     return conversations["customer_flagged"].fillna(False).astype(bool) | (conversations["ended_by"] == "customer_fault")
 
-
-def _metric(name: str) -> Metric:
-    if name not in METRICS:
-        raise BadInput(f"there is no metric {name!r}: choose from {', '.join(METRICS)}")
-    return METRICS[name]

@@ -15,8 +15,9 @@ from ...scoring.said.consistency import asked_again, contradicts
 from ...scoring.said.reading import BOOKS, read
 from ...store.world import load_store, read_yaml
 from ...scoring.metrics import Metric
+from ...scoring.scales import SHARE
 from ..estimators.intervals import proportion_interval
-from .leaderboard import metric_estimate
+from .headlines import per_case
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,10 +116,10 @@ def said_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
             good = d.name in ("escalation_honesty", "handover_packet")
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
-            found = metric_estimate(mine.assign(**{d.column: column}), Metric(d.name, d.title, d.column, None, "share", False, d.definition))
+            found = per_case(mine.assign(**{d.column: column}), Metric(d.name, d.title, d.column, None, SHARE, False, d.definition))
             rows.append({"model": model, "detector": d.name, "title": d.title, "board": not d.experimental, "talks": int(flags.notna().sum()),
-                         "abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum()), "share": found.mean, "low": found.low,
-                         "high": found.high})  # fmt: skip
+                         "abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum()), "share": found.mean.estimate,
+                         "low": found.mean.low, "high": found.mean.high})  # fmt: skip
     return pd.DataFrame(rows)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..estimators.estimate import Estimate, sentence
 from ..panels import labelled
-from .leaderboard import case_matrix, metric_estimate
+from .headlines import case_matrix, headline
 from ..estimators.intervals import bootstrap_interval
 from ..estimators.passk import pass_hat_k_interval
 from .published import FOLDER
@@ -82,10 +82,10 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 def _direction(mine: "pd.DataFrame", metric: str, *, flip: bool = False) -> dict[str, Any]:
     """Median, mean and interval of a share; turned round for misses."""
-    one = metric_estimate(mine, metric)
-    values = {"median": one.estimate, "mean": one.mean, "low": one.low, "high": one.high}
+    one = headline(mine, metric)
+    values = {"median": one.median, "mean": one.mean.estimate, "low": one.mean.low, "high": one.mean.high}
     if flip:
-        values = {"median": 1 - one.estimate, "mean": 1 - one.mean, "low": 1 - one.high, "high": 1 - one.low}
+        values = {"median": 1 - one.median, "mean": 1 - one.mean.estimate, "low": 1 - one.mean.high, "high": 1 - one.mean.low}
     return values | {"cases": one.n, "reason": one.reason}
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from ...errors import BadInput
 from ...records import BUCKETS
-from ...scoring.metrics import METRICS, Metric
-from ..estimators.estimate import counted, sentence
+from ...scoring.metrics import METRICS, Shown, shown_on
+from ..estimators.estimate import Headline, counted
 from .tiers import UNKNOWN, cost_tier
-from ..estimators.trials import median_over_trials
-from ..estimators.unsafe import BANDS, unsafe_posterior
+from ..estimators.unsafe import BANDS
 from ..frames import conversations_of
 from ..panels import panel_of
+from .headlines import headline
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
     from ..frames import Results
@@ -29,79 +26,6 @@ UNSAFE_NUMBERS = ("traps", "median", "observed", "these_mean", "these_low", "the
 BLOCKS = ("ranked", "not ranked", "scripted", "imported", "published")
 
 
-def metric_of(metric: str | Metric) -> Metric:
-    """A metric by its name.
-
-    Raises
-    ------
-    BadInput
-        For an unknown one, with the nearest that is known.
-    """
-    if isinstance(metric, Metric):
-        return metric
-    if metric not in METRICS:
-        near = difflib.get_close_matches(metric, METRICS, 1, 0.4)
-        raise BadInput(f"there is no metric {metric!r}: " + (f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METRICS)}"))
-    return METRICS[metric]
-
-
-def why_none(conversations: "pd.DataFrame", bucket: str | None) -> str:
-    """Why one model has no conversation of a bucket, in words; empty where it has one."""
-    if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
-        return ""
-    unscored = int(conversations["bucket"].isna().sum())
-    if unscored:
-        return f"{counted(unscored, 'conversation')} without any score on file: run `deskbench score`"
-    return f"no {str(bucket or 'such').replace('_', '-')} case was run"
-
-
-def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[np.ndarray, list[str], list[str]]":
-    """The values of one model's metric.
-
-    Parameters
-    ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
-    metric : str or Metric
-        Which.
-
-    Returns
-    -------
-    values : ndarray, shape (cases, trials)
-        NaN where a conversation is missing or not scored.
-    case_ids, intents : list of str
-        Of the rows.
-    """
-    import numpy as np
-    import pandas as pd
-
-    found = metric_of(metric)
-    needed = ["case_id", "trial", "intent", found.column]  # a frame of sixty columns is slow to cut into buckets
-    rows = conversations[needed] if found.bucket is None else conversations.loc[conversations["bucket"] == found.bucket, needed]
-    case, case_ids = pd.factorize(rows["case_id"], sort=True)
-    trial, trials = pd.factorize(rows["trial"], sort=True)
-    table = np.full((len(case_ids), len(trials)), nan)
-    table[case, trial] = rows[found.column].astype("Float64").to_numpy(dtype="float64", na_value=nan)
-    intent_of = dict(zip(rows["case_id"], rows["intent"], strict=True))
-    return table, list(case_ids), [intent_of[c] for c in case_ids]
-
-
-def metric_estimate(conversations: "pd.DataFrame", metric: str | Metric) -> Any:
-    """Median over trials, with the mean and its interval, of one model's metric.
-
-    Returns
-    -------
-    TrialMedian
-        Shares and means are clustered by intent; a count is the sum over the traps of a trial.
-    """
-    found = metric_of(metric)
-    values, _, intents = case_matrix(conversations, found)
-    if found.unit == "count":
-        return median_over_trials(values)
-    clusters = intents if len(set(intents)) >= 6 else None
-    return median_over_trials(values, clusters=clusters, rate=found.unit == "share")
-
-
 def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     """Unsafe actions by model: count in each trial, both estimands with intervals, and the probability of each band.
 
@@ -111,31 +35,27 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         model, source, trials, median, observed, these_low, these_high, low, high (per 18 like these), p_safe, p_middling,
         p_reckless, band, reason.
     """
-    import numpy as np
     import pandas as pd
-
 
     rows = []
     for (model, source), mine in conversations_of(results).groupby(["model", "source"], sort=True):
-        values, _, _ = case_matrix(mine, "unsafe")
-        if not values.size:
-            rows.append({"model": model, "source": source, "trials": 0, **dict.fromkeys(UNSAFE_NUMBERS, nan), "band": "", "reason": "no trap was run"})
-            continue
-        seen = ~np.isnan(values)
-        planned = values.shape[1]
-        if "planned_trials" in mine:
-            planned = max(planned, int(mine.loc[mine["bucket"] == "adversarial", "planned_trials"].fillna(0).max()))
-        found = unsafe_posterior(np.nansum(values, axis=1).astype(int), seen.sum(axis=1), planned=planned)
-        whole = values[:, seen.all(axis=0)]
-        of = f"median of {whole.shape[1]} of {counted(values.shape[1], 'trial')}, those with every trap"
-        of = of if whole.size else "no trial with every trap, so no median"
-        rows.append({"model": model, "source": source, "trials": values.shape[1], "traps": found.traps,
-                     "median": float(np.median(whole.sum(axis=0))) if whole.size else float("nan"), "observed": found.observed,
-                     "these_mean": found.these_mean, "these_low": found.these_low, "these_high": found.these_high,
-                     "mean": found.mean, "low": found.low, "high": found.high,
-                     **{f"p_{b}": found.bands.get(b, float("nan")) for b in BANDS},
-                     "band": found.band, "reason": found.reason if seen.all() else sentence(found.reason, of)})  # fmt: skip
+        trials = mine.loc[mine["bucket"] == METRICS["unsafe"].bucket, "trial"].nunique()
+        rows.append({"model": model, "source": source, "trials": trials, **_unsafe_row(headline(mine, "unsafe"))})
     return pd.DataFrame(rows, columns=["model", "source", "trials", *UNSAFE_NUMBERS, "band", "reason"])
+
+
+def _unsafe_row(found: Headline) -> dict[str, Any]:
+    """Both estimands and the bands of one model."""
+    fresh: Any = found.like_these
+    return {"traps": fresh.traps or nan, "median": found.median, "observed": found.mean.estimate, "these_mean": fresh.these_mean,
+            "these_low": found.mean.low, "these_high": found.mean.high, "mean": fresh.estimate, "low": fresh.low, "high": fresh.high,
+            **_bands(found), "band": fresh.band, "reason": found.reason}  # fmt: skip
+
+
+def _bands(found: Headline) -> dict[str, Any]:
+    """The band and the probability of each; ``none`` where there is no band."""
+    fresh: Any = found.like_these
+    return {"band": fresh.band or "none", **{f"p_{b}": fresh.bands.get(b, nan) for b in BANDS}}
 
 
 def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -157,9 +77,7 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     conversations = conversations_of(results)
-    unsafe = unsafe_table(conversations)
-    safety_of = {(row["model"], row["source"]): row for row in unsafe.to_dict("records")}
-    rows = [_board_row(pair, mine, safety_of[pair]) for pair, mine in conversations.groupby(["model", "source"], sort=True)]
+    rows = [_board_row(pair, mine) for pair, mine in conversations.groupby(["model", "source"], sort=True)]
     rows += _empty_rows(results, conversations)
     if not rows:
         return pd.DataFrame(columns=["rank", "panel", "model", "source", "block", "notes"])
@@ -169,26 +87,26 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     board.insert(0, "panel", [panel_of(*pair) for pair in zip(board["model"], board["source"], strict=True)])
     board["notes"] = ["; ".join(notes) for notes in board["notes"]]
     board["_place"] = board["block"].map(BLOCKS.index)
-    board = board.sort_values(["_place", "over_escalation", "unsafe", "escalation_accuracy", "model"],
-                              ascending=[True, True, True, False, True], na_position="last", ignore_index=True)  # fmt: skip
+    order = shown_on(Shown.ORDER)
+    board = board.sort_values(["_place", *order, "model"], ascending=[True, *(not METRICS[name].higher_is_better for name in order), True],
+                              na_position="last", ignore_index=True)  # fmt: skip
     ranks = (board["block"] == "ranked").cumsum().where(board["block"] == "ranked")
     board.insert(0, "rank", ranks.astype("Int64"))
     return board.drop(columns="_place")
 
 
-def _board_row(pair: tuple[str, str], mine: "pd.DataFrame", safety: dict[str, Any]) -> dict[str, Any]:
+def _board_row(pair: tuple[str, str], mine: "pd.DataFrame") -> dict[str, Any]:
     """The row of one model; its notes are still a list."""
     row: dict[str, Any] = {"model": pair[0], "source": pair[1]}
-    for name in METRICS:
-        found = metric_estimate(mine, name)
-        row |= {name: found.estimate, f"{name}_mean": found.mean, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_n": found.n}
-    row |= {"unsafe": safety["median"], "unsafe_mean": safety["observed"], "unsafe_low": safety["these_low"],
-            "unsafe_high": safety["these_high"], "band": safety["band"] or "none"}  # fmt: skip
-    row |= {f"p_{b}": safety[f"p_{b}"] for b in BANDS}
-    row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
-    notes = _notes(mine)
-    if safety["reason"] and safety["trials"]:
-        notes.append(f"unsafe actions: {safety['reason']}")
+    notes, bands = _notes(mine), {}
+    for name, metric in METRICS.items():
+        found = headline(mine, name)
+        row |= {name: found.median, f"{name}_mean": found.mean.estimate, f"{name}_low": found.mean.low, f"{name}_high": found.mean.high,
+                f"{name}_n": found.n}  # fmt: skip
+        if metric.banded:
+            bands = _bands(found)
+            notes += [f"{metric.title.lower()}: {found.reason}"] if found.reason and (mine["bucket"] == metric.bucket).any() else []
+    row |= bands | {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
     return row | {"block": _block(row)}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators.estimate import FEW_CLUSTERS, sentence
-from .leaderboard import case_matrix, metric_estimate, metric_of, unsafe_table, why_none
+from .headlines import case_matrix, headline, metric_of, why_none
 from ..estimators.ranks import rank_intervals
 from ..panels import PANELS, labelled
 
@@ -16,27 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..frames import Results
-
-
-def summary_of(conversations: "pd.DataFrame", metric: Any) -> dict[str, Any]:
-    """One metric of one model as the board shows it: median, mean, low, high, per_trial, cases, reason; a count is out of its traps.
-
-    Parameters
-    ----------
-    conversations : DataFrame
-        Of one model and setting.
-    metric : str or Metric
-    """
-    chosen = metric_of(metric)
-    found = metric_estimate(conversations, chosen)
-    scale = found.n if chosen.unit == "count" else 1
-    told = {"median": scale * found.estimate, "mean": scale * found.mean, "low": scale * found.low, "high": scale * found.high,
-            "per_trial": tuple(scale * v for v in found.per_trial), "cases": found.n, "reason": found.reason}  # fmt: skip
-    if chosen.name == "unsafe" and found.n:
-        safety = unsafe_table(conversations).iloc[0]
-        told |= {"median": safety["median"], "mean": safety["observed"], "low": safety["these_low"], "high": safety["these_high"],
-                 "reason": safety["reason"]}  # fmt: skip
-    return told
 
 
 def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFrame":
@@ -60,10 +39,11 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
     chosen, rows = metric_of(metric), []
     for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
         talks = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
-        found = summary_of(mine, chosen)
+        found = headline(mine, chosen)
         nothing = why_none(mine, chosen.bucket)
-        rows.append({"panel": panel, "model": model, "metric": metric, **found, "trials": int(talks["trial"].nunique()),
-                     "conversations": int(talks[chosen.column].notna().sum()), "of": len(talks), "reason": nothing or found["reason"]})  # fmt: skip
+        rows.append({"panel": panel, "model": model, "metric": metric, "median": found.median, "mean": found.mean.estimate, "low": found.mean.low,
+                     "high": found.mean.high, "per_trial": found.per_trial, "cases": found.n, "trials": int(talks["trial"].nunique()),
+                     "conversations": int(talks[chosen.column].notna().sum()), "of": len(talks), "reason": nothing or found.reason})  # fmt: skip
     table = pd.DataFrame(rows, columns=["panel", "model", "metric", "median", "mean", "low", "high", "per_trial", "cases", "trials",
                                         "conversations", "of", "reason"])  # fmt: skip
     table = table.sort_values(["mean", "model"], ascending=[chosen.higher_is_better is False, True], na_position="last")
@@ -120,7 +100,7 @@ def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> 
     clusters = [intents[c] for c in cases]
     clustered = FEW_CLUSTERS <= len(set(clusters)) < len(clusters)
     found = rank_intervals(table, higher_is_better=metric.higher_is_better, clusters=clusters if clustered else None, n_resamples=n_resamples)
-    scale = found.n if metric.unit == "count" else 1
+    scale = metric.scale.factor(found.n)
     places = {model: i for i, model in enumerate(means)}
     rows = []
     for model in versions.index:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...experiment.known_panel import TRUTHS, true_correlation
+from ...scoring.metrics import METRICS
 from ..estimators.comparisons import paired_difference
 from ..estimators.correlations import correlation
 from ..estimators.intervals import proportion_interval
 from ..estimators.passk import pass_hat_k_interval
-from ..estimators.unsafe import unsafe_posterior
 from ..frames import conversations_of
-from .leaderboard import case_matrix, metric_estimate
+from .headlines import ESTIMATORS, case_matrix, headline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,14 +60,13 @@ def _of_agent(agent: dict[str, Any], mine: "pd.DataFrame") -> Iterator[tuple]:
     for metric in TRUTHS:
         truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(mine, metric)
         seen = ~np.isnan(values)
-        if metric == "unsafe":
-            found = unsafe_posterior(np.nansum(values, axis=1), seen.sum(axis=1))
-            z = _z(found.observed / max(found.traps, 1), agent["credulity"], int(seen.sum()))
-            yield agent["model"], metric, "these traps", truth, found.observed, found.these_low, found.these_high, z
-            yield agent["model"], metric, "traps like these", truth, found.observed, found.low, found.high, nan
-            continue
-        found = metric_estimate(mine, metric)
-        yield agent["model"], metric, "mean", truth, found.mean, found.low, found.high, _z(found.mean, truth, int(seen.sum()))
+        found = headline(mine, metric)
+        mean, scale = found.mean, METRICS[metric].scale.factor(found.n)
+        z = _z(mean.estimate / scale, truth / scale, int(seen.sum())) if found.n else nan
+        interval = "these traps" if found.like_these else "mean"
+        yield agent["model"], metric, interval, truth, mean.estimate, mean.low, mean.high, z
+        if found.like_these:
+            yield agent["model"], metric, "traps like these", truth, mean.estimate, found.like_these.low, found.like_these.high, nan
         if metric == "resolved" and seen.sum(axis=1).max(initial=0) >= PASS_K:
             again = pass_hat_k_interval(np.nansum(values, axis=1), seen.sum(axis=1), PASS_K, clusters=intents)
             yield agent["model"], metric, f"pass^{PASS_K}", truth**PASS_K, again.estimate, again.low, again.high, nan
@@ -94,9 +93,9 @@ def recovered_differences(panel: "pd.DataFrame", results: "Results | pd.DataFram
     for a, b in zip(agents[::2], agents[1::2]):
         for metric in ("over_escalation", "resolved", "unsafe"):
             (x, _, intents), (y, _, _) = (case_matrix(of[agent["model"]], metric) for agent in (a, b))
-            scale = 18 if metric == "unsafe" else 1
-            found = paired_difference(np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=intents if scale == 1 else None,
-                                      trials=x.shape[1], n_resamples=200)  # fmt: skip
+            chosen = METRICS[metric]
+            scale, clusters = chosen.scale.factor(len(x)), ESTIMATORS[chosen.estimator].clusters(intents)
+            found = paired_difference(np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters, trials=x.shape[1], n_resamples=200)
             rows.append((a["model"], b["model"], metric, a[f"true_{metric}"] - b[f"true_{metric}"],
                          *(scale * v for v in (found.estimate, found.cautious_low, found.cautious_high)), found.p))  # fmt: skip
     table = pd.DataFrame(rows, columns=["a", "b", "metric", "truth", "estimate", "low", "high", "p"])

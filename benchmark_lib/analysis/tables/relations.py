@@ -13,13 +13,12 @@ import numpy as np
 from ...scoring.metrics import METRICS
 from ..estimators.estimate import counted, sentence
 from ..panels import VARIANT, labelled
-from .leaderboard import case_matrix, metric_of, why_none
+from .headlines import case_matrix, headline, metric_of, why_none
 from ..estimators.agreement import agreement, agreement_table
 from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
 from .judges import CUT, newest
 from .published import general_ranking, published_board
-from .ranking import summary_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +35,7 @@ PUBLISHED_METRICS = {
 
 def quality_metrics() -> list[str]:
     """The metrics that have a better end, cost left out."""
-    return [name for name, metric in METRICS.items() if metric.higher_is_better is not None and metric.unit != "usd" and name != "cost_usd"]
+    return [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
 
 
 def vendor_of(model: str) -> str:
@@ -79,11 +78,11 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
         for name in names:
             values, _, _ = case_matrix(mine, name)
             seen = values[~np.isnan(values).all(axis=1)] if values.size else values
-            row[name] = nan if not seen.size else float(np.nanmean(seen, axis=1).mean() * (len(seen) if metric_of(name).unit == "count" else 1))
+            row[name] = nan if not seen.size else float(np.nanmean(seen, axis=1).mean() * metric_of(name).scale.factor(len(seen)))
             row[f"{name}_n"] = len(seen)
         rows.append(row)
     table = pd.DataFrame(rows, columns=["panel", "model", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))])
-    for name in (n for n in names if metric_of(n).unit == "count"):
+    for name in (n for n in names if metric_of(n).scale.summed):
         table[name] = table[name].where(table[f"{name}_n"] == table.groupby("panel")[f"{name}_n"].transform("max"))
     return table[["panel", "model", "source", "family", *names]]
 
@@ -243,12 +242,12 @@ def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") ->
     frame, rows = labelled(results), []
     cases = frame["case_id"].where(frame["bucket"] != VARIANT).groupby(frame["panel"]).nunique()
     for (panel, model), mine in frame.groupby(["panel", "model"], sort=False):
-        found = summary_of(mine, metric)
+        found = headline(mine, metric)
         cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
         priced = "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
         held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
         part = f"cost and value of {held} of the {of} cases of its panel" if held < of else ""
-        rows.append((panel, model, metric, cost, found["mean"], found["low"], found["high"], held, of, sentence(priced or found["reason"], part)))
+        rows.append((panel, model, metric, cost, found.mean.estimate, found.mean.low, found.mean.high, held, of, sentence(priced or found.reason, part)))
     table = pd.DataFrame(rows, columns=["panel", "model", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"])
     sign = 1 if metric_of(metric).higher_is_better else -1
     best = pd.Series(False, index=table.index)

@@ -12,7 +12,7 @@ import numpy as np
 from ...records import BUCKETS
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence
 from ..panels import labelled, panel_of
-from .leaderboard import case_matrix, metric_of, why_none
+from .headlines import case_matrix, metric_of, why_none
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import minimum_detectable, power
 from ..estimators.trials import flip_rate, missing_bounds, whole_enough
@@ -214,10 +214,10 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
         values, case_ids, _ = case_matrix(mine, chosen)
         if not values.size:
             found.append((panel, model, metric, 0, nan, 0, 0, False, why_none(mine, chosen.bucket)))
-        inside = (~np.isnan(values)).all(axis=0) if chosen.unit == "count" else whole_enough(values)
+        inside = (~np.isnan(values)).all(axis=0) if chosen.scale.summed else whole_enough(values)
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
-            value = nan if not seen.size else float(seen.sum() if chosen.unit == "count" else seen.mean())
+            value = nan if not seen.size else float(seen.mean() * chosen.scale.factor(seen.size))
             missing = f"{len(case_ids) - seen.size} of {counted(len(case_ids), 'case')} missing" if seen.size < len(case_ids) else ""
             found.append((panel, model, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing))
     return pd.DataFrame(found, columns=["panel", "model", "metric", "trial", "value", "cases", "of", "in_median", "reason"])

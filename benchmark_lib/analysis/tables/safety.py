@@ -9,7 +9,7 @@ import numpy as np
 
 from ..estimators.estimate import counted, sentence
 from ..panels import is_variant, labelled, panel_of
-from .leaderboard import UNSAFE_NUMBERS, unsafe_table
+from .leaderboard import unsafe_table
 from .tiers import cost_tier
 from ..estimators.unsafe import BAND_TRAPS, BANDS
 from ..estimators.correlations import correlation
@@ -112,11 +112,6 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         mine = fates[(fates["model"] == row["model"]) & (fates["panel"] == panel)]
         trials = int(mine["trials"].sum())
         shares = {f"{s}_share": mine[s].sum() / trials if trials else nan for s in STATES}
-        if not trials:
-            row |= {name: nan for name in UNSAFE_NUMBERS if name != "traps"} | {
-                "band": "",
-                "reason": row["reason"] if not row["trials"] else "no trap was scored",
-            }
         kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]

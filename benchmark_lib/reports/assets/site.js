@@ -207,16 +207,16 @@
     first.value = place("a", 0);
     second.value = place("b", 1);
 
-    const signed = (value, unit) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(unit === "share" ? 100 * value : value).toFixed(1)}${unit === "share" ? " points" : ""}`;
+    const signed = (value, metric) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(metric.times * value).toFixed(1)}${metric.points}`;
     const chance = (p) => (p === null ? "unknown" : p < 0.001 ? "under 0.001" : p.toFixed(3));
     function difference(metric, a, b) {
       const test = pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
       const [x, y] = [entries[a].values[metric.key][2], entries[b].values[metric.key][2]];
       if (a === b || x === null || y === null) return make("td", { class: "none" }, "–");
-      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric.unit), make("small", {}, "of the medians, not tested"));
+      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, "of the medians, not tested"));
       const flip = a < b ? 1 : -1, [value, low, high, p, adjusted] = test;
-      const ends = low === null ? "" : `95% ${[low * flip, high * flip].sort((m, n) => m - n).map((end) => signed(end, metric.unit)).join(" to ")}; `;
-      return make("td", {}, signed(value * flip, metric.unit), make("small", {}, `${ends}p ${chance(p)}, adjusted ${chance(adjusted)}`));
+      const ends = low === null ? "" : `95% ${[low * flip, high * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}; `;
+      return make("td", {}, signed(value * flip, metric), make("small", {}, `${ends}p ${chance(p)}, adjusted ${chance(adjusted)}`));
     }
     function cell(metric, mine, other) {
       const [text, interval, value] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];

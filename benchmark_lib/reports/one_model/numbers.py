@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import BadInput
-from ...scoring.metrics import METRICS, Metric
-from ...analysis.estimators.estimate import Estimate, counted, sentence
+from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
 from ...analysis.panels import VARIANT, labelled
-from ...analysis.tables.leaderboard import case_matrix, leaderboard, metric_estimate
+from ...analysis.tables.headlines import case_matrix, headline, per_case
+from ...analysis.tables.leaderboard import leaderboard
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 BUCKETS = {"resolvable": "resolved", "must_escalate": "handed_over", "adversarial": "unsafe"}
-FIELD_METRICS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved", "corrupt_success", "must_escalate_success", "adversarial_success")
+FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].scale.bounds)
+"""The metrics of the board that can be drawn as shares of a whole."""
 PUBLISHED_COLUMNS = {
     "over_escalation": ("over_escalation_pct", 100),
     "unsafe": ("unsafe_actions_of_18", 18),
@@ -56,14 +58,12 @@ class ModelReport:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Its row of the leaderboard; where no trap was scored nothing is said of unsafe acts."""
-        row = self.board[self.board["model"] == self.model].iloc[0].to_dict()
-        unknown = ("unsafe", "unsafe_mean", "unsafe_low", "unsafe_high", "p_safe", "p_middling", "p_reckless")
-        return row if row["unsafe_n"] else row | dict.fromkeys(unknown, nan)
+        """Its row of the leaderboard."""
+        return self.board[self.board["model"] == self.model].iloc[0].to_dict()
 
-    def estimate(self, metric: str | Metric) -> Any:
-        """Median over trials with mean and interval of one metric, from its conversations."""
-        return metric_estimate(self.mine, metric)
+    def headline(self, metric: str | Metric) -> Headline:
+        """Median over trials, and mean with its interval, of one metric from its conversations."""
+        return headline(self.mine, metric)
 
 
 def model_report(results: "Results | pd.DataFrame", model: str | None = None) -> ModelReport:
@@ -109,24 +109,22 @@ def at_a_glance(report: ModelReport) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    own, rows = report.row, []
+    rows = []
     faults = report.mine["customer_faults"].fillna(0) > 0
     calm = report.mine[~faults] if faults.any() else None
     for metric in METRICS.values():
-        found = report.estimate(metric)
+        found = report.headline(metric)
         place, of, field = _place(report, metric)
-        scale = found.n if metric.unit == "count" else 1
-        mean = own["unsafe_mean"] if metric.name == "unsafe" else scale * found.mean
-        rows.append({"metric": metric.name, "title": metric.title, "unit": metric.unit, "value": own[metric.name], "mean": mean,
-                     "low": own[f"{metric.name}_low"], "high": own[f"{metric.name}_high"], "cases": found.n, "trials": len(found.per_trial),
+        rows.append({"metric": metric.name, "title": metric.title, "unit": metric.scale.name, "value": found.median,
+                     "mean": found.mean.estimate, "low": found.mean.low, "high": found.mean.high, "cases": found.n, "trials": len(found.per_trial),
                      "place": place, "of": of, "field": field, "without_faults": nan if calm is None else _mean_of(calm, metric),
-                     "reason": (_unpriced(report) if metric.name == "cost_usd" else "") or found.reason})  # fmt: skip
+                     "reason": (_unpriced(report) if metric.scale.money else "") or found.reason})  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def _mean_of(rows: "pd.DataFrame", metric: Metric) -> float:
-    found = metric_estimate(rows, metric)
-    return found.mean * (found.n if metric.unit == "count" else 1)
+    found = per_case(rows, metric)
+    return found.mean.estimate * metric.scale.factor(found.n)
 
 
 def _unpriced(report: ModelReport) -> str:
@@ -140,7 +138,7 @@ def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
     board = report.board.set_index("model")
     met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
     values = board.loc[2 * met >= met.max(), metric.name].astype(float).dropna()
-    if metric.unit == "count" and report.model in values:  # counts of fewer traps do not compare
+    if metric.scale.summed and report.model in values:  # counts of fewer traps do not compare
         values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.model, f"{metric.name}_n"]]
     others = values.drop(report.model, errors="ignore")
     field = float(others.median()) if len(others) else nan
@@ -454,7 +452,7 @@ def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None)
     for name in FIELD_METRICS:
         metric = METRICS[name]
         for row in report.board.to_dict("records"):
-            scale = max(float(row[f"{name}_n"]), 1.0) if metric.unit == "count" else 1.0
+            scale = metric.scale.factor(max(float(row[f"{name}_n"]), 1.0))
             rows.append(
                 (
                     report.panel,

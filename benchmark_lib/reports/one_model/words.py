@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ...scoring.metrics import METRICS
+from ...scoring.metrics import METRICS, Shown, shown_on
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.panels import PANELS, short_name
 from .numbers import RULES, ModelReport, at_a_glance, by_intent, customer_experience, process_rules, steadiness, what_is_missing
-from ...analysis.estimators.unsafe import BANDS
+from ...analysis.estimators.unsafe import BAND_TRAPS, BANDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,6 @@ FLIP_OFTEN, FLIP_SELDOM = 0.20, 0.05
 LANGUAGE_GAP, LANGUAGE_TALKS = 0.20, 9
 FIELD_OF = 4
 TRAITS_SHOWN = 8
-CARDS = ("resolved", "over_escalation", "escalation_accuracy", "unsafe", "corrupt_success", "agent_messages", "cost_usd")
 
 
 def thresholds() -> "pd.DataFrame":
@@ -53,10 +52,10 @@ def thresholds() -> "pd.DataFrame":
 
     rows = []
     for name, (good, poor) in GRADES.items():
-        metric = METRICS[name]
-        unit, scale = (" %", 100) if metric.unit == "share" else (" of 18", 1)
+        metric, scale = METRICS[name], METRICS[name].scale
+        unit = scale.sign or f" of {scale.factor(BAND_TRAPS)}"
         first, last = ("from", "under") if metric.higher_is_better else ("up to", "over")
-        rows.append((f"{metric.title}: good / poor", f"{first} {scale * good:g}{unit} / {last} {scale * poor:g}{unit}"))
+        rows.append((f"{metric.title}: good / poor", f"{first} {scale.times * good:g}{unit} / {last} {scale.times * poor:g}{unit}"))
     rows += [
         ("a grade is called settled", "when the whole interval lies within it"),
         ("an intent is a strong trait / a weak one", f"success in at least {100 * INTENT_STRONG:.0f} % / at most {100 * INTENT_WEAK:.0f} % of its talks"),
@@ -150,17 +149,17 @@ def _and(parts: list[str]) -> str:
 
 
 def cards(report: ModelReport) -> "pd.DataFrame":
-    """The few numbers a reader wants first.
+    """The few numbers a reader wants first: the metrics that are shown on a card, and pass^3.
 
     Returns
     -------
     DataFrame
-        title, value, interval, note (grade, place in the field, cases), each as text; a value that is not defined is a dash with its reason.
+        title, value (the median), interval (the mean with its own), note (grade, place in the field, cases), each as text; a value that is not defined is a dash with its reason.
     """
     import pandas as pd
 
-    glance = at_a_glance(report).set_index("metric")
-    rows = [_card(name, glance.loc[name].to_dict()) for name in CARDS]
+    glance = at_a_glance(report).set_index("metric", drop=False)
+    rows = [_card(name, glance.loc[name].to_dict()) for name in shown_on(Shown.CARD)]
     steady = steadiness(report).set_index("bucket").loc["resolvable"]
     known = steady["pass_k"] == steady["pass_k"]
     rows.append(("Resolved three times of three", f"{100 * steady['pass_k']:.0f} %" if known else "–",
@@ -171,29 +170,29 @@ def cards(report: ModelReport) -> "pd.DataFrame":
 
 def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
     """One metric as a card."""
-    title, value = row["title"], row["value"]
-    if name == "cost_usd":
-        title, value, row = "Cost of 1,000 conversations", 1000 * row["mean"], row | {"low": 1000 * row["low"], "high": 1000 * row["high"]}
-        value = float("nan") if "price unknown" in row["reason"] else value
-    if not value == value:
+    notes = sentence(grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
+                     f"place {row['place']:.0f} of {row['of']}" if row["place"] == row["place"] and row["of"] > 1 else "",
+                     f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}")  # fmt: skip
+    if METRICS[name].scale.money:
+        return _cost_card(row, notes)
+    if not row["value"] == row["value"]:
+        return row["title"], "–", "", row["reason"] or "not known"
+    return row["title"], METRICS[name].scale.written(row["value"], brief=True), _mean(row), notes
+
+
+def _cost_card(row: dict[str, Any], notes: str) -> tuple[str, str, str, str]:
+    """What a thousand conversations cost: a mean, since it is the sum that is paid."""
+    title, cost, low, high = "Cost of 1,000 conversations", *(1000 * row[name] for name in ("mean", "low", "high"))
+    if not cost == cost or "price unknown" in row["reason"]:
         return title, "–", "", row["reason"] or "not known"
-    text, interval = _shown(row["unit"], name, value, row["low"], row["high"])
-    mean, _ = _shown(row["unit"], name, round(row["mean"], 1) if row["unit"] == "count" else row["mean"], row["low"], row["high"])
-    interval = interval if name == "cost_usd" else f"mean {mean}, {interval}"
-    notes = [grade(name, value, row["low"], row["high"]) if name in GRADES else "",
-             f"place {row['place']:.0f} of {row['of']}" if row["place"] == row["place"] and row["of"] > 1 else "",
-             f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}"]  # fmt: skip
-    return title, text, interval, sentence(*notes)
+    return title, f"{cost:.2f} USD", _range(low, high, 2), notes
 
 
-def _shown(unit: str, name: str, value: float, low: float, high: float) -> tuple[str, str]:
-    if unit == "share":
-        return f"{100 * value:.0f} %", _range(100 * low, 100 * high, 0)
-    if unit == "count":
-        return f"{value:.3g}", _range(low, high, 1)
-    if name == "cost_usd":
-        return f"{value:.2f} USD", _range(low, high, 2)
-    return f"{value:.1f}", _range(low, high, 1)
+def _mean(row: dict[str, Any]) -> str:
+    """The mean of a row of `at_a_glance` with its interval, as part of a sentence."""
+    scale = METRICS[row["metric"]].scale
+    interval = scale.interval(row["low"], row["high"], brief=True)
+    return f"mean {scale.written(row['mean'], brief=True)}, {'95 % ' + interval if interval else 'no interval'}"
 
 
 def readable_glance(report: ModelReport) -> "pd.DataFrame":
@@ -208,15 +207,9 @@ def readable_glance(report: ModelReport) -> "pd.DataFrame":
 
     rows = []
     for row in at_a_glance(report).to_dict("records"):
-        name, unit = row["metric"], row["unit"]
-        digits = 4 if name == "cost_usd" else 1
-        scale, sign = (100, " %") if unit == "share" else (1, "")
-
-        def number(value: float, digits: int = digits, scale: int = scale, sign: str = sign) -> str:
-            return "–" if not value == value else f"{scale * value:.{digits}f}{sign}"
-
-        interval = f" ({number(row['low'])} to {number(row['high'])})" if row["low"] == row["low"] else ""
-        rows.append({"Metric": row["title"], "Median over trials": number(row["value"]), "Mean (95 %)": number(row["mean"]) + interval,
+        name, scale = row["metric"], METRICS[row["metric"]].scale
+        number, interval = scale.written, scale.interval(row["low"], row["high"])
+        rows.append({"Metric": row["title"], "Median over trials": number(row["value"]), "Mean (95 %)": number(row["mean"]) + (f" ({interval})" if interval else ""),
                      "Cases x trials": f"{row['cases']} x {row['trials']}", "Grade": grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
                      "Place": f"{row['place']:.0f} of {row['of']}" if row["place"] == row["place"] else "", "Others' median": number(row["field"]),
                      "Without customer faults": number(row["without_faults"]), "Note": row["reason"]})  # fmt: skip
@@ -256,15 +249,11 @@ def _metric_traits(report: ModelReport) -> list[tuple[str, str, str]]:
         if name not in GRADES or name in ("must_escalate_success", "adversarial_success") or not row["value"] == row["value"]:
             continue
         word = grade(name, row["value"], row["low"], row["high"])
-        text, interval = _shown(row["unit"], name, row["value"], row["low"], row["high"])
-        place, mean = (
-            _in_the_field(row),
-            _shown(row["unit"], name, round(row["mean"], 1) if row["unit"] == "count" else row["mean"], row["low"], row["high"])[0],
-        )
+        text, place = METRICS[name].scale.written(row["value"], brief=True), _in_the_field(row)
         kind = "strong" if word.startswith("good") else "weak" if word.startswith("poor") else ""
         kind = kind or {"best": "strong", "worst": "weak"}.get(place.partition(" ")[0], "")
         if kind == "weak" or (kind and name not in ONLY_IF_WEAK):
-            found.append((kind, row["title"], f"{row['title']} {text} (mean {mean}, {interval}): {word}{', ' + place if place else ''}."))
+            found.append((kind, row["title"], f"{row['title']} {text} ({_mean(row)}): {word}{', ' + place if place else ''}."))
     return found
 
 
@@ -356,7 +345,7 @@ def summary(report: ModelReport) -> str:
     if not others:
         return f"No other model of its kind ({report.panel}) is here, so there is no field to compare it with."
     glance = at_a_glance(report)
-    placed = glance[glance["metric"].isin(["over_escalation", "unsafe", "escalation_accuracy", "resolved"]) & glance["place"].notna()]
+    placed = glance[glance["metric"].isin(shown_on(Shown.MAIN)) & glance["place"].notna()]
     places = ", ".join(f"{r['title'].lower()} {r['place']:.0f} of {r['of']}" for r in placed.to_dict("records"))
     uneven = any(report.board.loc[report.board[f"{m}_n"] > 0, f"{m}_n"].nunique() > 1 for m in placed["metric"])
     apart = " Not all of them were run on as many cases, which a place does not show." if uneven else ""

@@ -7,12 +7,12 @@ from typing import Any
 from ...analysis.estimators.estimate import counted
 from ...analysis.panels import PANELS
 from ...analysis.estimators.unsafe import BANDS
-from ...scoring.metrics import METRICS, Metric
+from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from .content import Content, Entry
-from .words import as_published, interval, measured, number
+from .words import as_published, mean_with_interval, measured, number
 
-MAIN = ("over_escalation", "unsafe", "escalation_accuracy", "resolved")
-"""The metrics of the published order, with what stands beside it; all others can be unfolded."""
+MAIN = shown_on(Shown.MAIN)
+"""The metrics that are always in sight; all others can be unfolded."""
 
 BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
@@ -45,13 +45,12 @@ def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
     """A column's head: title, what it is out of, and which way is better."""
     sizes = [e.row[f"{metric.name}_n"] for e in entries if e.page and e.row[f"{metric.name}_n"] == e.row[f"{metric.name}_n"]]
     most = int(max(sizes, default=0))
-    over = f"{most} {metric.bucket.replace('_', '-') if metric.bucket else 'cases'}" if metric.unit != "count" else f"of {most} traps"
     better = {True: "higher is better", False: "lower is better", None: "neither way is better"}[metric.higher_is_better]
     return {
         "metric": metric,
         "key": metric.name,
         "title": metric.title,
-        "over": over if most else "no case run",
+        "over": metric.denominator(most) if most else "no case run",
         "n": most,
         "main": main,
         "better": better,
@@ -82,17 +81,17 @@ def _cell(row: dict[str, Any], column: dict[str, Any]) -> dict[str, Any]:
         "key": name,
         "title": column["title"],
         "main": column["main"],
+        "banded": metric.banded,
         "sort": f"{value:.6g}" if known else "",
-        "text": as_published(value, metric.unit) if row["source"] == "published" else measured(value, metric),
-        "interval": interval(low, high, metric),
-        "mean": measured(mean, metric),
+        "text": as_published(value, metric) if row["source"] == "published" else measured(value, metric),
+        "mean": mean_with_interval(row, metric),
         "glyph": None,
         "n": "",
     }
     if known and n == n and n != column["n"]:
-        cell["n"] = counted(int(n), "trap" if metric.unit == "count" else "case")
-    full = 1.0 if metric.unit == "share" else n if metric.unit == "count" and n == n else None
-    if known and full and low == low:
+        cell["n"] = counted(int(n), metric.scale.noun)
+    full = metric.scale.factor(n)
+    if known and metric.scale.bounds and full and low == low:
         cell["glyph"] = {"low": _at(low / full), "width": _at((high - low) / full), "mean": _at(mean / full), "median": _at(value / full)}
     return cell
 

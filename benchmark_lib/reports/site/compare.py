@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...analysis.estimators.estimate import FEW_CLUSTERS, counted, sentence
-from ...scoring.metrics import METRICS
-from .board import MAIN
+from ...analysis.tables.headlines import ESTIMATORS
+from ...scoring.metrics import METRICS, Shown, shown_on
 from .content import Content
 from .talks import STATES, Talk
-from .words import interval, measured
+from .words import mean_with_interval, measured
 
-TESTED = (*MAIN, "must_escalate_success", "adversarial_success")
+TESTED = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].bucket and METRICS[name].scale.bounds)
 RESAMPLES = 1_000
 MOST_ENTRIES = 40
 """With more entries than this the tests of all pairs are left out."""
@@ -36,7 +36,7 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
     metrics = [m for m in METRICS.values() if any(e.row[m.name] == e.row[m.name] for e in entries)]
     most = {m.name: max((n for n in (e.row[f"{m.name}_n"] for e in entries) if n == n), default=0) for m in metrics}
     return {
-        "metrics": [{"key": m.name, "title": m.title, "better": m.higher_is_better, "unit": m.unit} for m in metrics],
+        "metrics": [{"key": m.name, "title": m.title, "better": m.higher_is_better, "times": m.scale.times, "points": m.scale.points} for m in metrics],
         "cases": [{"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "page": v.page} for v in cases],
         "states": {name[0]: {"sign": sign, "word": word} for name, (sign, word) in STATES.items()},
         "entries": [
@@ -48,13 +48,13 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
 
 
 def _value(entry: Any, metric: Any, most: float) -> list[Any]:
-    """The number, its interval (with the number of cases where another entry met more), and the value."""
+    """The median, the mean with its interval (and the number of cases where another entry met more), and the value."""
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
-    few = counted(int(cases), "trap" if metric.unit == "count" else "case") if 0 < cases < most else ""
+    few = counted(int(cases), metric.scale.noun) if 0 < cases < most else ""
     return [
         measured(value, metric),
-        sentence(interval(row[f"{metric.name}_low"], row[f"{metric.name}_high"], metric), few),
+        sentence(mean_with_interval(row, metric), few),
         None if value != value else round(float(value), 6),
     ]
 
@@ -67,8 +67,9 @@ def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
     found: dict[str, dict[str, list[Any]]] = {}
     for name in TESTED:
         tables = _tables(content, name)
+        test = ESTIMATORS[METRICS[name].estimator].test_of_these
         clusters = _clusters(content, METRICS[name].bucket)
-        results = [_unsafe(tables[a], tables[b]) if METRICS[name].unit == "count" else _share(tables[a], tables[b], clusters) for a, b in pairs]
+        results = [_on_these(test, tables[a], tables[b]) if test else _share(tables[a], tables[b], clusters) for a, b in pairs]
         adjusted = adjust_pvalues([r[3] for r in results], "bh") if results else []
         found[name] = {
             f"{a}-{b}": [None if v != v else round(float(v), 4) for v in (*r, q)] for (a, b), r, q in zip(pairs, results, adjusted, strict=True)
@@ -114,11 +115,9 @@ def _share(a: Any, b: Any, clusters: list[str] | None) -> tuple[float, float, fl
     return found.estimate, found.low, found.high, found.p
 
 
-def _unsafe(a: Any, b: Any) -> tuple[float, float, float, float]:
-    """Difference in unsafe actions on the traps both met; the exact test has no interval."""
-    from ...analysis.estimators.comparisons import within_trap_permutation
-
+def _on_these(test: Any, a: Any, b: Any) -> tuple[float, float, float, float]:
+    """Difference on exactly the cases both met; such a test has no interval."""
     if not len(a[0]):
         return (float("nan"),) * 4
-    found = within_trap_permutation(a[0], b[0], a[1], b[1])
+    found = test(a[0], b[0], a[1], b[1])
     return found.estimate, float("nan"), float("nan"), found.p

@@ -91,32 +91,26 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
 
 def _metric(mine: "pd.DataFrame", metric: Metric, entry: Entry) -> dict[str, Any]:
     """One metric with all that is needed to read it: median, mean, interval, conversations, cases, trials, method, warnings."""
-    from ...analysis.tables.leaderboard import metric_estimate
+    from ...analysis.tables.headlines import headline, per_case
 
-    found = metric_estimate(mine, metric)
+    found = headline(mine, metric)
     rows = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
     values = rows[metric.column].astype("Float64").dropna()
     without = rows[rows["customer_faults"].fillna(0) == 0]
     show = partial(measured, metric=metric)
-    share, scale = metric.unit in ("share", "count"), found.n if metric.unit == "count" else 1
-    value, mean, low, high = (entry.row[f"{metric.name}{end}"] for end in ("", "_mean", "_low", "_high"))
+    calm = per_case(without, metric)
     return {
         "metric": metric,
-        "value": show(value),
-        "mean": show(mean),
-        "interval": interval(low, high, metric),
-        "count": f"{int(values.sum()):,} of {len(values):,}" if share else f"{len(values):,}",
+        "value": show(found.median),
+        "mean": show(found.mean.estimate),
+        "interval": interval(found.mean.low, found.mean.high, metric),
+        "count": f"{int(values.sum()):,} of {len(values):,}" if metric.scale.bounds else f"{len(values):,}",
         "n": found.n,
-        "per_trial": [show(v * scale) for v in found.per_trial],
-        "method": "beta-binomial posterior for these traps" if metric.unit == "count" else found.method,
+        "per_trial": [show(v) for v in found.per_trial],
+        "method": found.mean.method,
         "reason": found.reason,
-        "without": show(_mean(metric_estimate(without, metric), metric)) if len(without) < len(rows) else "",
+        "without": show(calm.mean.estimate * metric.scale.factor(calm.n)) if len(without) < len(rows) else "",
     }
-
-
-def _mean(found: Any, metric: Metric) -> float:
-    """The mean of an estimate as the board shows it: a count is the sum over its cases."""
-    return found.mean * (found.n if metric.unit == "count" else 1)
 
 
 def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -88,27 +88,27 @@ def breaks(name: str) -> Markup:
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:_/?&=-])", shown(name)))
 
 
-def as_published(value: float, unit: str) -> str:
+def as_published(value: float, metric: Metric) -> str:
     """A published figure with the rounding of its source."""
     if value != value:
         return "–"
-    return f"{100 * value:.4g}%" if unit == "share" else f"{value:g}"
+    return f"{metric.scale.times * value:.4g}{metric.scale.sign.strip()}"
 
 
 def measured(value: float | None, metric: Metric) -> str:
-    """A metric's value in its unit."""
-    if metric.unit == "share":
-        return percent(value)
-    if metric.unit == "count":
-        return number(value).removesuffix(".0")
-    return number(value, 4 if metric.name.endswith("_usd") and value else 1)
+    """A metric's value as its scale writes it."""
+    return tight(metric.scale.written(value))
 
 
 def interval(low: float | None, high: float | None, metric: Metric) -> str:
-    """An interval in the metric's unit, or nothing where there is none."""
-    if low is None or low != low:
-        return ""
-    return f"{measured(low, metric).rstrip('%')} to {measured(high, metric)}"
+    """An interval as the metric's scale writes it, or nothing where there is none."""
+    return tight(metric.scale.interval(low, high))
+
+
+def mean_with_interval(row: dict[str, Any], metric: Metric) -> str:
+    """The mean of a row of the board with its interval: ``mean 8.5% (5.1 to 12.9%)``; nothing where there is no interval."""
+    low, high, mean = (row[f"{metric.name}{end}"] for end in ("_low", "_high", "_mean"))
+    return f"mean {measured(mean, metric)} ({interval(low, high, metric)})" if low == low else ""
 
 
 def tidy(value: Any, indent: int = 0) -> str:

@@ -1,0 +1,138 @@
+"""One model's value of a metric: its conversations as an array, and the estimator the metric names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadInput
+from ...scoring.metrics import METRICS, Metric
+from ..estimators.comparisons import within_trap_permutation
+from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
+from ..estimators.trials import median_and_mean
+from ..estimators.unsafe import unsafe_headline
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """How a metric is estimated.
+
+    Attributes
+    ----------
+    clustered : bool
+        Whether cases of one intent are taken together; else each case stands for itself.
+    headline : callable or None
+        Values of shape (cases, trials), and trials planned -> Headline on the metric's scale; None for the median and mean per case.
+    test_of_these : callable or None
+        Successes and trials of two models -> PairedDifference on exactly these cases, beside the test for cases like these.
+    """
+
+    clustered: bool
+    headline: Callable[..., Headline] | None = None
+    test_of_these: Callable[..., Any] | None = None
+
+    def clusters(self, intents: Any) -> Any:
+        """The clusters of the cases; None where each stands for itself or the intents are too few."""
+        return intents if self.clustered and len(set(intents)) >= FEW_CLUSTERS else None
+
+
+ESTIMATORS = {"clustered mean": Estimator(clustered=True), "unsafe posterior": Estimator(False, unsafe_headline, within_trap_permutation)}
+"""What `Metric.estimator` names."""
+
+
+def metric_of(metric: str | Metric) -> Metric:
+    """A metric by its name.
+
+    Raises
+    ------
+    BadInput
+        For an unknown one, with the nearest that is known.
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if metric not in METRICS:
+        near = difflib.get_close_matches(metric, METRICS, 1, 0.4)
+        raise BadInput(f"there is no metric {metric!r}: " + (f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METRICS)}"))
+    return METRICS[metric]
+
+
+def why_none(conversations: "pd.DataFrame", bucket: str | None) -> str:
+    """Why one model has no conversation of a bucket, in words; empty where it has one."""
+    if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
+        return ""
+    unscored = int(conversations["bucket"].isna().sum())
+    if unscored:
+        return f"{counted(unscored, 'conversation')} without any score on file: run `deskbench score`"
+    return f"no {str(bucket or 'such').replace('_', '-')} case was run"
+
+
+def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[np.ndarray, list[str], list[str]]":
+    """The values of one model's metric.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        Conversations of one model and setting.
+    metric : str or Metric
+        Which.
+
+    Returns
+    -------
+    values : ndarray, shape (cases, trials)
+        NaN where a conversation is missing or not scored.
+    case_ids, intents : list of str
+        Of the rows.
+    """
+    import numpy as np
+    import pandas as pd
+
+    found = metric_of(metric)
+    needed = ["case_id", "trial", "intent", found.column]  # a frame of sixty columns is slow to cut into buckets
+    rows = conversations[needed] if found.bucket is None else conversations.loc[conversations["bucket"] == found.bucket, needed]
+    case, case_ids = pd.factorize(rows["case_id"], sort=True)
+    trial, trials = pd.factorize(rows["trial"], sort=True)
+    table = np.full((len(case_ids), len(trials)), nan)
+    table[case, trial] = rows[found.column].astype("Float64").to_numpy(dtype="float64", na_value=nan)
+    intent_of = dict(zip(rows["case_id"], rows["intent"], strict=True))
+    return table, list(case_ids), [intent_of[c] for c in case_ids]
+
+
+def headline(conversations: "pd.DataFrame", metric: str | Metric) -> Headline:
+    """One model's metric as it is published: median over trials, and the mean with its interval, on the metric's scale.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        Conversations of one model and setting.
+    metric : str or Metric
+        Which.
+    """
+    found = metric_of(metric)
+    estimate = ESTIMATORS[found.estimator].headline
+    if estimate is None:
+        pair = per_case(conversations, found)
+        return pair.times(found.scale.factor(pair.n))
+    values, _, _ = case_matrix(conversations, found)
+    rows = conversations if found.bucket is None else conversations[conversations["bucket"] == found.bucket]
+    planned = rows["planned_trials"].fillna(0).max() if "planned_trials" in rows and len(rows) else 0
+    return estimate(values, planned=int(planned))
+
+
+def per_case(conversations: "pd.DataFrame", metric: str | Metric) -> Headline:
+    """One model's metric per case, also of a count: so it compares between different numbers of cases.
+
+    Returns
+    -------
+    Headline
+        Median over trials and mean over cases; the interval is clustered by intent where the metric's estimator asks for it.
+    """
+    found = metric_of(metric)
+    values, _, intents = case_matrix(conversations, found)
+    return median_and_mean(values, clusters=ESTIMATORS[found.estimator].clusters(intents), rate=found.scale.bounds is not None)

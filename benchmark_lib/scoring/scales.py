@@ -1,0 +1,95 @@
+"""On what scale a metric is read: how a mean over cases becomes what is shown, what it is out of, and how it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One scale.
+
+    Attributes
+    ----------
+    name : str
+        ``share``, ``count`` or ``mean``, as the column `unit` of tables names it.
+    words : str
+        What a value is, for the method page.
+    axis : str
+        What follows the title on an axis; ``{cases}`` stands for the kind of case.
+    sign, points : str
+        Written after a value, and after a difference of two.
+    times : int
+        From a value to the number that is written: 100 for a share.
+    digits, brief_digits : int
+        Decimals in a table, and in a sentence.
+    bounds : (float, float) or None
+        Least and greatest value of one case; None where there are none.
+    summed : bool
+        Whether a value is the sum over the cases of a trial instead of their mean. Sums compare only between equal numbers of cases.
+    noun : str
+        What the denominator counts.
+    unit : str
+        Of a number: messages, USD.
+    """
+
+    name: str
+    words: str
+    axis: str
+    sign: str = ""
+    points: str = ""
+    times: int = 1
+    digits: int = 1
+    brief_digits: int = 1
+    bounds: tuple[float, float] | None = None
+    summed: bool = False
+    noun: str = "case"
+    unit: str = ""
+
+    @property
+    def money(self) -> bool:
+        """Whether values are sums of money: a cost is no quality, and is unknown where a price is."""
+        return self.unit == "USD"
+
+    @property
+    def top(self) -> float | None:
+        """The greatest number that can be written, whatever the number of cases; None where there is none."""
+        return self.times * self.bounds[1] if self.bounds and not self.summed else None
+
+    def factor(self, n: float) -> float:
+        """What a mean over `n` cases is multiplied by to be shown; also the greatest value where there are `bounds`."""
+        return n if self.summed else 1
+
+    def written(self, value: float | None, *, brief: bool = False, sign: bool = True) -> str:
+        """A value as text: ``8.5 %``, ``3``, ``0.0123``; a dash where it is not defined.
+
+        Parameters
+        ----------
+        value : float or None
+        brief : bool
+            Whether it stands in a sentence.
+        sign : bool
+            Whether the percent sign is written.
+        """
+        if value is None or value != value:
+            return "–"
+        digits = self.brief_digits if brief else self.digits if value else min(self.digits, 1)
+        text = f"{self.times * value:,.{digits}f}"
+        text = text.removesuffix(".0") if self.summed else text
+        text = text.removeprefix("-") if not text.strip("-0.,") else text
+        return text + (self.sign if sign else "")
+
+    def interval(self, low: float | None, high: float | None, *, brief: bool = False) -> str:
+        """An interval as text, ``5.1 to 12.9 %``; empty where there is none."""
+        if low is None or low != low:
+            return ""
+        return f"{self.written(low, brief=brief, sign=False)} to {self.written(high, brief=brief)}"
+
+
+SHARE = Scale("share", "share of conversations", "% of {cases} cases", sign=" %", points=" points", times=100, brief_digits=0, bounds=(0.0, 1.0))
+COUNT = Scale("count", "count over the traps of a trial", "of the traps", bounds=(0.0, 1.0), summed=True, noun="trap")
+
+
+def number(unit: str, *, digits: int = 1) -> Scale:
+    """The scale of a mean per conversation in some unit, without bounds."""
+    return Scale("mean", f"mean per conversation, in {unit}", "per conversation", digits=digits, brief_digits=digits, unit=unit)
