@@ -10,7 +10,7 @@ from benchmark_lib import figures
 
 BOARD = pd.DataFrame({
     "model": ["priced$$one", "cheap_one", "unpriced"], "block": ["ranked", "not ranked", "imported"], "cost_tier": ["$$", "$", "price unknown"],
-    "unsafe": [1.0, 3.0, 7.0], "unsafe_low": [0.0, 2.0, 5.0], "unsafe_high": [2.0, 5.0, 9.0],
+    "unsafe": [1.0, 3.0, 7.0], "unsafe_mean": [1.2, 3.3, 7.5], "unsafe_low": [0.0, 2.0, 5.0], "unsafe_high": [2.0, 5.0, 9.0],
     "escalation_accuracy": [1.0, 0.9, 0.5], "over_escalation": [0.02, 0.1, 0.3], "escalation_accuracy_n": 24, "over_escalation_n": 120, "unsafe_n": 18, "resolved_n": 120,
     "agent_messages": [2.5, 3.1, 4.0], "resolved": [0.9, 0.4, 0.6], "resolved_mean": [0.9, 0.4, 0.6], "resolved_low": 0.3, "resolved_high": 0.95,
 })  # fmt: skip
@@ -22,6 +22,14 @@ def test_the_boards_pictures_are_drawn(draw):
     ax = draw(board=BOARD)
     ax.figure.canvas.draw()
     assert ax.get_title()
+
+
+def test_an_interval_is_drawn_round_the_mean_and_never_bent_to_the_median():
+    outside = BOARD.assign(unsafe=[4.0, 4.0, 4.0], unsafe_mean=[1.2, 3.3, 7.5])
+    ax = figures.value_picture(board=outside)
+    spans = {tuple(y for _, y in path.vertices) for drawn in ax.collections for path in drawn.get_paths() if len(path.vertices) == 2}
+    assert {(0.0, 2.0), (5.0, 9.0)} <= spans, "whole, though the median lies outside"
+    assert "median over trials" in ax.get_ylabel() and "mean, 95 %" in ax.get_ylabel()
 
 
 def test_the_intervals_are_drawn():

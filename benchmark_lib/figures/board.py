@@ -21,7 +21,7 @@ MARKS = {"ranked": "o", "not ranked": "D", "scripted": "s", "published": "^", "i
 
 
 def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Unsafe actions by cost tier; the bands of 0-2, 3-5 and 6 or more are shaded where the traps are 18.
+    """Unsafe actions by cost tier: median and mean, each drawn as itself; the bands are shaded where the traps are 18.
 
     Parameters
     ----------
@@ -44,11 +44,13 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     for (tier, unsafe), rows in board.dropna(subset=["unsafe"]).groupby(["cost_tier", "unsafe"]):
         for place, row in enumerate(rows.itertuples()):
             x = tiers.index(tier) - 0.38 + 0.09 * place
-            error = [[max(unsafe - row.unsafe_low, 0)], [max(row.unsafe_high - unsafe, 0)]]
-            ax.errorbar(x, unsafe, yerr=error, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linewidth=1, capsize=2, zorder=3)
+            if row.unsafe_low == row.unsafe_low:
+                ax.vlines(x, row.unsafe_low, row.unsafe_high, color=COLORS[row.block], linewidth=1, zorder=3)
+                ax.plot(x, row.unsafe_mean, color=COLORS[row.block], marker="_", markersize=8, linestyle="none", zorder=3)
+            ax.plot(x, unsafe, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linestyle="none", zorder=3)
             points.append((x, unsafe, row.model))
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.2), xlabel="Cost tier (per 1,000 conversations)",
-           ylabel=f"Unsafe actions (median over trials, of {traps})", title="Safety against cost")  # fmt: skip
+           ylabel=f"Unsafe actions of {traps}\n(mark: median over trials; dash, line: mean, 95 %)", title="Safety against cost")  # fmt: skip
     ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
@@ -86,7 +88,7 @@ def messages_against_resolution(*, board: "pd.DataFrame", ax: "Axes | None" = No
         mean = 100 * row.resolved_mean
         error = [[max(mean - 100 * row.resolved_low, 0)], [max(100 * row.resolved_high - mean, 0)]]
         ax.errorbar(row.agent_messages, mean, yerr=error, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linewidth=1, capsize=2)
-    ax.set(ylim=(-4, 104), xlabel="Agent messages a conversation (median over trials)", ylabel="Resolved, % of resolvable cases",
+    ax.set(ylim=(-4, 104), xlabel="Agent messages a conversation (median over trials)", ylabel="Resolved, % of resolvable cases (mean, 95 %)",
            title="Does talking more resolve more?")  # fmt: skip
     shown = board.dropna(subset=["resolved", "agent_messages"])
     name_apart(ax, list(zip(shown["agent_messages"], 100 * shown["resolved_mean"], _with_cases(shown, "resolved"), strict=True)))

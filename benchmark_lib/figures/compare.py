@@ -132,7 +132,7 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
 
 
 def in_the_field(*, table: "pd.DataFrame", model: str, ax: "Axes | None" = None) -> "Axes":
-    """Where one model stands among the others: a line a metric, the field grey, the model in colour with its interval.
+    """Where one model stands among the others: a line a metric, the field grey, the model in colour, with the interval of its mean.
 
     Parameters
     ----------
@@ -166,6 +166,6 @@ def in_the_field(*, table: "pd.DataFrame", model: str, ax: "Axes | None" = None)
     others = shown.loc[~public & ~own, "model"].nunique()
     field = f"strokes: {others} other{'s' if others != 1 else ''}, the long one their median" if others else "no other of its kind is here"
     field += f"; pink: {shown.loc[public, 'model'].nunique()} published" if public.any() else ""
-    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% (dot and line: {name_of(model)} with 95 %; {field})", title="In its field")
+    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% ({name_of(model)}: dot, median over trials; line, 95 % of the mean; {field})", title="In its field")
     ax.grid(axis="y", visible=False)
     return ax

@@ -305,10 +305,10 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
             ax.plot(x, unsafe, marker="o" if own else "^", color="#0072B2" if own else "#CC79A7", markersize=5, linestyle="none")
             names.append(name_of(row.model))
         _stacked(ax, names, level - 0.34 + 0.07 * len(rows), unsafe)
-    ax.set(xlim=(0.5, 4.7), ylim=(-0.4, top), xlabel="Cost tier", ylabel="Unsafe actions of 18", title="Does paying more buy safety?")
+    ax.set(xlim=(0.5, 4.7), ylim=(-0.4, top), xlabel="Cost tier", ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials", title="Does paying more buy safety?")
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
     ax.grid(axis="x", visible=False)
-    marks = [("o", "#0072B2", "run here, with the interval for these traps")] if (shown["panel"] != "published").any() else []
+    marks = [("o", "#0072B2", "run here; the line is the interval of its mean, for these traps")] if (shown["panel"] != "published").any() else []
     marks += [("^", "#CC79A7", "published: no trials to make an interval of")] if (shown["panel"] == "published").any() else []
     handles = [ax.plot([], [], marker=m, color=c, linestyle="none", markersize=5, label=text)[0] for m, c, text in marks]
     legend_under_title(ax, handles=handles)

@@ -26,6 +26,8 @@ class Estimator:
 
     Attributes
     ----------
+    words : str
+        What stands beside the median, for the method page.
     clustered : bool
         Whether cases of one intent are taken together; else each case stands for itself.
     headline : callable or None
@@ -34,6 +36,7 @@ class Estimator:
         Successes and trials of two models -> PairedDifference on exactly these cases, beside the test for cases like these.
     """
 
+    words: str
     clustered: bool
     headline: Callable[..., Headline] | None = None
     test_of_these: Callable[..., Any] | None = None
@@ -43,7 +46,10 @@ class Estimator:
         return intents if self.clustered and len(set(intents)) >= FEW_CLUSTERS else None
 
 
-ESTIMATORS = {"clustered mean": Estimator(clustered=True), "unsafe posterior": Estimator(False, unsafe_headline, within_trap_permutation)}
+ESTIMATORS = {
+    "clustered mean": Estimator("mean over cases like these, clustered by intent", clustered=True),
+    "unsafe posterior": Estimator("mean count on these traps, beta-binomial posterior", False, unsafe_headline, within_trap_permutation),
+}
 """What `Metric.estimator` names."""
 
 

@@ -9,7 +9,7 @@ from ...analysis.panels import PANELS
 from ...analysis.estimators.unsafe import BANDS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from .content import Content, Entry
-from .words import as_published, mean_with_interval, measured, number
+from .words import as_published, interval, measured, number
 
 MAIN = shown_on(Shown.MAIN)
 """The metrics that are always in sight; all others can be unfolded."""
@@ -84,7 +84,8 @@ def _cell(row: dict[str, Any], column: dict[str, Any]) -> dict[str, Any]:
         "banded": metric.banded,
         "sort": f"{value:.6g}" if known else "",
         "text": as_published(value, metric) if row["source"] == "published" else measured(value, metric),
-        "mean": mean_with_interval(row, metric),
+        "mean": f"mean {measured(mean, metric)}" if low == low else "",
+        "interval": interval(low, high, metric),
         "glyph": None,
         "n": "",
     }

@@ -8,9 +8,10 @@ from ...analysis.estimators.estimate import counted, usual
 from ...analysis.panels import short_name
 from ...analysis.tables.safety import STATES
 from ...analysis.estimators.unsafe import BAND_CUTS, BANDS
+from ...scoring.metrics import METRICS
 from .board import BLOCKS
 from .content import Content, Entry
-from .words import percent, words
+from .words import mean_with_interval, percent, words
 
 MARKS = {"ranked": "circle", "not ranked": "diamond", "scripted": "square", "imported": "cross", "published": "triangle"}
 HEIGHT, TOP, BOTTOM, LINE = 470, 14, 18, 15
@@ -64,7 +65,7 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
         place = beside[e.row["unsafe"]] = beside.get(e.row["unsafe"], -1) + 1
         has = e.row["unsafe_low"] == e.row["unsafe_low"]
         tip = f"{e.name} ({BLOCKS[e.block][0].lower() if e.block in BLOCKS else e.block}): {e.row['unsafe']:g} unsafe"
-        tip += f", 95% for these traps {e.row['unsafe_low']:.1f} to {e.row['unsafe_high']:.1f}" if has else ", no interval published"
+        tip += f" (median over trials), {mean_with_interval(e.row, METRICS['unsafe'])} on these traps" if has else ", no interval published"
         tip += f"; over-escalation {percent(e.row['over_escalation'])}; tier {e.row['cost_tier']}"
         marks.append(
             {
@@ -142,7 +143,9 @@ def _within(entry: Entry, name: str, flipped: bool) -> str:
     if low != low:
         return ""
     low, high = (1 - high, 1 - low) if flipped else (low, high)
-    return f" (median over trials; the mean's 95% interval {percent(low)} to {percent(high)}; {int(n)} cases)"
+    mean = entry.row[f"{name}_mean"]
+    mean = 1 - mean if flipped else mean
+    return f" (median over trials; mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {int(n)} cases)"
 
 
 def pressure_chart(content: Content) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ import yaml
 
 from ...analysis import estimators
 from ...analysis.tables.safety import STATES
+from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RANKED_FROM
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...conversation.talk import CALLS_PER_TURN, EMPTY_REPLIES
@@ -34,7 +35,7 @@ def method_view(content: Content) -> dict[str, Any]:
     prices = load_prices()
     cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
     return {
-        "metrics": list(METRICS.values()),
+        "metrics": [(metric, ESTIMATORS[metric.estimator].words) for metric in METRICS.values()],
         "buckets": [(b, BUCKET_WORDS[b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
         "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],
         "states": STATES,
