@@ -8,7 +8,8 @@ from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS, Tunable
 from benchmark_lib.records import Act, Conversation
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.fields import Score, columns_of
+from benchmark_lib.scoring.columns import columns_of
+from benchmark_lib.scoring.score import Score
 from benchmark_lib.scoring.state import end_state
 
 

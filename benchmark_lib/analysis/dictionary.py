@@ -2,7 +2,8 @@
 
 from typing import Annotated, TypedDict
 
-from ..scoring.fields import Column, Score, columns_of
+from ..scoring.columns import Column, columns_of
+from ..scoring.score import Score
 
 
 class _CaseOfRun(TypedDict):

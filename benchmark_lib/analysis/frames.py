@@ -12,7 +12,8 @@ import orjson
 from ..errors import BadInput
 from ..runfile import SUFFIX, RunFile
 from ..project import in_project
-from ..scoring.fields import Column, Score, columns_of
+from ..scoring.columns import Column, columns_of
+from ..scoring.score import Score
 from .dictionary import DICTIONARY
 
 if TYPE_CHECKING:

@@ -188,7 +188,8 @@ def _parts(kind: type, raw: Any) -> list[Any]:
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
     """The score of a line: columns of the frame only, each of its type."""
-    from ..scoring.fields import Score, columns_of
+    from ..scoring.columns import columns_of
+    from ..scoring.score import Score
 
     columns = columns_of(Score)
     given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (raw.get("score") or {})

@@ -6,7 +6,7 @@ from ..analysis.dictionary import DICTIONARY
 
 HEAD = """# Data dictionary
 
-`load_results(...)` gives these frames. `make dictionary` writes this page from the declarations in `benchmark_lib/scoring/fields.py` (the
+`load_results(...)` gives these frames. `make dictionary` writes this page from the declarations in `benchmark_lib/scoring/score.py` (the
 columns of the score) and `benchmark_lib/analysis/dictionary.py` (all others). A flag is true, false or unknown; a number is NaN where it is
 unknown, and so is a count."""
 

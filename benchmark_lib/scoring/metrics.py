@@ -32,7 +32,7 @@ class Metric:
     name, title : str
         Its key, and how a table heads it.
     column : str
-        The column of the conversations frame it is made from, a field of `benchmark_lib.scoring.fields.Score`.
+        The column of the conversations frame it is made from, a field of `benchmark_lib.scoring.score.Score`.
     bucket : str or None
         The cases it is read over; None for all.
     scale : Scale
