@@ -54,8 +54,7 @@ def board_table(board: "pd.DataFrame") -> Any:
 
 def _mean(row: dict[str, Any], metric: Metric) -> str:
     """The mean with its interval."""
-    interval = metric.scale.interval(row[f"{metric.name}_low"], row[f"{metric.name}_high"])
-    return metric.scale.written(row[f"{metric.name}_mean"]) + (f" ({interval})" if interval else "")
+    return metric.scale.with_interval(*(row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high")))
 
 
 def _band(row: dict[str, Any]) -> str:

@@ -365,8 +365,7 @@ def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> 
     from ..scoring.metrics import METRICS
 
     scale = METRICS[row["metric"]].scale
-    interval = scale.interval(row.get(low), row.get(high)) if low else ""
-    return scale.written(row[name]) + (f" ({interval})" if interval else "")
+    return scale.with_interval(row[name], row.get(low), row.get(high))
 
 
 def _number(value: Any, form: str) -> str:

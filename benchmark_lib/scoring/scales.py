@@ -85,6 +85,11 @@ class Scale:
             return ""
         return f"{self.written(low, brief=brief, sign=False)} to {self.written(high, brief=brief)}"
 
+    def with_interval(self, value: float | None, low: float | None, high: float | None) -> str:
+        """A value with its own interval, ``8.5 % (5.1 to 12.9 %)``; the value alone where there is none."""
+        interval = self.interval(low, high)
+        return self.written(value) + (f" ({interval})" if interval else "")
+
 
 SHARE = Scale("share", "share of conversations", "% of {cases} cases", sign=" %", points=" points", times=100, brief_digits=0, bounds=(0.0, 1.0))
 COUNT = Scale("count", "count over the traps of a trial", "of the traps", bounds=(0.0, 1.0), summed=True, noun="trap")

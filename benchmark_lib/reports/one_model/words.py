@@ -154,7 +154,8 @@ def cards(report: ModelReport) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        title, value (the median), interval (the mean with its own), note (grade, place in the field, cases), each as text; a value that is not defined is a dash with its reason.
+        title, value (the median), interval (the mean with its own), note (grade, place in the field, cases), each as text; a value that is
+        not defined is a dash with its reason.
     """
     import pandas as pd
 
@@ -208,8 +209,8 @@ def readable_glance(report: ModelReport) -> "pd.DataFrame":
     rows = []
     for row in at_a_glance(report).to_dict("records"):
         name, scale = row["metric"], METRICS[row["metric"]].scale
-        number, interval = scale.written, scale.interval(row["low"], row["high"])
-        rows.append({"Metric": row["title"], "Median over trials": number(row["value"]), "Mean (95 %)": number(row["mean"]) + (f" ({interval})" if interval else ""),
+        number = scale.written
+        rows.append({"Metric": row["title"], "Median over trials": number(row["value"]), "Mean (95 %)": scale.with_interval(row["mean"], row["low"], row["high"]),
                      "Cases x trials": f"{row['cases']} x {row['trials']}", "Grade": grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
                      "Place": f"{row['place']:.0f} of {row['of']}" if row["place"] == row["place"] else "", "Others' median": number(row["field"]),
                      "Without customer faults": number(row["without_faults"]), "Note": row["reason"]})  # fmt: skip

@@ -107,8 +107,8 @@ def interval(low: float | None, high: float | None, metric: Metric) -> str:
 
 def mean_with_interval(row: dict[str, Any], metric: Metric) -> str:
     """The mean of a row of the board with its interval: ``mean 8.5% (5.1 to 12.9%)``; nothing where there is no interval."""
-    low, high, mean = (row[f"{metric.name}{end}"] for end in ("_low", "_high", "_mean"))
-    return f"mean {measured(mean, metric)} ({interval(low, high, metric)})" if low == low else ""
+    mean, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
+    return f"mean {tight(metric.scale.with_interval(mean, low, high))}" if low == low else ""
 
 
 def tidy(value: Any, indent: int = 0) -> str:
