@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Call, Case, Fact, Outcome
-from ..cases.load import long_date, money
+from ..cases.read import long_date, money
 from ..records import ToolCall
 from ..store.rules import Before, delivered
 from .talk import Reply, Talk
