@@ -41,7 +41,7 @@ def examine(options: argparse.Namespace) -> int:
     """Run the doctor and print what it found."""
     from ..store import load_store, load_tools
     from .client import Endpoint
-    from .doctor import diagnose
+    from .doctor import diagnose, unreachable
     from .prices import find_price
     from .settings import load_settings
 
@@ -56,7 +56,7 @@ def examine(options: argparse.Namespace) -> int:
         async with endpoint:
             return await diagnose(endpoint, prompt, store.schemas())
 
-    findings = asyncio.run(run())
+    findings = unreachable(endpoint) or asyncio.run(run())
     for finding in findings:
         print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
     price = find_price(options.model, endpoint.base_url)

@@ -12,7 +12,7 @@ from .keys import scrub
 
 RETRIED = frozenset({"timeout", "connection", "rate_limit", "server", "bad_body"})
 STOPS_THE_RUN = frozenset({"auth", "quota", "not_found"})
-DETAIL_LENGTH = 240
+DETAIL_LENGTH, LONGEST_READ = 240, 50_000
 
 ADVICE = {
     "auth": "{where} refused the key ({detail}); set the key's environment variable to one that is valid there",
@@ -52,6 +52,14 @@ TYPE_STATUS = {
 FILTERED = re.compile(r"content_filter|content_policy_violation|ResponsibleAIPolicyViolation|data_inspection_failed")
 
 
+class UnusableAnswer(Exception):
+    """An answer that is given up while it is read: of which kind the fault is, and what is wrong with it."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+
+
 class EndpointError(Exception):
     """A call that brought no completion.
 
@@ -89,7 +97,9 @@ class EndpointError(Exception):
 
 def one_line(text: object) -> str:
     """Return a text on one line, without keys and cut to a readable length."""
-    line = " ".join(scrub(str(text)).split())
+    whole = str(text)
+    start = whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]  # no key is cut in two and then not known
+    line = " ".join(scrub(start).split())
     return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 3] + "..."
 
 
@@ -135,6 +145,8 @@ def kind_of_status(status: int | None, text: str) -> str:
         return "timeout"
     if status is None or status in (409, 425) or status >= 500:
         return "server"
+    if status < 400:
+        return "connection"
     return "bad_request"
 
 
@@ -143,8 +155,9 @@ def from_error_body(error: Any, where: str, status: int | None = None, retry_aft
     said = error if isinstance(error, dict) else {"message": error}
     inner = said.get("code")
     if status is None:
-        status = int(inner) if str(inner).isdecimal() and 400 <= int(inner) < 600 else TYPE_STATUS.get(str(said.get("type")))
-    kind, wait = kind_of_status(status, str(error)), WAIT_IN_TEXT.search(str(error))
+        status = int(str(inner)) if re.fullmatch("[45][0-9][0-9]", str(inner)) else TYPE_STATUS.get(str(said.get("type")))
+    text = str(error)[:LONGEST_READ]
+    kind, wait = kind_of_status(status, text), WAIT_IN_TEXT.search(text)
     if kind == "rate_limit" and retry_after_s is None and wait:
         retry_after_s = float(wait[1]) * (0.001 if wait[2].lower() == "ms" else 1.0)
     detail = said.get("message") or said.get("detail") or said.get("code") or error
@@ -164,8 +177,13 @@ def from_exception(error: BaseException, where: str) -> EndpointError | None:
         body = error.body if error.body is not None else error.response.text
         return from_error_body(body, where, error.status_code, retry_after(headers))
     chain = causes(error)
-    if any(isinstance(cause, httpx2.DecodingError) for cause in chain):
-        return fault("bad_body", where, "the body's encoding is broken")
+    for cause in chain:
+        if isinstance(cause, UnusableAnswer):
+            return fault(cause.kind, where, cause)
+        if isinstance(cause, (aiohttp.http_exceptions.BadHttpMessage, aiohttp.ClientPayloadError)) and "content-encoding" in str(cause):
+            return fault("bad_body", where, "the body's encoding is broken")
+        if isinstance(cause, aiohttp.ClientResponseError):
+            return fault("bad_body", where, f"an answer that is not HTTP: {cause.message}")
     if any(isinstance(cause, asyncio.TimeoutError) for cause in chain):
         return fault("timeout", where, "no complete answer within the time allowed")
     if isinstance(error, (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError)):
@@ -195,7 +213,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
             return seconds
     try:
         moment = parsedate_to_datetime(headers.get("retry-after") or "")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
