@@ -13,6 +13,8 @@ from .keys import scrub
 RETRIED = frozenset({"timeout", "connection", "rate_limit", "server", "bad_body"})
 STOPS_THE_RUN = frozenset({"auth", "quota", "not_found"})
 DETAIL_LENGTH, LONGEST_READ = 240, 50_000
+LONGEST_MEANT_S = 7 * 86_400.0
+"""A longer wait that an endpoint asks for is a mistake, and is not asked for at all."""
 
 ADVICE = {
     "auth": "{where} refused the key ({detail}); set the key's environment variable to one that is valid there",
@@ -159,7 +161,8 @@ def from_error_body(error: Any, where: str, status: int | None = None, retry_aft
     text = str(error)[:LONGEST_READ]
     kind, wait = kind_of_status(status, text), WAIT_IN_TEXT.search(text)
     if kind == "rate_limit" and retry_after_s is None and wait:
-        retry_after_s = float(wait[1]) * (0.001 if wait[2].lower() == "ms" else 1.0)
+        seconds = float(wait[1]) * (0.001 if wait[2].lower() == "ms" else 1.0)
+        retry_after_s = seconds if seconds <= LONGEST_MEANT_S else None
     detail = said.get("message") or said.get("detail") or said.get("code") or error
     if kind == "content_filter":
         return EndpointError(kind, f"the filter at {where} refused the conversation", status=status, detail=one_line(detail))
@@ -202,14 +205,14 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the wait in seconds an answer asks for (seconds, milliseconds or an HTTP date), or None."""
+    """Return the wait in seconds an answer asks for (seconds, milliseconds or an HTTP date); None for one that nobody can mean."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = (headers.get(name) or "").strip()
         try:
             seconds = float(value) * scale
         except ValueError:
             continue
-        if 0 <= seconds < float("inf"):
+        if 0 <= seconds <= LONGEST_MEANT_S:
             return seconds
     try:
         moment = parsedate_to_datetime(headers.get("retry-after") or "")
@@ -217,4 +220,5 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
-    return max(0.0, (moment - (now or datetime.now(timezone.utc))).total_seconds())
+    seconds = (moment - (now or datetime.now(timezone.utc))).total_seconds()
+    return max(0.0, seconds) if seconds <= LONGEST_MEANT_S else None
