@@ -208,6 +208,14 @@ class TestTheCommand:
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 10 and "Price unknown" in lines[-1]
 
+    def test_an_address_where_nothing_listens_is_one_finding(self, capsys, monkeypatch):
+        monkeypatch.setattr("benchmark_lib.endpoint.client.Endpoint.complete", None)  # nothing is sent
+        with ScriptedServer() as server:
+            gone = server
+        assert self.run(gone) == 2
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith("FAIL  answers") and "cannot be reached" in lines[0] and len(lines) == 2
+
     def test_a_crippled_endpoint(self, capsys):
         with ScriptedServer(lambda request, number: completion("I know nothing of tools.", request=request)) as server:
             assert self.run(server, "--role", "customer") == 2
