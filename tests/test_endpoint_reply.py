@@ -14,6 +14,7 @@ from servers import Answer, ScriptedServer, completion
 
 from benchmark_lib.endpoint import Completion, Endpoint, EndpointError, parse_reply
 from benchmark_lib.endpoint.reply import MOST_CALLS, call_ids, cleaned, decode_body, encode_body, read_usage
+from benchmark_lib.endpoint.structured import Unreadable, read_object
 
 
 def reply(**message):
@@ -164,6 +165,11 @@ class TestBadBodies:
             parse_reply({"error": {"message": "x", "code": "9" * 5000}})
         assert caught.value.kind == "server" and caught.value.status is None
 
+    def test_control_characters_of_an_error_do_not_reach_the_terminal(self):
+        with pytest.raises(EndpointError) as caught:
+            parse_reply({"error": {"message": "\x1b[2Jbroken\x07 \u202egnihton", "code": 500}})
+        assert caught.value.detail == "[2Jbroken gnihton" and str(caught.value).isprintable()
+
     def test_an_error_of_megabytes_is_read_in_part(self):
         with pytest.raises(EndpointError) as caught:
             parse_reply({"error": {"message": "sk-" * 1_000_000 + " try again in " + "9" * 400 + "s", "code": 429}})
@@ -187,6 +193,18 @@ class TestBadBodies:
             with pytest.raises(EndpointError) as caught:
                 parse_reply(raw)
             assert caught.value.kind == kind
+
+
+class TestOneObject:
+    @pytest.mark.parametrize("text", ['{"a": 1}', '```json\n{"a": 1}\n```', '```\n\n{"a": 1}```', '  ``` JSON \n{"a": 1}\n\n ```\n'])
+    def test_with_or_without_a_fence(self, text):
+        assert read_object(text) == {"a": 1}
+
+    @pytest.mark.parametrize("text", ["", "```", "``````", "```\n```", "```json {}```", "```\n{}", '```"a"\n{}\n```', "[1]", "{" * 5000,
+                                      "```" + "\n" * 100_000, "```\n" + "\n " * 50_000 + "x", "```" * 30_000, "```\n" * 30_000])  # fmt: skip
+    def test_anything_else_is_refused_in_one_reading(self, text):
+        with pytest.raises(Unreadable):
+            read_object(text)
 
 
 class TestSendingBack:

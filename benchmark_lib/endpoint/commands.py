@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 from pathlib import Path
 
 from ..errors import BadInput
@@ -45,7 +46,7 @@ def examine(options: argparse.Namespace) -> int:
     from .prices import find_price
     from .settings import load_settings
 
-    if options.timeout is not None and options.timeout <= 0:
+    if options.timeout is not None and not 0 < options.timeout < math.inf:
         raise BadInput(f"--timeout {options.timeout:g} is no time: give a number of seconds above 0")
     store = load_store(options.store).with_tools(load_tools(options.tools) if options.tools else {})
     prompt, _ = store.prompt(Path(options.prompt) if options.prompt else None)
