@@ -13,7 +13,7 @@ from servers import ScriptedServer, completion
 
 from benchmark_lib.cli import main
 from benchmark_lib.endpoint import Endpoint, EndpointError
-from benchmark_lib.endpoint.address import check_base_url, proxy_of, shown
+from benchmark_lib.endpoint.address import check_base_url, is_loopback, proxy_of, shown
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment import Experiment
 from benchmark_lib.reports import run_notebook
@@ -54,11 +54,17 @@ class TestWhatABaseUrlMayHold:
             assert CANARY not in said and "\n" not in said and ("OPENAI_BASE_URL" in said) == (given is None)
             assert refused.value.__context__ is None
 
-    @pytest.mark.parametrize("url", ["nonsense", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1/v1", "http://a b/v1",
+    @pytest.mark.parametrize("url", ["nonsense", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1/v1",
+                                     "http://a b/v1",
                                      "http://a..b/v1", "http://host\r\nX: y/v1", f"http://{'x' * 80}.example/v1", "http://h/\x00", "http:\\\\h"])  # fmt: skip
     def test_what_is_no_address_is_refused(self, url):
         with pytest.raises(BadInput, match="is not an address"):
             check_base_url(url)
+
+    @pytest.mark.parametrize("host, here", [("localhost", True), ("127.0.0.1", True), ("127.8.8.8", True), ("[::1]", True),
+                                            ("127.0.0.1.example", False), ("localhost.example", False), ("10.0.0.1", False)])  # fmt: skip
+    def test_what_is_on_this_machine(self, host, here):
+        assert is_loopback(f"http://{host}:8000/v1") == here
 
     def test_what_is_no_text_is_refused(self):
         with pytest.raises(BadInput, match="is not a text"):

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import threading
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -76,7 +77,10 @@ def is_address(url: str) -> bool:
 def is_loopback(base_url: str) -> bool:
     """Tell whether a base URL points at this machine."""
     host = urlsplit(base_url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
