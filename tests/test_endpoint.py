@@ -264,6 +264,19 @@ class TestFaultsSurvived:
             error = refused(server)
         assert (error.kind, error.fatal, server.count) == ("rate_limit", True, 1) and "again later" in str(error)
 
+    @pytest.mark.parametrize("charset", ["utf-16", "rot13", "hex", "idna", "bogus", "\u00e9", "undefined"])
+    @pytest.mark.parametrize("status", [200, 303, 400, 500])
+    def test_a_text_in_another_encoding_than_it_says_ends_nothing(self, charset, status):
+        with ScriptedServer(Answer(b"\xff{no text}", status, {"Content-Type": f"text/html; charset={charset}"})) as server:
+            error = refused(server, attempts=1)
+        assert error.kind == {200: "bad_body", 303: "connection", 400: "bad_request", 500: "server"}[status]
+
+    def test_whatever_the_client_trips_over_is_a_fault_of_this_call(self, monkeypatch):
+        monkeypatch.setattr("benchmark_lib.endpoint.http_client.plain_headers", lambda answer: 1 / 0)
+        with ScriptedServer() as server:
+            error = refused(server, attempts=1)
+        assert error.kind == "bad_body" and "ZeroDivisionError" in str(error) and error.__cause__ is None
+
     def test_the_verdict_of_llmock(self, llmock):
         llmock.rate_limit(times=2, retry_after=0.2).fail(503).reply("Hello from the mock.")
 

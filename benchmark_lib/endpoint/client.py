@@ -220,8 +220,6 @@ class Endpoint:
                                              options={"headers": {"Content-Type": "application/json"}})
         except Exception as error:
             known = from_exception(error, self.where)
-            if known is None:
-                raise
         else:
             return without_secrets(response.content, self._secrets)
         raise known  # out here it has no context: the client's errors hold the request, and that holds the key

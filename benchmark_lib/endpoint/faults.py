@@ -169,8 +169,8 @@ def from_error_body(error: Any, where: str, status: int | None = None, retry_aft
     return fault(kind, where, detail, status=status, retry_after_s=retry_after_s)
 
 
-def from_exception(error: BaseException, where: str) -> EndpointError | None:
-    """Translate what the client raised; None for an exception that is no fault of the endpoint."""
+def from_exception(error: Exception, where: str) -> EndpointError:
+    """Translate what the client raised, whatever it was: only an answer can have made it do so, and an answer ends no run."""
     import aiohttp
     import httpx2
     import openai
@@ -191,7 +191,7 @@ def from_exception(error: BaseException, where: str) -> EndpointError | None:
         return fault("timeout", where, "no complete answer within the time allowed")
     if isinstance(error, (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError)):
         return fault("connection", where, str(chain[-1]) or type(chain[-1]).__name__)
-    return None
+    return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")
 
 
 def causes(error: BaseException) -> list[BaseException]:

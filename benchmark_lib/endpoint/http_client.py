@@ -83,7 +83,7 @@ class Transport(httpx2.AsyncBaseTransport):
             async with sent as answer:
                 if answer.status not in REDIRECTS:
                     content = await read_body(answer, self._most_bytes)
-                    return httpx2.Response(answer.status, headers=decoded_headers(answer), content=content)
+                    return httpx2.Response(answer.status, headers=plain_headers(answer), content=content)
                 address = redirected(address, answer, self._to_https)
         raise UnusableAnswer("connection", f"it redirects more than {MOST_REDIRECTS} times")
 
@@ -111,11 +111,11 @@ async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
     return b"".join(pieces)
 
 
-def decoded_headers(answer: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]] | tuple[tuple[bytes, bytes], ...]:
-    """Return the headers of an answer whose body is decompressed."""
-    if "Content-Encoding" not in answer.headers:
+def plain_headers(answer: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]] | tuple[tuple[bytes, bytes], ...]:
+    """Return the headers of an answer for a body that is decompressed; an error's text is read as UTF-8, whatever it says it is."""
+    if answer.status == 200 and "Content-Encoding" not in answer.headers:
         return answer.raw_headers
-    return [header for header in answer.raw_headers if header[0].lower() != b"content-encoding"]
+    return [header for header in answer.raw_headers if header[0].lower() not in (b"content-encoding", b"content-type")]
 
 
 def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> str:
