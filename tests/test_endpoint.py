@@ -20,7 +20,8 @@ from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
 from benchmark_lib.endpoint.address import proxy_of
 from benchmark_lib.endpoint.client import DEAD_AFTER
-from benchmark_lib.endpoint.faults import retry_after
+from benchmark_lib.endpoint.faults import UnusableAnswer, retry_after
+from benchmark_lib.endpoint.http_client import redirected
 from benchmark_lib.endpoint.retries import Limiter
 from benchmark_lib.errors import BadInput
 
@@ -150,6 +151,20 @@ class TestTheWire:
             error = refused(server, attempts=2, api_key="sk-test-1234567890")
         assert (error.kind, server.count, other.count) == ("connection", 2, 0)
         assert "base URL" in str(error) and "secret" not in str(error)
+
+    @pytest.mark.parametrize("base, target, to_https, follows", [
+        ("http://host/v1", "https://host/v1", True, True), ("http://host/v1", "https://host/v1", False, False),
+        ("http://host/v1", "https://host:8443/v1", True, False), ("http://host:8000/v1", "https://host/v1", True, False),
+        ("https://host/v1", "http://host/v1", True, False), ("https://host/v1", "https://host:443/v2", True, True),
+        ("https://host/v1", "https://host.example/v1", True, False), ("https://host/v1", "//other/v1", True, False),
+    ])  # fmt: skip
+    def test_where_a_key_may_go(self, base, target, to_https, follows):
+        answer = SimpleNamespace(headers={"Location": target}, status=308)
+        if follows:
+            assert redirected(base, answer, to_https) == target
+        else:
+            with pytest.raises(UnusableAnswer, match="is not given the key"):
+                redirected(base, answer, to_https)
 
     def test_a_circle_of_redirects_ends(self):
         with ScriptedServer(Answer(b"", 307, {"Location": "/v1/chat/completions"})) as server:

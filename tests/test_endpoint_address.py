@@ -169,10 +169,17 @@ class TestWhetherAnythingIsThere:
         assert refused.value.kind == "connection" and "refused" in str(refused.value)
 
     def test_an_address_that_never_answers(self, monkeypatch):
+        ended = threading.Event()
+
+        def silent(*_):
+            ended.wait()
+            raise TimeoutError
+
         monkeypatch.setattr("benchmark_lib.endpoint.address.REACH_S", 0.05)
-        monkeypatch.setattr(socket, "create_connection", lambda *_: threading.Event().wait(5))
+        monkeypatch.setattr(socket, "create_connection", silent)
         with pytest.raises(EndpointError, match="no answer in 0.05 s"):
             Endpoint("some-model", "http://127.0.0.1:9/v1").reach()
+        ended.set()
 
     def test_one_that_listens(self):
         with ScriptedServer() as server:

@@ -119,7 +119,7 @@ def plain_headers(answer: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]] |
 
 
 def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> str:
-    """Return where a redirect leads: the same scheme, host and port, or (with `to_https`) the same host with TLS.
+    """Return where a redirect leads: the same scheme, host and port, or (with `to_https`) the same host with TLS, both at their usual ports.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> 
     if not place or not is_address(target) or "@" in target:
         raise UnusableAnswer("connection", f"it redirects without saying where (status {answer.status})")
     here, there = origin(address), origin(target)
-    secured = to_https and here[:2] == ("http", there[1]) and there[0] == "https"
+    secured = to_https and here == ("http", there[1], 80) and there == ("https", here[1], 443)
     if here != there and not secured:
         raise UnusableAnswer("connection", f"it redirects to {shown(target)}, which is not given the key; if that is right, make it the base URL")
     return target
