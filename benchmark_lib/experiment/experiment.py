@@ -78,6 +78,14 @@ class Experiment:
     replayed: int = field(default=0, init=False, repr=False)
     _engine: Any = field(default=None, init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        """Refuse an address that must not be seen in a notebook, also where a scripted agent has no use for it."""
+        from ..endpoint.address import check_base_url
+
+        for url, name in ((self.base_url, "base_url"), (self.customer_base_url, "customer_base_url")):
+            if url is not None:
+                check_base_url(url, name)
+
     async def run(self) -> RunFile:
         """Play what is not on file yet and return the run file.
 

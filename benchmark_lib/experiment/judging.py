@@ -13,14 +13,14 @@ from typing import Any
 import orjson
 
 from ..cases import Case, load_cases
-from ..endpoint import Endpoint, EndpointError
+from ..endpoint import Endpoint, EndpointError, load_settings
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile, connect_to_read
 from ..scoring.judges import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 from ..store import Store, load_store
 from .budget import Budget, Stop
-from .plan import Model, read_settings
+from .plan import Model
 from .progress import Progress
 from .recorder import KeptCall, Line
 from .rescore import shop_hash
@@ -116,7 +116,7 @@ def judge_models(judges: Sequence[str], base_urls: Sequence[str], settings: Sequ
     """The judging models with their endpoints and prices, checked before anything is sent."""
     from ..endpoint.prices import find_price
 
-    roles = [read_settings(given)[SIDE] for given in _each(settings, judges, "--settings")]
+    roles = [load_settings(given)[SIDE] for given in _each(settings, judges, "--settings")]
     found = []
     for name, base_url, role in zip(judges, _each(base_urls, judges, "--base-url"), roles):
         endpoint = Endpoint(name, base_url, settings=role, timeout=timeout, concurrency=concurrency)

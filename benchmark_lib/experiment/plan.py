@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ..cases import Case, load_cases
 from ..conversation import converse, customer_content, make_agent, make_customer, parse_spec
 from ..endpoint import Endpoint, RoleSettings, load_settings
-from ..endpoint.settings import ROLES, role_settings
 from ..errors import BadInput
 from ..project import project_folder
 from ..records import Conversation, Usage, content_hash
@@ -141,7 +140,7 @@ def prepare(options: "Experiment") -> Plan:
     _check_numbers(options)
     model = _model_name(options)
     own_agent, agent_part = _own_agent(options.agent)
-    settings = read_settings(options.settings)
+    settings = load_settings(options.settings)
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
     store = load_store(options.store).with_tools(own_tools or {})
     cases = load_cases(store, options.cases)
@@ -181,16 +180,6 @@ def run_path(options: "Experiment", model: str) -> Path:
              options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings),
              options.seed, options.messages]  # fmt: skip
     return project_folder() / "data" / "runs" / default_name(model, given)
-
-
-def read_settings(settings: Any) -> dict[str, RoleSettings]:
-    """Model settings by role, from a file or from a dict of the same form."""
-    if settings is None or isinstance(settings, (str, Path)):
-        return load_settings(settings)
-    unknown = [str(role) for role in settings if role not in ROLES]
-    if unknown:
-        raise BadInput(f"settings: {unknown[0]!r} is no role: write {{'agent': {{'body': {{...}}}}}} (roles: {', '.join(ROLES)})")
-    return {role: role_settings(settings.get(role), f"settings: {role}") for role in ROLES}
 
 
 def _check_numbers(options: "Experiment") -> None:

@@ -51,6 +51,7 @@ def run_notebook(
 
     path = _find(notebook)
     _check_parameters(path, parameters or {})
+    _check_secrets(parameters or {})
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
     done = folder / f"{slug(out or path.stem)}.ipynb"
@@ -111,6 +112,23 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
             near = difflib.get_close_matches(name, known, 1, 0.4)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
             raise BadInput(f"{path.name} has no parameter {name!r}: {hint}")
+
+
+def _check_secrets(value: Any, name: str = "") -> None:
+    """Refuse what would stand in the executed copy for everybody to read: addresses with a password or query, and keys."""
+    from ..endpoint import scrub
+    from ..endpoint.address import check_base_url
+
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check_secrets(inner, f"{name}.{key}" if name else f"the parameter {key}")
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _check_secrets(inner, name)
+    elif isinstance(value, str) and value and (name.endswith("base_url") or value.startswith(("http:", "https:"))):
+        check_base_url(value, name)
+    elif isinstance(value, str) and scrub(value) != value:
+        raise BadInput(f"{name} holds a key, and is written into the executed notebook; put the key into an environment variable")
 
 
 def parameter_names(path: Path) -> list[str]:
