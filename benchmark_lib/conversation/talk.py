@@ -262,9 +262,10 @@ async def _reply(speaker: Speaker, talk: Talk | AgentTalk) -> Reply:
 def _ending_of(error: Exception, talk: Talk) -> str:
     """Whose fault an exception is; what is nobody's known fault is raised again."""
     from ..endpoint import EndpointError
+    from ..endpoint.keys import scrub
 
     if isinstance(error, AgentFault):
-        talk.faults.append(Fault("agent", plain_text(error.kind), plain_text(error)[:LONGEST_DETAIL]))
+        talk.faults.append(Fault("agent", plain_text(error.kind), scrub(plain_text(error))[:LONGEST_DETAIL]))
         return "agent_fault"
     if isinstance(error, ContentFiltered):
         talk.faults.append(Fault("agent", "content_filter", str(error)))
