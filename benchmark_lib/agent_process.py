@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import select
 import signal
 import sys
-import threading
 from dataclasses import asdict
 from importlib import import_module
-from queue import SimpleQueue
 from typing import IO, Any
 
 import orjson
@@ -24,11 +23,11 @@ from .agent_talk import AgentTalk, SeenMessage, plain, plain_text
 from .records import ToolCall, Usage, content_hash
 
 CHECK = "--check"
-PR_SET_PDEATHSIG = 1
+MOST_FILES = 256
 
 
 class Pipe:
-    """The lines to and from the harness; when the harness is gone, so is this process, whatever the agent is doing.
+    """The lines to and from the harness.
 
     Parameters
     ----------
@@ -38,20 +37,11 @@ class Pipe:
 
     def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]):
         self._incoming, self._outgoing = incoming, outgoing
-        self._read: SimpleQueue[dict[str, Any]] = SimpleQueue()
-
-    def listen(self) -> None:
-        """Read in a thread of its own from now on, so that the end of the harness is noticed at once."""
-        threading.Thread(target=self._listen, name="harness", daemon=True).start()
-
-    def _listen(self) -> None:
-        for line in self._incoming:
-            self._read.put(orjson.loads(line))
-        end_of_group()
 
     def read(self) -> dict[str, Any]:
-        """The next message of the harness."""
-        return self._read.get()
+        """The next message of the harness; where there is none any more, the process ends."""
+        line = self._incoming.readline()
+        return orjson.loads(line) if line else os._exit(0)
 
     def write(self, **message: Any) -> None:
         """Send a message to the harness."""
@@ -59,22 +49,21 @@ class Pipe:
         self._outgoing.flush()
 
 
-def end_with_the_harness() -> None:
-    """Have Linux end this process with the harness even while a call that never returns keeps the listening thread from running."""
-    if sys.platform == "linux":
-        import ctypes
+def watch() -> None:
+    """Leave a second process beside this one, which ends both and all that the agent has started when the harness is gone.
 
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    The harness may be killed while the agent hangs in a call that never returns, so a thread of this process would not do.
+    """
+    if os.name != "posix" or os.fork():
+        return
+    os.closerange(1, MOST_FILES)
+    harness = select.poll()
+    harness.register(0, 0)  # asks for no event, so that only the closing of the other end is one
+    harness.poll()
+    os.killpg(0, signal.SIGKILL)
 
 
-def end_of_group() -> None:
-    """End this process and all that the agent has started in its group."""
-    if os.name == "posix" and os.getpgid(0) == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-    os._exit(0)
-
-
-def talk_from(begin: dict[str, Any], pipe: Pipe, used: Usage) -> AgentTalk:
+def talk_from(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> AgentTalk:
     """The agent's side of the conversation that the harness describes."""
 
     def call(name: Any, arguments: Any) -> ToolCall:
@@ -89,24 +78,23 @@ def talk_from(begin: dict[str, Any], pipe: Pipe, used: Usage) -> AgentTalk:
         return np.random.Generator(bits)
 
     seen = {name: begin[name] for name in ("id", "trial", "sender", "prompt", "tools")}
-    return AgentTalk(**seen, call=call, charge=used.add, rng=generator)
+    return AgentTalk(**seen, call=call, charge=used.append, rng=generator)
 
 
 def speak(agent: Any, pipe: Pipe) -> None:
     """Hold one conversation, until the harness ends it."""
-    used = Usage()
+    used: list[Usage] = []
     talk = talk_from(pipe.read()["begin"], pipe, used)
     with asyncio.Runner() as runner:
         while True:
             wanted = pipe.read()["reply"]
             talk.turn = wanted["turn"]
             talk.messages += [SeenMessage(m["turn"], m["side"], m["text"], tuple(m["attachments"])) for m in wanted["messages"]]
-            before = asdict(used)
             answer = agent.reply(talk)
             if inspect.isawaitable(answer):
                 answer = runner.run(_awaited(answer))
-            spent = {name: count - before[name] for name, count in asdict(used).items()}
-            pipe.write(said=plain_text(getattr(answer, "text", answer) or ""), usage=spent)
+            pipe.write(said=plain_text(getattr(answer, "text", answer) or ""), used=[asdict(usage) for usage in used])
+            used.clear()
 
 
 async def _awaited(answer: Any) -> Any:
@@ -130,14 +118,11 @@ def made(spec: str) -> tuple[Any, str]:
 
 def main(spec: str, check: bool = False) -> None:
     """Load the agent and speak for it; with `check` only say whether it can be loaded."""
-    outgoing = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what the agent prints is no message
-    pipe = Pipe(os.fdopen(os.dup(0), "rb"), outgoing)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    pipe = Pipe(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     if not check:
-        end_with_the_harness()
-        pipe.listen()
+        watch()
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what the agent prints is no message
     try:
         agent, source = made(spec)
         pipe.write(ready=source)
@@ -147,8 +132,6 @@ def main(spec: str, check: bool = False) -> None:
         frames = inspect.getinnerframes(error.__traceback__)
         place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
         pipe.write(failed=f"{type(error).__name__}: {plain_text(error)}{place}")
-    if not check:
-        end_of_group()
 
 
 if __name__ == "__main__":

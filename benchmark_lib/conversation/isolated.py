@@ -102,7 +102,8 @@ class IsolatedAgent(BuiltIn):
         while True:
             message = await self._read()
             if isinstance(message.get("said"), str):
-                talk.charge(_usage(message.get("usage")))
+                for used in message.get("used") or []:
+                    talk.charge(_usage(used))
                 return message["said"]
             wanted = message.get("call")
             if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
