@@ -7,19 +7,20 @@ Nothing else of the harness is loaded here.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
 import select
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache, partial
 from importlib import import_module
 from typing import IO, Any
 
 import orjson
 
-from .agent_talk import AgentTalk, SeenMessage, plain, plain_text
+from .agent_talk import AgentTalk, SeenMessage, counted, plain, plain_text
 from .records import ToolCall, Usage, content_hash
 
 CHECK = "--check"
@@ -63,8 +64,8 @@ def watch() -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def talk_from(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> AgentTalk:
-    """The agent's side of the conversation that the harness describes."""
+def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[..., AgentTalk]:
+    """A function that gives the agent's side of the conversation that the harness has described, for one turn and what was said so far."""
 
     def call(name: Any, arguments: Any) -> ToolCall:
         pipe.write(call={"name": plain_text(name), "arguments": plain(arguments)})
@@ -77,24 +78,36 @@ def talk_from(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> AgentTalk
         bits.state = {**bits.state, "state": {name: int(value) for name, value in begin["rng"].items()}}
         return np.random.Generator(bits)
 
-    seen = {name: begin[name] for name in ("id", "trial", "sender", "prompt", "tools")}
-    return AgentTalk(**seen, call=call, charge=used.append, rng=generator)
+    given = {name: begin[name] for name in ("id", "trial", "sender", "prompt")}
+    return partial(AgentTalk, **given, tools=lambda: begin["tools"], call=call, charge=lambda u: used.append(counted(u)), rng=cache(generator))
 
 
 def speak(agent: Any, pipe: Pipe) -> None:
     """Hold one conversation, until the harness ends it."""
     used: list[Usage] = []
-    talk = talk_from(pipe.read()["begin"], pipe, used)
-    with asyncio.Runner() as runner:
-        while True:
-            wanted = pipe.read()["reply"]
-            talk.turn = wanted["turn"]
-            talk.messages += [SeenMessage(m["turn"], m["side"], m["text"], tuple(m["attachments"])) for m in wanted["messages"]]
-            answer = agent.reply(talk)
-            if inspect.isawaitable(answer):
-                answer = runner.run(_awaited(answer))
-            pipe.write(said=plain_text(getattr(answer, "text", answer) or ""), used=[asdict(usage) for usage in used])
-            used.clear()
+    said: list[SeenMessage] = []
+    talk, result = talks(pipe.read()["begin"], pipe, used), _results()
+    while True:
+        wanted = pipe.read()["reply"]
+        said += [SeenMessage(m["turn"], m["side"], m["text"], tuple(m["attachments"])) for m in wanted["messages"]]
+        answer = result(agent.reply(talk(turn=wanted["turn"], messages=list(said))))
+        pipe.write(said=plain_text(getattr(answer, "text", answer) or ""), used=[asdict(usage) for usage in used])
+        used.clear()
+
+
+def _results() -> Callable[[Any], Any]:
+    """A function that gives the result of an awaitable, and of anything else itself; one event loop serves the whole conversation."""
+    loops = []
+
+    def result(answer: Any) -> Any:
+        if not inspect.isawaitable(answer):
+            return answer
+        import asyncio  # half of what the process would take to start
+
+        loops.extend([] if loops else [asyncio.Runner()])
+        return loops[0].run(_awaited(answer))
+
+    return result
 
 
 async def _awaited(answer: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -41,24 +42,24 @@ class AgentTalk:
         The number of the customer message that is being answered.
     prompt : str
         The system prompt.
-    tools : list of dict
-        The tools as OpenAI function schemas.
     """
 
-    def __init__(self, *, id: str, trial: int, sender: str, prompt: str, tools: list[dict[str, Any]],
-                 call: Callable[[Any, Any], ToolCall], charge: Callable[[Usage], None], rng: Callable[[], "np.random.Generator"]):  # fmt: skip
-        self.id, self.trial, self.sender, self.prompt, self.tools = id, trial, sender, prompt, tools
-        self.messages: list[SeenMessage] = []
-        self.turn = 1
-        self._call, self._charge, self._make_rng = call, charge, rng
-        self._rng: np.random.Generator | None = None
+    def __init__(self, *, id: str, trial: int, sender: str, prompt: str, turn: int, messages: list[SeenMessage],
+                 tools: Callable[[], list[dict[str, Any]]], call: Callable[[Any, Any], ToolCall], charge: Callable[[Usage], None],
+                 rng: Callable[[], "np.random.Generator"]):  # fmt: skip
+        self.id, self.trial, self.sender, self.prompt = id, trial, sender, prompt
+        self.turn, self.messages = turn, messages
+        self._call, self._charge, self._copy_tools, self._make_rng = call, charge, tools, rng
 
-    @property
+    @cached_property
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools as OpenAI function schemas."""
+        return self._copy_tools()
+
+    @cached_property
     def rng(self) -> "np.random.Generator":
         """The conversation's own source of randomness: the same numbers for the same seed, case and trial."""
-        if self._rng is None:
-            self._rng = self._make_rng()
-        return self._rng
+        return self._make_rng()
 
     def call(self, name: str, arguments: dict[str, Any] | str | None = None, /, **named: Any) -> ToolCall:
         """Call a tool: ``talk.call("get_order", order_id="...")``; bad input comes back as ``.error`` and a result to read.
@@ -77,6 +78,21 @@ class AgentTalk:
     def last(self, side: str) -> SeenMessage | None:
         """The newest message of a side."""
         return next((m for m in reversed(self.messages) if m.side == side), None)
+
+
+def counted(usage: Any) -> Usage:
+    """A copy of a usage whose counts are whole numbers that a file can hold.
+
+    Raises
+    ------
+    ValueError
+        Where one is not.
+    """
+    counts = {f.name: getattr(usage, f.name, None) for f in fields(Usage)}
+    wrong = [name for name, count in counts.items() if type(count) is not int or not 0 <= count < 2**53]
+    if wrong:
+        raise ValueError(f"the usage's {wrong[0]} is no whole number from 0 up")
+    return Usage(**counts)
 
 
 def plain(value: Any) -> Any:

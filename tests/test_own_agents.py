@@ -211,6 +211,61 @@ def test_no_exception_of_the_harness_takes_an_own_agent_out_of_the_rates(tmp_pat
         assert list(talks["ended_by"]) == ["agent_fault"] * 2 and talks["scored"].all() and not talks["success"].any()
 
 
+class Evil(Exception):
+    """What an agent may hand over in place of what is expected: whatever is asked of it raises."""
+
+    def __getattribute__(self, name):
+        raise ContentFiltered("filtered")
+
+    def __str__(self):
+        raise ContentFiltered("filtered")
+
+
+class EvilFault(EndpointError, Evil):
+    """An exception of the harness's by its type, and evil in all its attributes."""
+
+
+class EvilAnswer:
+    text = property(lambda self: (_ for _ in ()).throw(ContentFiltered("filtered")))
+    __class__ = text
+    __str__ = __bool__ = text.fget
+
+
+class EvilList(list):
+    def append(self, item):
+        raise ContentFiltered("filtered")
+
+    __iter__ = __len__ = append
+
+
+def raises_evil(talk):
+    raise EvilFault("timeout", "no answer", fatal=False)
+
+
+def answers_evil(talk):
+    return EvilAnswer()
+
+
+def poisons(talk):
+    talk.messages = EvilList()
+    talk.__class__ = type("Poisoned", (type(talk),), {"messages": EvilAnswer.text, "turn": EvilAnswer.text})
+
+
+@pytest.mark.parametrize("act, ending", [(raises_evil, "agent_fault"), (answers_evil, "agent_fault"), (poisons, "turn_limit")])
+def test_no_object_that_raises_when_it_is_touched_does_so_either(store, cases, act, ending):
+    assert played(cases["damaged_no_proof"], store, Does(act)).ended_by == ending
+
+
+def test_a_usage_that_cannot_be_written_is_refused_where_it_is_given(store, cases):
+    def charge(talk):
+        for wrong in (Usage(np.int64(3)), Usage(-1), Usage(2**60), None):
+            with pytest.raises(ValueError, match="no whole number"):
+                talk.charge(wrong)
+        talk.charge(Usage(3, 1, calls=1))
+
+    assert played(cases[CASE], store, Does(charge), max_messages=1).usage == {"agent": Usage(3, 1, calls=1)}
+
+
 def test_a_call_after_the_conversation_is_refused(store, cases):
     kept = []
     record = played(cases[CASE], store, Does(kept.append))

@@ -16,13 +16,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import asdict, fields
+from dataclasses import asdict
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 
 from .. import agent_process
-from ..agent_talk import AgentTalk
+from ..agent_talk import AgentTalk, counted
 from ..endpoint.settings import RoleSettings
 from ..errors import BadInput
 from ..records import Usage
@@ -102,7 +103,7 @@ class IsolatedAgent(BuiltIn):
         while True:
             message = await self._read()
             if isinstance(message.get("said"), str):
-                for used in message.get("used") or []:
+                for used in _list(message.get("used")):
                     talk.charge(_usage(used))
                 return message["said"]
             wanted = message.get("call")
@@ -182,10 +183,14 @@ def _end(pid: int) -> None:
 
 
 def _usage(raw: Any) -> Usage:
-    names = [f.name for f in fields(Usage)]
-    if not isinstance(raw, dict) or any(type(raw.get(n)) is not int or not 0 <= raw[n] < 2**53 for n in names):
-        raise AgentFault("garbled", "the agent's process gave no usable count of tokens")
-    return Usage(*(raw[n] for n in names))
+    try:
+        return counted(SimpleNamespace(**raw))
+    except (TypeError, ValueError):
+        raise AgentFault("garbled", "the agent's process gave no usable count of tokens") from None
+
+
+def _list(raw: Any) -> list[Any]:
+    return raw if isinstance(raw, list) else []
 
 
 def _of(message: dict[str, Any]) -> AgentFault:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import zlib
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..agent_talk import AgentTalk, SeenMessage, plain, plain_text
+from ..agent_talk import AgentTalk, SeenMessage, counted, plain, plain_text
 from ..cases import Case
 from ..errors import BadInput
 from ..records import TAMPERED, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash
@@ -92,8 +93,6 @@ class Talk:
         What went wrong so far.
     usage : dict of str to Usage
         Tokens by side.
-    for_agent : AgentTalk
-        What the agent is given in place of this.
     """
 
     def __init__(self, case: Case, desk: "Desk", *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]]):
@@ -103,11 +102,16 @@ class Talk:
         self.desk, self.ended = desk, False
         name = content_hash(f"{seed} {case.id} {trial}".encode())
         entropy = [seed, zlib.crc32(case.id.encode()), trial]
-        self.for_agent = AgentTalk(
-            id=name, trial=trial, sender=f"{case.sender_name} <{case.sender}>", prompt=prompt, tools=plain(tools),
-            call=lambda tool, arguments: self._call(tool, arguments), charge=lambda usage: self.charge("agent", usage),
-            rng=lambda: _generator(entropy, name),
-        )  # fmt: skip
+        self._seen: list[SeenMessage] = []
+        self._given = {
+            "id": name, "trial": trial, "sender": f"{case.sender_name} <{case.sender}>", "prompt": prompt,
+            "tools": cache(lambda: plain(tools)), "rng": cache(lambda: _generator(entropy, name)),
+            "call": lambda tool, arguments: self._call(tool, arguments), "charge": lambda usage: self.charge("agent", counted(usage)),
+        }  # fmt: skip
+
+    def for_agent(self) -> AgentTalk:
+        """What the agent is given in place of this. Each reply gets its own: what an agent made of the last one is never touched again."""
+        return AgentTalk(**self._given, turn=self.turn, messages=list(self._seen))
 
     @property
     def turn(self) -> int:
@@ -126,7 +130,7 @@ class Talk:
     def say(self, message: Message) -> None:
         """Add a message to the record, and to what the agent sees."""
         self.messages.append(message)
-        self.for_agent.messages.append(SeenMessage(message.turn, message.side, message.text, tuple(message.attachments)))
+        self._seen.append(SeenMessage(message.turn, message.side, message.text, tuple(message.attachments)))
 
     def charge(self, side: str, usage: Usage) -> None:
         """Add the tokens of one model call to a side's account."""
@@ -197,13 +201,15 @@ async def converse(
     talk = Talk(case, desk, trial=trial, seed=seed, prompt=prompt, tools=schemas or store.schemas(tools))
     record = Conversation(case.id, trial, model, source, customer_name, messages=talk.messages, tool_calls=desk.calls,
                           usage=talk.usage, faults=talk.faults)  # fmt: skip
+    built_in = issubclass(type(agent), BuiltIn)
+    own = own or not built_in
     try:
-        record.ended_by = await _loop(talk, case, agent, customer, max_messages, own or not isinstance(agent, BuiltIn))
+        record.ended_by = await _loop(talk, case, agent, customer, max_messages, own)
     except Exception as error:
         record.ended_by = _ending_of(error, talk)
     finally:
         talk.ended = True
-        if isinstance(agent, BuiltIn):
+        if built_in:
             await agent.close()
     record.changes = desk.changes()
     if not desk.explained():
@@ -215,7 +221,7 @@ async def converse(
 async def _loop(talk: Talk, case: Case, agent: Speaker, customer: Speaker, max_messages: int, own: bool) -> str:
     empty = 0
     for turn in range(1, max_messages + 1):
-        talk.desk.turn = talk.for_agent.turn = turn
+        talk.desk.turn = turn
         said = await _reply(customer, talk)
         held = {k.attach for k in case.ledger.values() if k.attach and k.when != "never"}
         attachments = [a for a in said.attachments if a in held]
@@ -239,17 +245,24 @@ async def _loop(talk: Talk, case: Case, agent: Speaker, customer: Speaker, max_m
 async def _answer(agent: Speaker, talk: Talk, own: bool) -> str:
     """The agent's words. An exception by which the harness says that a trial does not count is the agent's fault if its own agent raises it."""
     try:
-        return plain_text((await _reply(agent, talk.for_agent)).text)
+        return plain_text((await _reply(agent, talk.for_agent())).text)
     except Exception as error:
-        if not own or isinstance(error, AgentFault) or not _is_the_harness_s(error):
+        if not own or issubclass(type(error), AgentFault) or not _is_the_harness_s(error):
             raise
-        raise AgentFault("raised", f"the agent raised {type(error).__name__}: {error}") from error
+        raise AgentFault("raised", f"the agent raised {type(error).__name__}: {plain_text(error)}") from error
 
 
 def _is_the_harness_s(error: Exception) -> bool:
-    """Whether an exception is one of this package's own; those by which a person is told to mend something stop the run as they are."""
-    mine = any(c.__module__.partition(".")[0] == __name__.partition(".")[0] for c in type(error).__mro__)
-    return mine and not isinstance(error, BadInput) and not getattr(error, "fatal", False)
+    """Whether an exception is one of this package's own; those by which a person is told to mend something stop the run as they are.
+
+    Only the type is looked at, since what an agent raises may have attributes that raise in their turn.
+    """
+    from ..endpoint import EndpointError
+
+    package = __name__.partition(".")[0]
+    mine = any(c.__module__.partition(".")[0] == package for c in type(error).__mro__)
+    for_a_person = issubclass(type(error), BadInput) or (type(error) is EndpointError and error.fatal is True)
+    return mine and not for_a_person
 
 
 async def _reply(speaker: Speaker, talk: Talk | AgentTalk) -> Reply:

@@ -24,6 +24,9 @@ class _Mark(NamedTuple):
     over: str | None
 
 
+_UNTOUCHED = _Mark(0, {}, 0, None)
+
+
 class Desk:
     """What one conversation sees and changes; opening one copies nothing.
 
@@ -54,7 +57,7 @@ class Desk:
         self.over: str | None = None
         self._overlay: dict[str, dict[str, dict[str, Any]]] = {}
         self._counter = 0
-        self._mark, self._broken = _Mark(0, {}, 0, None), False
+        self._mark, self._broken = _UNTOUCHED, False
 
     def row(self, table: str, key: str) -> dict[str, Any] | None:
         """The row as this conversation sees it, for reading only; None if there is none."""
