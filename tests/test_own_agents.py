@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 import pytest
 
-from benchmark_lib import Experiment, load_results
+from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.audit import at_once, play
 from benchmark_lib.cases import Case
 from benchmark_lib.conversation import AgentFault, ContentFiltered, CustomerFault, ModelAgent, ScriptedCustomer, Talk, converse
@@ -211,6 +211,16 @@ def test_no_exception_of_the_harness_takes_an_own_agent_out_of_the_rates(tmp_pat
         assert list(talks["ended_by"]) == ["agent_fault"] * 2 and talks["scored"].all() and not talks["success"].any()
 
 
+def test_a_key_that_is_refused_stops_the_run_of_an_own_agent_too(tmp_path):
+    class Unknown:
+        def reply(self, talk):
+            raise EndpointError("auth", "the key is refused", fatal=True)
+
+    path = tmp_path / "x.deskbench"
+    with pytest.raises(BadInput, match="the key is refused"):
+        asyncio.run(Experiment("x", agent=Unknown, cases=CASE, trials=1, out=path, progress=False).run())
+
+
 class Evil(Exception):
     """What an agent may hand over in place of what is expected: whatever is asked of it raises."""
 
@@ -305,10 +315,10 @@ def toss(desk, order_id: str) -> dict:
     lambda s: next(iter(s.orders_of.values())).sort(), lambda s: s.by_email.update({}), lambda s: s.tables.__setitem__("orders", {}),
     lambda s: next(iter(s.variants.values()))[1].__setitem__("stock", 0), lambda s: s.search.products("bag")[0].update(title="x"),
     lambda s: s.search.knowledge_base("return")[0].update(text="x"), lambda s: s.phrases["en"]["agent"].clear(),
-    lambda s: s.info.setdefault("x", 1), lambda s: next(iter(s.tables["customers"].values()))["addresses"][0].pop("name"),
+    lambda s: s.info.setdefault("x", 1), lambda s: s.tools.pop("get_order"), lambda s: s.rules.clear(), lambda s: setattr(s, "policy", {}), lambda s: next(iter(s.tables["customers"].values()))["addresses"][0].pop("name"),
 ])  # fmt: skip
 def test_nothing_of_the_shared_store_can_be_changed(store, change):
-    with pytest.raises(TypeError, match="desk.edit"):
+    with pytest.raises(TypeError, match="shared by every conversation"):
         change(store)
 
 

@@ -50,21 +50,28 @@ class Store:
             module = importlib.import_module(KINDS[self.info["kind"]])
         except KeyError as missing:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing or unknown; see the README on stores") from None
-        self.rules: dict[str, Any] = module.RULES
-        self.tools: dict[str, Tool] = tools_of(module)
+        self.rules: dict[str, Any] = FrozenDict(module.RULES)
+        self.tools: dict[str, Tool] = FrozenDict(tools_of(module))
         self._tools_of_its_kind = self.tools
         self.tables: dict[str, dict[str, dict[str, Any]]] = FrozenDict(
             products=_rows([path / "products.jsonl"], "product_id"),
             customers=_rows(sorted((path / "customers").glob("*.jsonl")), "customer_id"),
             orders=_rows(sorted((path / "orders").glob("*.jsonl")), "order_id"),
         )
+        self._open = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to be altered once it is open."""
+        if "_open" in vars(self):
+            raise TypeError(f"the store is shared by every conversation, so its {name} cannot be changed: make a store of your own")
+        super().__setattr__(name, value)
 
     def with_tools(self, own: dict[str, Tool]) -> "Store":
         """The same store with tools of one's own beside its tools."""
         if not own:
             return self
         other = copy.copy(self)
-        other.tools = {**self.tools, **own}
+        vars(other)["tools"] = FrozenDict({**self.tools, **own})
         return other
 
     def provides(self, tool: Tool) -> bool:
