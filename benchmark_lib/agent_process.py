@@ -135,7 +135,7 @@ def main(spec: str, check: bool = False) -> None:
     if not check:
         watch()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what the agent prints is no message
+    os.dup2(2, 1)  # what the agent prints is not a message
     try:
         agent, source = made(spec)
         pipe.write(ready=source)

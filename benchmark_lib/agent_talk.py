@@ -91,7 +91,7 @@ def counted(usage: Any) -> Usage:
     counts = {f.name: getattr(usage, f.name, None) for f in fields(Usage)}
     wrong = [name for name, count in counts.items() if type(count) is not int or not 0 <= count < 2**53]
     if wrong:
-        raise ValueError(f"the usage's {wrong[0]} is no whole number from 0 up")
+        raise ValueError(f"the usage's {wrong[0]} is not a whole number from 0 up")
     return Usage(**counts)
 
 

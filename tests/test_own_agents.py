@@ -266,10 +266,20 @@ def test_no_object_that_raises_when_it_is_touched_does_so_either(store, cases, a
     assert played(cases["damaged_no_proof"], store, Does(act)).ended_by == ending
 
 
+def test_an_agent_whose_very_class_raises_gains_nothing(store, cases):
+    class Evasive:
+        __class__ = EvilAnswer.text
+
+        def reply(self, talk):
+            return "Hello."
+
+    assert played(cases[CASE], store, Evasive(), max_messages=1).ended_by == "turn_limit"
+
+
 def test_a_usage_that_cannot_be_written_is_refused_where_it_is_given(store, cases):
     def charge(talk):
         for wrong in (Usage(np.int64(3)), Usage(-1), Usage(2**60), None):
-            with pytest.raises(ValueError, match="no whole number"):
+            with pytest.raises(ValueError, match="not a whole number"):
                 talk.charge(wrong)
         talk.charge(Usage(3, 1, calls=1))
 
@@ -315,7 +325,8 @@ def toss(desk, order_id: str) -> dict:
     lambda s: next(iter(s.orders_of.values())).sort(), lambda s: s.by_email.update({}), lambda s: s.tables.__setitem__("orders", {}),
     lambda s: next(iter(s.variants.values()))[1].__setitem__("stock", 0), lambda s: s.search.products("bag")[0].update(title="x"),
     lambda s: s.search.knowledge_base("return")[0].update(text="x"), lambda s: s.phrases["en"]["agent"].clear(),
-    lambda s: s.info.setdefault("x", 1), lambda s: s.tools.pop("get_order"), lambda s: s.rules.clear(), lambda s: setattr(s, "policy", {}), lambda s: next(iter(s.tables["customers"].values()))["addresses"][0].pop("name"),
+    lambda s: s.info.setdefault("x", 1), lambda s: s.tools.pop("get_order"), lambda s: s.rules.clear(), lambda s: setattr(s, "policy", {}),
+    lambda s: next(iter(s.tables["customers"].values()))["addresses"][0].pop("name"),
 ])  # fmt: skip
 def test_nothing_of_the_shared_store_can_be_changed(store, change):
     with pytest.raises(TypeError, match="shared by every conversation"):

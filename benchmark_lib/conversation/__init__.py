@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ..cases import Case
     from ..store import Store
 
-__all__ = ["AGENTS", "AgentFault", "ContentFiltered", "CustomerFault", "IsolatedAgent", "ModelAgent", "ModelCustomer", "Reply", "ScriptedCustomer", "Speaker", "Talk",
-           "check_isolated", "converse", "customer_content", "environment_of", "make_agent", "make_customer", "parse_spec"]  # fmt: skip
+__all__ = ["AGENTS", "AgentFault", "ContentFiltered", "CustomerFault", "IsolatedAgent", "ModelAgent", "ModelCustomer", "Reply",
+           "ScriptedCustomer", "Speaker", "Talk", "check_isolated", "converse", "customer_content", "environment_of", "make_agent", "make_customer", "parse_spec"]  # fmt: skip
 
 
 def make_agent(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:

@@ -127,7 +127,7 @@ class IsolatedAgent(BuiltIn):
         except orjson.JSONDecodeError:
             message = None
         if not isinstance(message, dict):
-            raise AgentFault("garbled", f"the agent's process wrote {line[:100]!r}, which is no message")
+            raise AgentFault("garbled", f"the agent's process wrote {line[:100]!r}, which is not a message")
         return message
 
 
@@ -196,7 +196,7 @@ def _list(raw: Any) -> list[Any]:
 def _of(message: dict[str, Any]) -> AgentFault:
     if "failed" in message:
         return AgentFault("crashed", f"the agent failed: {message['failed']}")
-    return AgentFault("garbled", f"the agent's process wrote {orjson.dumps(message)[:100]!r}, which is no message")
+    return AgentFault("garbled", f"the agent's process wrote {orjson.dumps(message)[:100]!r}, which is not a message")
 
 
 def _crashed() -> AgentFault:

@@ -32,14 +32,14 @@ class Speaker(Protocol):
 
 
 class BuiltIn:
-    """An agent that comes with the benchmark: only of such a one is it believed that the provider failed it."""
+    """An agent that comes with the benchmark. Only when one of these says that the provider failed is it believed."""
 
     async def close(self) -> None:
         """Let go of what the conversation held."""
 
 
 class Insider(BuiltIn):
-    """A built-in agent that is no measured one: made with the case in its hands, and told what the customer did."""
+    """A built-in agent that marks a floor or the ceiling: it is made with the case in hand, and the loop tells it the customer's acts."""
 
     def __init__(self) -> None:
         self.acts: list[Act] = []
@@ -186,7 +186,7 @@ async def converse(
     schemas : list of dict, optional
         The same as schemas, if they are at hand already.
     own : bool
-        True for an agent of the user's own, also where it derives from a built-in one; what is no `BuiltIn` is one in any case.
+        True for an agent of the user's own, even one that derives from a built-in one; whatever is not a `BuiltIn` is one in any case.
 
     Returns
     -------
@@ -230,7 +230,7 @@ async def _loop(talk: Talk, case: Case, agent: Speaker, customer: Speaker, max_m
         left = next((a for a in said.acts if a.kind == "left"), None)
         if left is not None:
             return "resolved_by_customer" if left.what == "content" else "customer_gave_up"
-        if isinstance(agent, Insider) and not own:
+        if not own and isinstance(agent, Insider):
             agent.acts = [a for m in talk.messages for a in m.acts]
         answer = await _answer(agent, talk, own)
         talk.say(Message(turn, "agent", answer))
@@ -243,17 +243,17 @@ async def _loop(talk: Talk, case: Case, agent: Speaker, customer: Speaker, max_m
 
 
 async def _answer(agent: Speaker, talk: Talk, own: bool) -> str:
-    """The agent's words. An exception by which the harness says that a trial does not count is the agent's fault if its own agent raises it."""
+    """The agent's words. An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it."""
     try:
         return plain_text((await _reply(agent, talk.for_agent())).text)
     except Exception as error:
-        if not own or issubclass(type(error), AgentFault) or not _is_the_harness_s(error):
+        if not own or issubclass(type(error), AgentFault) or not _belongs_to_the_harness(error):
             raise
         raise AgentFault("raised", f"the agent raised {type(error).__name__}: {plain_text(error)}") from error
 
 
-def _is_the_harness_s(error: Exception) -> bool:
-    """Whether an exception is one of this package's own; those by which a person is told to mend something stop the run as they are.
+def _belongs_to_the_harness(error: Exception) -> bool:
+    """Whether an exception is one of this package's own; those that tell a person to mend something stop the run as they are.
 
     Only the type is looked at, since what an agent raises may have attributes that raise in their turn.
     """
