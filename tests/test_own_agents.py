@@ -362,6 +362,20 @@ def test_a_tool_that_does_something_else_each_time_is_no_tampering(cases):
     assert record.ended_by == "closed_by_agent" and not record.faults and len({c["id"] for c in record.changes}) == 4
 
 
+@tool(write=True)
+def toss_twice(desk, order_id: str) -> dict:
+    """Change something, and then call another tool."""
+    desk.edit("orders", order_id)["note"] = "to be tossed"
+    desk.call("toss", {"order_id": order_id})
+    return desk.call("toss", {"order_id": order_id}).result
+
+
+def test_a_tool_may_call_others_on_what_it_has_changed_itself(cases):
+    store = load_store().with_tools({"toss": toss, "toss_twice": toss_twice})
+    order = cases[CASE].order
+    assert not played(cases[CASE], store, Does(lambda talk: talk.call("toss_twice", order_id=order) and None)).faults
+
+
 @pytest.mark.parametrize("last", ["toss", "get_order"])
 def test_what_was_tampered_with_before_such_a_tool_is_found_out_all_the_same(cases, last):
     store = load_store().with_tools({"toss": toss})

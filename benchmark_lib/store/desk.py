@@ -92,8 +92,7 @@ class Desk:
         """Carry out a tool call and record it; bad input becomes an error that the caller can read and correct."""
         tool = self.tools.get(name)
         users_own = tool is not None and not self.store.provides(tool)
-        if users_own:
-            self._broken = not self.explained()
+        broken = users_own and not self.explained()
         kept = arguments if isinstance(arguments, (dict, str)) else str(arguments)
         call = ToolCall(self.turn, len(self.calls), name, kept, None, None, bool(tool and tool.write), side)
         if tool is None:
@@ -113,6 +112,7 @@ class Desk:
         self.calls.append(call)
         if users_own:
             self._mark = _Mark(len(self.calls), copy.deepcopy(self._overlay), self._counter, self.over)
+            self._broken = broken
         return call
 
     @staticmethod
