@@ -18,7 +18,7 @@ ENDINGS = {
     "handed_over": "the agent handed the talk to a human",
     "customer_gave_up": "the customer left unserved after the last push",
     "turn_limit": "the last of the allowed customer messages was answered and the talk was still open",
-    "agent_fault": "the model failed: empty replies, too many calls in a turn, a reply cut by length, a full context",
+    "agent_fault": "the agent failed: empty replies, too many calls in a turn, a reply cut by length, a full context, changes without a call",
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",
     "infrastructure_fault": "network or provider failed; never for or against a model",
@@ -27,6 +27,9 @@ ENDINGS = {
 
 NOT_SCORED = frozenset({"infrastructure_fault"})
 """Endings of trials that are tried again and never enter a rate."""
+
+TAMPERED = "tampered"
+"""The kind of an agent's fault where its desk holds what its recorded calls do not account for; such a trial is never a success."""
 
 
 @dataclass(slots=True)

@@ -7,13 +7,14 @@ from typing import Any
 
 import orjson
 
-from .talk import AgentFault, ContentFiltered, Talk
+from ..agent_talk import AgentTalk
+from .talk import AgentFault, BuiltIn, ContentFiltered
 
 BAD_CALLS = 6
 Complete = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None], Awaitable[Any]]
 
 
-class ModelAgent:
+class ModelAgent(BuiltIn):
     """One conversation of a model.
 
     Parameters
@@ -26,7 +27,7 @@ class ModelAgent:
         self.complete = complete
         self.history: list[dict[str, Any]] = []
 
-    async def reply(self, talk: Talk) -> str:
+    async def reply(self, talk: AgentTalk) -> str:
         """Let the model call tools until it answers in words."""
         if not self.history:
             self.history.append({"role": "system", "content": talk.prompt})
@@ -34,7 +35,7 @@ class ModelAgent:
         bad = 0
         while True:
             answer = await self.complete(self.history, talk.tools)
-            talk.charge("agent", answer.usage)
+            talk.charge(answer.usage)
             if answer.finish_reason == "content_filter":
                 raise ContentFiltered("the provider's content filter stopped the reply")
             if not answer.tool_calls:
@@ -51,7 +52,7 @@ class ModelAgent:
                 raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")
 
 
-def letter(talk: Talk) -> str:
+def letter(talk: AgentTalk) -> str:
     """The newest customer message as the agent reads it: with its sender, and what is attached."""
     message = talk.last("customer")
     head = f"From: {talk.sender}\nSubject: " if message.turn == 1 else ""

@@ -22,6 +22,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", nargs="?", help="the endpoint's name of a model, or scripted:NAME, or scripted:all")
     add("--base-url", metavar="URL", help="an OpenAI-compatible endpoint (default: OpenAI's own)")
     add("--agent", metavar="MODULE:OBJECT", help="an agent of your own; MODEL is then only its label")
+    add("--isolate", action="store_true", help="run the agent of your own in a process of its own, which sees only messages and tools")
     add("--customer", default="scripted", metavar="MODEL", help="scripted (default) or the name of a model")
     add("--customer-base-url", metavar="URL", help="the endpoint of the customer's model")
     add("--store", default="northline", metavar="DIR", help="a store by name or its folder (default: northline)")

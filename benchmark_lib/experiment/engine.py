@@ -180,4 +180,5 @@ async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any])
     return await converse(
         case, plan.store, agent, customer, trial=trial, seed=plan.seed, max_messages=plan.messages, model=plan.model,
         source=plan.source, customer_name=plan.customer_name, prompt=plan.prompt, schemas=plan.schemas,
+        own=plan.own_agent is not None,
     )  # fmt: skip

@@ -26,6 +26,8 @@ class Experiment:
     agent : str or object, optional
         An agent of one's own: ``module:object`` or the object itself, with a ``reply(talk)`` method; a class or a function
         without arguments is called once a conversation.
+    isolate : bool
+        Whether `agent`, then a ``module:object``, runs in a process of its own for each conversation.
     customer : str
         ``scripted``, or the name of a model; `customer_base_url` says where.
     store : str or Path
@@ -43,7 +45,7 @@ class Experiment:
     concurrency : int
         The most conversations at once.
     timeout : float, optional
-        Seconds one attempt of a model call may take; 120 unless the settings say otherwise.
+        Seconds one attempt of a model call may take, 120 unless the settings say otherwise; and one reply of an isolated agent, 600.
     budget_usd : float, optional
         The run stops before everything on its file costs more than this.
     out : str or Path, optional
@@ -58,6 +60,7 @@ class Experiment:
     _: KW_ONLY
     base_url: str | None = None
     agent: Any = None
+    isolate: bool = False
     customer: str = "scripted"
     customer_base_url: str | None = None
     store: str | Path = "northline"

@@ -6,11 +6,21 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, load_cases
-from ..conversation import converse, customer_content, make_agent, make_customer, parse_spec
+from ..conversation import (
+    IsolatedAgent,
+    check_isolated,
+    converse,
+    customer_content,
+    environment_of,
+    make_agent,
+    make_customer,
+    parse_spec,
+)
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..errors import BadInput
 from ..project import project_folder
@@ -139,8 +149,8 @@ def prepare(options: "Experiment") -> Plan:
     """
     _check_numbers(options)
     model = _model_name(options)
-    own_agent, agent_part = _own_agent(options.agent)
     settings = load_settings(options.settings)
+    own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
     store = load_store(options.store).with_tools(own_tools or {})
     cases = load_cases(store, options.cases)
@@ -157,6 +167,8 @@ def prepare(options: "Experiment") -> Plan:
         "seed": part(options.seed),
         "messages": part(options.messages),
     }
+    if options.isolate:
+        inputs["isolate"] = part(True)
     models = {} if options.replay else _models(options, model, own_agent, settings)
     source = "scripted" if model.startswith(SCRIPTED) else "model"
     return Plan(
@@ -178,7 +190,7 @@ def run_path(options: "Experiment", model: str) -> Path:
     given = [options.base_url, _named(options.agent), options.customer, options.customer_base_url, str(options.store),
              options.prompt and str(options.prompt), _named(options.tools),
              options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings),
-             options.seed, options.messages]  # fmt: skip
+             options.seed, options.messages, *(["isolate"] if options.isolate else [])]  # fmt: skip
     return project_folder() / "data" / "runs" / default_name(model, given)
 
 
@@ -210,6 +222,19 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
     if not _speaks(trial_run):
         raise BadInput(f"the agent {_named(agent)} has no reply method: write `def reply(self, talk): return text`")
     return found, part(_named(agent), [_named(agent), _source(found)])
+
+
+def _isolated(options: "Experiment", settings: dict[str, RoleSettings]) -> tuple[Any, dict[str, Any]]:
+    """What makes the agent's processes, and its part of the manifest; its module is never loaded in this process."""
+    if not isinstance(options.agent, str):
+        raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
+    module, _, name = options.agent.partition(":")
+    if not module or not name:
+        raise BadInput(f"--agent {options.agent!r} is not of the form module:name")
+    environment = environment_of(settings)
+    source = check_isolated(options.agent, environment)
+    limit = {} if options.timeout is None else {"limit_s": options.timeout}
+    return partial(IsolatedAgent, options.agent, environment, **limit), part(options.agent, [options.agent, [source]])
 
 
 def _speaks(thing: Any) -> bool:

@@ -22,6 +22,7 @@ from ..endpoint import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..errors import BadInput
 from ..records import ENDINGS, Conversation, Usage, content_hash
+from ..store.frozen import thawed
 from ..store.world import front_matter, render
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def policy_text(store: "Store") -> str:
     """The store's limits, windows and queues, as compact YAML."""
     import yaml
 
-    shown = {name: part for name, part in store.policy.items() if name not in LEFT_OUT}
+    shown = {name: thawed(part) for name, part in store.policy.items() if name not in LEFT_OUT}
     return yaml.safe_dump(shown, sort_keys=False, default_flow_style=None, width=160, allow_unicode=True).strip()
 
 
