@@ -132,7 +132,7 @@ def _word(value: Any) -> str:
 
 def squash(text: str) -> str:
     """Letters and digits only, in lower case."""
-    return "".join(c for c in text.casefold() if c.isalnum())
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _plain(value: Any) -> Any:
