@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 
-WHOLE, ENDS = 20_000, 2_000
+WHOLE, ENDS = 20_000, 1_000
 """Characters: a message up to the first is read whole; of a longer one the beginning and the end are, so many characters of each."""
 
-TOTAL = 24_000
-"""Characters of one side of a conversation that are read; beyond, its longest messages are read at both ends."""
+LONGEST_SPOKEN = 12_000
+"""The same limit where a message is read sentence by sentence, which costs more than to look for a value in it; no person writes as much."""
+
+TOTAL, ENDS_OF_MANY = 32_000, 500
+"""Characters of one side of a conversation up to which all of it is read; beyond, of messages longer than their share so many at either end."""
 
 LONGEST_SENTENCE = 400
 """Characters of a window: a longer sentence is read window by window."""
@@ -26,11 +29,10 @@ REPEATS, LONGEST_RUN = 4, 30
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+,\}|.", re.S)
 
 
-def kept(text: str, most: int = WHOLE) -> str:
-    """What is read of a text: all of it, or its beginning and its end where it has more than `most` characters."""
+def kept(text: str, most: int = WHOLE, ends: int = ENDS) -> str:
+    """What is read of a text: all of it, or its beginning and its end where it has more than `most` characters; no word is cut in two."""
     if len(text) <= most:
         return text
-    ends = min(ENDS, most // 2)
     head, tail = text[:ends], text[-ends:]
     if not text[ends].isspace():
         head = head[: _last_blank(head)]
@@ -40,14 +42,11 @@ def kept(text: str, most: int = WHOLE) -> str:
 
 
 def kept_together(texts: list[str]) -> list[str]:
-    """What is read of the messages of one side: short ones whole, and of long ones no more than leaves the whole at `TOTAL` characters."""
-    left, most = TOTAL, WHOLE
-    for n, length in enumerate(sorted(map(len, texts))):
-        most = min(WHOLE, left // (len(texts) - n))
-        if length > most:
-            break
-        left -= length
-    return [kept(text, most) for text in texts]
+    """What is read of the messages of one side."""
+    if sum(map(len, texts)) <= TOTAL:
+        return [kept(text) for text in texts]
+    share = max(TOTAL // len(texts), 2 * ENDS_OF_MANY)
+    return [kept(text, min(share, WHOLE), ENDS_OF_MANY) for text in texts]
 
 
 def windows(sentence: str, size: int = LONGEST_SENTENCE) -> list[str]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..cases.facts import fold
-from ..cases.pieces import LONGEST_SENTENCE, PIECE, found_in, kept, limited, windows
+from ..cases.pieces import LONGEST_SENTENCE, LONGEST_SPOKEN, PIECE, found_in, kept, limited, windows
 from ..errors import BadInput
 from .patterns import compile_patterns, union
 
@@ -28,6 +28,10 @@ REFUSAL = 60
 
 SHORTEST = 12
 """Characters that a question needs; with fewer after "please send" and the like, what is asked for stands before it."""
+
+
+SURE, MOST_LANGUAGES = 20, 2
+"""Different common words of a language beyond which a message is surely in it, and how many languages such a message is read in at most."""
 
 
 @dataclass
@@ -71,17 +75,18 @@ class Ear:
     def _hear(self, text: str) -> Heard:
         """Read one message; customer and score read the same ones, so what was read is kept (`hear`)."""
         heard = Heard()
-        said = sentences(kept(text))
+        said = sentences(kept(text, LONGEST_SPOKEN))
         for language in self.languages(said):
             self._book(language).read(said, heard)
         return heard
 
     def languages(self, said: list[tuple[str, bool]]) -> list[str]:
-        """The languages a message is in; all of them where it holds no common word of any."""
+        """The languages a message is in; all of them where it holds no common word of any, and no more than two of a message of many words."""
         words = set("".join([sentence for sentence, _ in said]).replace("-", " ").split())
         counts = {language: len(words & common) for language, common in self.words.items()}
         most = max(counts.values())
-        return [language for language, n in counts.items() if not most or n > most / 2]
+        near = [language for language, n in counts.items() if not most or n > most / 2]
+        return near if most < SURE else sorted(near, key=counts.__getitem__, reverse=True)[:MOST_LANGUAGES]
 
     def _book(self, language: str) -> "_Book":
         """The book of a language, compiled when it is first needed."""

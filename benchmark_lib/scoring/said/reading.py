@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...cases.facts import fold
-from ...cases.pieces import kept, limited, windows
+from ...cases.pieces import LONGEST_SPOKEN, kept, limited, windows
 from ...store.world import read_yaml
 
 BOOKS = Path(__file__).resolve().parents[3] / "data" / "said"
 ENOUGH = 0.12
 """Share of a message's words that must be common words of a language for the message to count as written in it."""
 
+SURE, MOST_LANGUAGES = 40, 2
+"""Common words of a language beyond which a message is surely in it, and how many languages such a message is read in at most."""
 SHORT = 6
 """A message of fewer words, none of them a common one, is read in every language."""
 
@@ -54,7 +56,7 @@ class Reading:
 @lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
     """Read one message, a very long one at both ends; the same text is read once."""
-    found = tuple(sentences(kept(text)))
+    found = tuple(sentences(kept(text, LONGEST_SPOKEN)))
     spoken = languages(found)
     said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
@@ -85,7 +87,8 @@ def languages(found: tuple[Sentence, ...]) -> list["Book"]:
         return [b for _, b in counts] if best == 0 and len(words) < SHORT and all(w.isascii() for w in words) else []
     if any(sum(w in other for w in words) > 1.2 * best for other in _others()):
         return []
-    return [b for n, b in counts if n >= max(0.6 * best, 1)]
+    near = [(n, b) for n, b in counts if n >= max(0.6 * best, 1)]
+    return [b for _, b in (near if best < SURE else sorted(near, key=lambda c: c[0], reverse=True)[:MOST_LANGUAGES])]
 
 
 @lru_cache(maxsize=1)
