@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 SENTENCES = (
     "I have cancelled your order NL-10001 and a refund of $1,234.50 will arrive within 5 business days.",
@@ -53,8 +54,6 @@ def shuffled(rng: random.Random, words: list[str], size: int) -> str:
 
 def vocabulary(*books: object) -> list[str]:
     """The words that the patterns of phrase files and books are made of, so that a shuffled text often begins one."""
-    import re
-
     found: set[str] = set()
     waiting = list(books)
     while waiting:

@@ -68,14 +68,17 @@ class Ear:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
         self.words = {language: frozenset(book.get("words") or ()) for language, book in self.raw.items()}
         self.books: dict[str, _Book] = {}
-        self.hear = lru_cache(maxsize=4096)(self._hear)
+        self._known = lru_cache(maxsize=4096)(self._hear)
         reasons = [r for b in self.raw.values() for r in (b.get("reasons") or {}).items()]
         self.reasons = {name: re.compile("|".join(f"(?:{limited(p)})" for p in entry["patterns"])) for name, entry in reasons}
 
+    def hear(self, text: str) -> Heard:
+        """Read one message; customer and score read the same ones, so what was heard is kept."""
+        return self._known(kept(text, LONGEST_SPOKEN))
+
     def _hear(self, text: str) -> Heard:
-        """Read one message; customer and score read the same ones, so what was read is kept (`hear`)."""
         heard = Heard()
-        said = sentences(kept(text, LONGEST_SPOKEN))
+        said = sentences(text)
         for language in self.languages(said):
             self._book(language).read(said, heard)
         return heard

@@ -53,10 +53,14 @@ class Reading:
         return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
 
 
-@lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
     """Read one message, a very long one at both ends; the same text is read once."""
-    found = tuple(sentences(kept(text, LONGEST_SPOKEN)))
+    return _read(kept(text, LONGEST_SPOKEN))
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> Reading:
+    found = tuple(sentences(text))
     spoken = languages(found)
     said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
