@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..cases.pieces import LONGEST_SPOKEN, kept_together
+from ..cases.pieces import LONGEST_SPOKEN, WHOLE, kept_together
 from ..records import Conversation
 
 
@@ -13,6 +13,8 @@ def as_read(conversation: Conversation) -> Conversation:
 
     Each side is cut by itself, so that neither can make the other unread.
     """
+    if sum(len(m.text) for m in conversation.messages) <= WHOLE:
+        return conversation
     texts = {side: iter(kept_together([m.text for m in conversation.messages if m.side == side])) for side in ("agent", "customer")}
     messages = [dataclasses.replace(m, text=next(texts[m.side])) for m in conversation.messages]
     return dataclasses.replace(conversation, messages=messages)
