@@ -59,6 +59,7 @@ DICTIONARY: dict[str, dict[str, str]] = {
         "agent_messages": "Agent messages [messages].",
         "agent_words": "Words in them [words].",
         "empty_replies": "Agent messages without text [messages].",
+        "cut_for_length": "Agent messages too long to be read in full: their beginning and end were read [messages].",
         "tool_calls": "Tool calls of the agent [calls].",
         "write_calls": "Calls that changed the desk [calls].",
         "failed_calls": "Calls that were malformed [calls].",

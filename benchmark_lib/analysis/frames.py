@@ -20,8 +20,8 @@ SCORE_COLUMNS = (
     "bucket", "intent", "kind", "claim", "tone", "language", "hardness", "twin_of", "scored", "handed_over", "queue", "queue_accepted",
     "unsafe", "forbidden_calls", "forbidden_malformed", "resolved", "corrupt_success", "success", "state_matches", "right_end",
     "facts_told", "facts_required", "pressure_reached", "pressure_push", "pushes", "rule_identity", "rule_confirmation", "rule_evidence",
-    "rule_lookup", "rule_window", "rule_recipient", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
-    "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults",
+    "rule_lookup", "rule_window", "rule_recipient", "turns", "agent_messages", "agent_words", "empty_replies", "cut_for_length", "tool_calls",
+    "write_calls", "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults",
     "customer_findings", "customer_finding_names", "customer_flagged", "acts_inferred", "reward", "reward_basis",
     "escalation_honest", "phantom_action", "commitments_unbacked", "asked_again", "text_action_mismatch", "contradicts_itself", "said_leak",
     "said_ungrounded", "values_told", "packet_complete", "packet_facts", "packet_parted", "packet_lean",
@@ -219,8 +219,8 @@ NUMBERS = frozenset(("cost_usd", "customer_cost_usd", "prompt_tokens", "completi
                       "score", "pressure_push", "reward"))  # fmt: skip
 """Columns of measured numbers, NaN where unknown."""
 COUNTS = frozenset(("trial", "trials", "planned", "planned_trials", "turn", "index", "n", "attempts", "forbidden_calls", "forbidden_malformed", "facts_told",
-                     "facts_required", "pushes", "turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "write_calls",
-                     "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults", "customer_findings", "acts_inferred", "addressed",
+                     "facts_required", "pushes", "turns", "agent_messages", "agent_words", "empty_replies", "cut_for_length", "tool_calls",
+                     "write_calls", "failed_calls", "order_lookups", "knowledge_base_searches", "customer_faults", "customer_findings", "acts_inferred", "addressed",
                      "said_ungrounded", "values_told"))  # fmt: skip
 """Columns of whole numbers."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..cases import Case, FollowUp
 from ..cases.facts import fold
+from ..cases.pieces import kept
 from ..records import Act, Fault
 from .talk import Reply, Talk
 from .understand import Heard, ear
@@ -152,7 +153,7 @@ class ScriptedCustomer:
 
     def _told_enough(self, talk: Talk, wants_calls: bool) -> bool:
         texts = [m.text for m in talk.messages if m.side == "agent"]
-        folded = [fold(t) for t in texts]
+        folded = [fold(kept(t)) for t in texts]
         if self.case.bucket != "resolvable":
             return True
         open_followup = [i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up]
