@@ -15,9 +15,11 @@ from benchmark_lib import runfile
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.writer import CannotSave, RunLock, Writer
 from benchmark_lib.records import Conversation, Message, content_hash
-from benchmark_lib.runfile import RunFile, create, recover
+from benchmark_lib.runfile import RunFile, create
+from benchmark_lib.salvage import recover
 
-MANIFEST = {"run_id": "m-1", "model": "m", "inputs": {}, "cases": {"a": "x"}, "trials": 3, "sessions": []}
+MANIFEST = {"run_id": "m-1", "model": "m", "source": "model", "inputs": {"store": {"value": "northline 1.0.0", "hash": "-"}}, "cases": {"a": "x"},
+            "trials": 3, "planned": {"a": 3}, "sessions": []}  # fmt: skip
 
 
 def row(number, text="hello"):
@@ -185,7 +187,7 @@ def test_a_cut_file_is_refused_with_what_can_be_recovered(path, share, tmp_path)
     assert readable >= 300 * share * 0.8 - 25
     if readable:
         out = tmp_path / "saved.deskbench"
-        assert recover(path, out) == readable
+        assert recover(path, out).rows["conversations"] == readable
         assert sum(1 for _ in RunFile(out).records()) == readable
         with pytest.raises(BadInput, match="exists"):
             recover(path, out)
@@ -201,7 +203,7 @@ def test_bytes_changed_by_others_are_found_and_the_other_conversations_recovered
         run = RunFile(path)
         run.check()
         list(run.conversations())
-    assert 250 <= recover(path, tmp_path / "saved.deskbench") < 300
+    assert 250 <= recover(path, tmp_path / "saved.deskbench").rows["conversations"] < 300
 
 
 def test_one_process_writes_and_the_lock_goes_with_it(path):

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..runfile import connect_to_write, upsert
+from ..seals import salt_in, seal
 
 GROUP_S = 0.05
 """How long a row that nobody waits for may lie in memory, in seconds."""
@@ -49,6 +50,7 @@ class Writer:
         self._waiting: deque[tuple[str, tuple[Any, ...], asyncio.Future[None]]] = deque()
         self._something, self._urgent, self._closing = threading.Event(), threading.Event(), False
         self._db = connect_to_write(path)
+        self._salt = salt_in(self._db)
         self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
@@ -110,7 +112,8 @@ class Writer:
             rows = [row for _, row, _ in group]
             for start in range(0, len(rows), ROWS_A_STATEMENT):
                 some = rows[start : start + ROWS_A_STATEMENT]
-                statements.append((upsert(table, len(some)), [value for row in some for value in row]))
+                values = [value for row in some for value in (*row, seal(self._salt, table, row))]
+                statements.append((upsert(table, len(some), sealed=True), values))
         if len(statements) == 1:  # a transaction by itself: one wait for the interpreter lock in place of three
             self._db.execute(*statements[0])
             return
