@@ -206,7 +206,7 @@ def _rows(db: sqlite3.Connection, table: str, sealed: bool) -> Iterator[tuple[in
 
 def _plausible(table: str, row: tuple[Any, ...]) -> bool:
     """Whether a row without a seal can be what was written: its record fits its hash, and what should be JSON is."""
-    if not record_fits(table, row):
+    if table == "conversations" and not record_fits(row[3], row[4]):
         return False
     with suppress(TypeError, ValueError):
         for name, value in zip(COLUMNS[table], row):

@@ -31,13 +31,25 @@ COLUMNS = {
 }  # fmt: skip
 """The columns of each table that a writer fills, in order."""
 
-APART = {"calls": "response"}
-"""A large column with a checksum of its own, the second half of the seal: rows can be checked without reading it."""
-ELSEWHERE = {"conversations": "record"}
-"""A large column whose checksum is a column itself (``record_hash``)."""
+LARGE = {"calls": "response", "conversations": "record"}
+"""A large column that is checked by itself, so that the other columns of its row can be checked without reading it."""
+REALS = frozenset(("latency_s", "cost_usd"))
+NUMBERS = REALS | {"trial", "n", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"}
 
-INDEX = {"faults": "faults_at"} | {name: f"sqlite_autoindex_{name}_1" for name in COLUMNS if name != "faults"}
+INDEX = {name: f"sqlite_autoindex_{name}_1" for name in COLUMNS} | {"faults": "faults_at"}
 """An index that holds every row of a table a second time, by which a row that was lost is missed."""
+
+
+def light_columns(table: str) -> tuple[str, ...]:
+    """The columns of a table but for its large one."""
+    return tuple(name for name in COLUMNS[table] if name != LARGE.get(table))
+
+
+ORDER = {table: light_columns(table) + ((LARGE[table],) if table in LARGE else ()) for table in COLUMNS}
+"""The columns of each table in the order in which they are sealed: the large one last."""
+
+
+RECORD_HASH = ORDER["conversations"].index("record_hash")
 
 
 def salt_of(run_id: str) -> bytes:
@@ -46,34 +58,21 @@ def salt_of(run_id: str) -> bytes:
 
 
 def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
-    """The seal of a row of `table`, its values in the order of `COLUMNS`."""
-    columns = COLUMNS[table]
-    skipped = APART.get(table) or ELSEWHERE.get(table)
-    stamp = _checksum(salt, table, _light(value for name, value in zip(columns, row, strict=True) if name != skipped))
-    if table in APART:
-        stamp += _checksum(salt, table, _bytes(row[columns.index(APART[table])]))
-    return stamp
+    """The seal of a row of `table` that is to be written, its values in the order of `COLUMNS`."""
+    light, large = _parted(table, row)
+    stamp = _checksum(salt, table, ascii(light).encode())
+    return stamp + _checksum(salt, table, _bytes(large)) if table == "calls" else stamp
 
 
 def intact(salt: bytes, table: str, row: Sequence[Any], stamp: Any) -> bool:
-    """Whether a row is what was written: all of its columns, or all but the one that is checked `APART`."""
-    columns = COLUMNS[table]
-    if not isinstance(stamp, bytes):
-        return False
-    if len(row) == len(columns):
-        return seal(salt, table, row) == stamp and record_fits(table, row)
-    return _checksum(salt, table, _light(row)) == stamp[:SIZE]
+    """Whether a row that was read, its values in the order of `COLUMNS`, is what was written."""
+    light, large = _parted(table, row)
+    return _light_is_intact(salt, table, light, stamp) and (table not in LARGE or _large_is_intact(salt, table, light, large, stamp))
 
 
-def record_fits(table: str, row: Sequence[Any]) -> bool:
-    """Whether the record of a conversation is the one that its hash was made of; true of every other table."""
-    return table != "conversations" or (isinstance(row[4], bytes) and content_hash(row[4]) == row[3])
-
-
-def light_columns(table: str) -> tuple[str, ...]:
-    """The columns of a table that its seal covers without its large one."""
-    skipped = APART.get(table) or ELSEWHERE.get(table)
-    return tuple(name for name in COLUMNS[table] if name != skipped)
+def record_fits(digest: Any, record: Any) -> bool:
+    """Whether the record of a conversation is the one that its hash was made of."""
+    return isinstance(record, bytes) and content_hash(record) == digest
 
 
 def is_sealed(db: sqlite3.Connection) -> bool:
@@ -91,12 +90,12 @@ def salt_in(db: sqlite3.Connection) -> bytes | None:
     """
     if not is_sealed(db):
         return None
-    row = db.execute("SELECT value, seal FROM manifest WHERE key='run_id'").fetchone()
+    row = db.execute("SELECT key, value, seal FROM manifest WHERE key='run_id'").fetchone()
     try:
-        salt = salt_of(orjson.loads(row[0]))
+        salt = salt_of(orjson.loads(row[1]))
     except (TypeError, AttributeError, ValueError):
         raise sqlite3.DatabaseError("the name of the run is gone") from None
-    if not intact(salt, "manifest", ("run_id", row[0]), row[1]):
+    if not _light_is_intact(salt, "manifest", row[:2], row[2]):
         raise sqlite3.DatabaseError("the name of the run is not what was written")
     return salt
 
@@ -121,33 +120,53 @@ def checked_rows(
         At the first row that is not what was written.
     """
     names = COLUMNS[table] if names is None else tuple(names)
-    large = APART.get(table) or ELSEWHERE.get(table)
-    read = COLUMNS[table] if large in names else light_columns(table)
-    places = None if names == read else [read.index(name) for name in names]
+    with_large = LARGE.get(table) in names
+    read = ORDER[table] if with_large else light_columns(table)
+    wanted = None if names == read else [read.index(name) for name in names]
     if not where and not db.in_transaction:
         db.execute("BEGIN")  # the rows and their number are of one moment, also while the run goes on
     salt = salt_in(db)
-    stamp = "seal" if salt is not None else "NULL"
-    condition = f" WHERE {where}" if where else ""
+    sql = f"SELECT {','.join(read)}, {'NULL' if salt is None else 'seal'}, rowid FROM {table}{' WHERE ' if where else ''}{where} ORDER BY rowid"
     last = found = 0
-    for number, sealed, *row in db.execute(f"SELECT rowid, {stamp}, {','.join(read)} FROM {table}{condition} ORDER BY rowid", given):
+    for row in db.execute(sql, given):
         found += 1
-        whole = number > last and intact(salt, table, row, sealed) if salt is not None else len(row) < len(COLUMNS[table]) or record_fits(table, row)
-        if not whole:
+        *_, stamp, number = row
+        light = row[: -3 if with_large else -2]
+        if salt is not None and (number <= last or not _light_is_intact(salt, table, light, stamp)):
             raise sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
+        if with_large and not _large_is_intact(salt, table, light, row[-3], stamp):
+            raise sqlite3.DatabaseError(f"the {LARGE[table]} in row {number} of {table} is not what was written")
         last = number
-        yield tuple(row) if places is None else tuple([row[place] for place in places])
+        yield row[:-2] if wanted is None else tuple([row[place] for place in wanted])
     if salt is not None and not where:
         (expected,) = db.execute(f"SELECT count(*) FROM {table} INDEXED BY {INDEX[table]}").fetchone()
         if found != expected:
             raise sqlite3.DatabaseError(f"{table} holds {found} of {expected} rows")
 
 
-def _light(values: Any) -> bytes:
-    """Values as bytes, the same before they are written and after they are read back: SQLite tells no 1 from 1.0 and keeps no NaN."""
-    plain = [value if isinstance(value, str) else None if value is None or value != value else float(value) if isinstance(value, int | float) else value
-             for value in values]  # fmt: skip
-    return ascii(plain).encode()
+def _parted(table: str, row: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+    """A row as SQLite gives it back, without its large value, and this value."""
+    values = dict(zip(COLUMNS[table], row, strict=True))
+    large = values.pop(LARGE[table]) if table in LARGE else None
+    return tuple([_number(name, value) if name in NUMBERS else value for name, value in values.items()]), large
+
+
+def _number(name: str, value: Any) -> Any:
+    """A number of the kind of its column; SQLite keeps no NaN."""
+    if value is None or value != value:
+        return None
+    return float(value) if name in REALS else int(value)
+
+
+def _light_is_intact(salt: bytes, table: str, light: tuple[Any, ...], stamp: Any) -> bool:
+    return isinstance(stamp, bytes) and _checksum(salt, table, ascii(light).encode()) == stamp[:SIZE]
+
+
+def _large_is_intact(salt: bytes | None, table: str, light: tuple[Any, ...], large: Any, stamp: Any) -> bool:
+    """Whether a record fits its hash, and a response its half of the seal where there is one."""
+    if table == "conversations":
+        return record_fits(light[RECORD_HASH], large)
+    return salt is None or _checksum(salt, table, _bytes(large)) == stamp[SIZE:]
 
 
 def _bytes(value: Any) -> bytes:
