@@ -90,7 +90,8 @@ def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
 
 
 def create(path: Path, manifest: dict[str, Any]) -> None:
-    """Write a new run file that holds only `manifest`; it appears at `path` whole or not at all."""
+    """Write a new run file that holds only `manifest`; it appears at `path`, or where this links to, whole or not at all."""
+    path = Path(os.path.realpath(path))
     building = path.with_name(f".{path.name}.new")
     remove(building)
     try:

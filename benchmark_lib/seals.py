@@ -31,8 +31,8 @@ COLUMNS = {
 }  # fmt: skip
 """The columns of each table that a writer fills, in order."""
 
-LARGE = {"calls": "response", "conversations": "record"}
-"""A large column that is checked by itself, so that the other columns of its row can be checked without reading it."""
+LARGE = {"calls": "response", "conversations": "record", "scores": "scores", "verdicts": "verdict"}
+"""The column of bytes of a table. It is checked by itself, so that the other columns of its row can be checked without reading it."""
 REALS = frozenset(("latency_s", "cost_usd"))
 NUMBERS = REALS | {"trial", "n", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"}
 
@@ -60,14 +60,16 @@ def salt_of(run_id: str) -> bytes:
 def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
     """The seal of a row of `table` that is to be written, its values in the order of `COLUMNS`."""
     light, large = _parted(table, row)
-    stamp = _checksum(salt, table, ascii(light).encode())
-    return stamp + _checksum(salt, table, _bytes(large)) if table == "calls" else stamp
+    empty = _checksum(salt, table)
+    stamp = _of(empty, orjson.dumps(light))
+    return stamp + _of(empty, _bytes(large)) if table in LARGE and table != "conversations" else stamp
 
 
 def intact(salt: bytes, table: str, row: Sequence[Any], stamp: Any) -> bool:
     """Whether a row that was read, its values in the order of `COLUMNS`, is what was written."""
     light, large = _parted(table, row)
-    return _light_is_intact(salt, table, light, stamp) and (table not in LARGE or _large_is_intact(salt, table, light, large, stamp))
+    empty = _checksum(salt, table)
+    return _light_is_intact(empty, light, stamp) and (table not in LARGE or _large_is_intact(empty, table, light, large, stamp))
 
 
 def record_fits(digest: Any, record: Any) -> bool:
@@ -95,7 +97,7 @@ def salt_in(db: sqlite3.Connection) -> bytes | None:
         salt = salt_of(orjson.loads(row[1]))
     except (TypeError, AttributeError, ValueError):
         raise sqlite3.DatabaseError("the name of the run is gone") from None
-    if not _light_is_intact(salt, "manifest", row[:2], row[2]):
+    if not _light_is_intact(_checksum(salt, "manifest"), row[:2], row[2]):
         raise sqlite3.DatabaseError("the name of the run is not what was written")
     return salt
 
@@ -126,19 +128,19 @@ def checked_rows(
     if not where and not db.in_transaction:
         db.execute("BEGIN")  # the rows and their number are of one moment, also while the run goes on
     salt = salt_in(db)
+    empty = None if salt is None else _checksum(salt, table)
     sql = f"SELECT {','.join(read)}, {'NULL' if salt is None else 'seal'}, rowid FROM {table}{' WHERE ' if where else ''}{where} ORDER BY rowid"
     last = found = 0
     for row in db.execute(sql, given):
         found += 1
-        *_, stamp, number = row
-        light = row[: -3 if with_large else -2]
-        if salt is not None and (number <= last or not _light_is_intact(salt, table, light, stamp)):
+        light, stamp, number = row[: -3 if with_large else -2], row[-2], row[-1]
+        if empty is not None and (number <= last or not _light_is_intact(empty, light, stamp)):
             raise sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
-        if with_large and not _large_is_intact(salt, table, light, row[-3], stamp):
+        if with_large and not _large_is_intact(empty, table, light, row[-3], stamp):
             raise sqlite3.DatabaseError(f"the {LARGE[table]} in row {number} of {table} is not what was written")
         last = number
         yield row[:-2] if wanted is None else tuple([row[place] for place in wanted])
-    if salt is not None and not where:
+    if empty is not None and not where:
         (expected,) = db.execute(f"SELECT count(*) FROM {table} INDEXED BY {INDEX[table]}").fetchone()
         if found != expected:
             raise sqlite3.DatabaseError(f"{table} holds {found} of {expected} rows")
@@ -153,25 +155,37 @@ def _parted(table: str, row: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
 
 def _number(name: str, value: Any) -> Any:
     """A number of the kind of its column; SQLite keeps no NaN."""
-    if value is None or value != value:
-        return None
-    return float(value) if name in REALS else int(value)
+    if not isinstance(value, int | float):
+        return value
+    if name in REALS:
+        return float(value) if value == value else None
+    return int(value) if value % 1 == 0 else value
 
 
-def _light_is_intact(salt: bytes, table: str, light: tuple[Any, ...], stamp: Any) -> bool:
-    return isinstance(stamp, bytes) and _checksum(salt, table, ascii(light).encode()) == stamp[:SIZE]
+def _light_is_intact(empty: blake2b, light: tuple[Any, ...], stamp: Any) -> bool:
+    try:
+        return isinstance(stamp, bytes) and _of(empty, orjson.dumps(light)) == stamp[:SIZE]
+    except orjson.JSONEncodeError:  # bytes where there was text, or a number no column holds
+        return False
 
 
-def _large_is_intact(salt: bytes | None, table: str, light: tuple[Any, ...], large: Any, stamp: Any) -> bool:
-    """Whether a record fits its hash, and a response its half of the seal where there is one."""
+def _large_is_intact(empty: blake2b | None, table: str, light: tuple[Any, ...], large: Any, stamp: Any) -> bool:
+    """Whether a record fits its hash, and any other large value its half of the seal where there is one."""
     if table == "conversations":
         return record_fits(light[RECORD_HASH], large)
-    return salt is None or _checksum(salt, table, _bytes(large)) == stamp[SIZE:]
+    return empty is None or _of(empty, _bytes(large)) == stamp[SIZE:]
 
 
 def _bytes(value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
-def _checksum(salt: bytes, table: str, data: bytes) -> bytes:
-    return blake2b(data, digest_size=SIZE, salt=salt, person=table.encode()).digest()
+def _checksum(salt: bytes, table: str) -> blake2b:
+    """The checksum of nothing yet, for the rows of one table of one run."""
+    return blake2b(digest_size=SIZE, salt=salt, person=table.encode())
+
+
+def _of(empty: blake2b, data: bytes) -> bytes:
+    whole = empty.copy()
+    whole.update(data)
+    return whole.digest()

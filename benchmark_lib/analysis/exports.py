@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import BadInput
+from ..outputs import built_beside, folder_made, writing
 from .dictionary import DICTIONARY
 
 if TYPE_CHECKING:
@@ -54,43 +55,46 @@ def export_frames(results: "Results", folder: str | Path, *, format: str = "parq
     Raises
     ------
     BadInput
-        For an unknown format, or a folder that cannot be made.
+        For an unknown format, or a folder that cannot be written or has no room.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {' or '.join(FORMATS)}")
     folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"{folder} cannot be made ({error.strerror}): give --out the name of a folder") from None
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder} is a file: give --out the name of a folder")
+    with writing(folder), folder_made(folder):
+        return _write_frames(results, folder, format)
+
+
+def _write_frames(results: "Results", folder: Path, format: str) -> list[Path]:
+    """Every file is written beside its place first, so that one that was there stays whole until the new one is."""
     written = []
     for name in DICTIONARY:
-        path = folder / f"{name}.{format}"
         frame = getattr(results, name)
-        if format == "parquet":
-            frame.to_parquet(path, index=False)
-        else:
-            frame.to_json(path, orient="records", lines=True, force_ascii=False)
-        written.append(path)
+        with built_beside(folder / f"{name}.{format}", written) as path:
+            if format == "parquet":
+                frame.to_parquet(path, index=False)
+            else:
+                frame.to_json(path, orient="records", lines=True, force_ascii=False)
     if format == "jsonl":
-        written.append(_write_records(results, folder / RECORDS))
-    written.append(_write_dictionary(folder / "dictionary.csv"))
+        with built_beside(folder / RECORDS, written) as path:
+            _write_records(results, path)
+    with built_beside(folder / "dictionary.csv", written) as path:
+        _write_dictionary(path)
     return written
 
 
-def _write_records(results: "Results", path: Path) -> Path:
+def _write_records(results: "Results", path: Path) -> None:
     with path.open("wb") as file:
         for run in results.runs:
             scores = run.scores()
             for _, _, digest, record in run.conversations():
                 line: dict[str, Any] = {**orjson.loads(record), "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"}}
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-    return path
 
 
-def _write_dictionary(path: Path) -> Path:
+def _write_dictionary(path: Path) -> None:
     import pandas as pd
 
     rows = [(frame, column, words) for frame, columns in DICTIONARY.items() for column, words in columns.items()]
     pd.DataFrame(rows, columns=["frame", "column", "meaning"]).to_csv(path, index=False)
-    return path

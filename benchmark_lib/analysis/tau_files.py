@@ -267,6 +267,8 @@ def _simulations(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]
             yield orjson.loads(file.read_bytes())
         except orjson.JSONDecodeError as error:
             raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
+        except OSError as error:
+            raise BadInput(f"{file} cannot be read ({error.strerror}): restore it, or take it away") from None
 
 
 def _tau2_row(

@@ -69,7 +69,11 @@ def _parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
-    return name, yaml.safe_load(value)
+    try:
+        return name, yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        why = getattr(error, "problem", None) or type(error).__name__
+        raise BadInput(f"-p {name}: its value is no YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'") from None
 
 
 def _demo(options: argparse.Namespace) -> int:
