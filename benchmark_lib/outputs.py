@@ -51,18 +51,13 @@ def folder_made(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def built_beside(out: Path, written: list[Path] | None = None) -> Iterator[Path]:
-    """A path beside `out` for a file that takes the place of `out` once it is whole; if anything fails, nothing is left behind.
-
-    Then `out` is added to `written`.
-    """
+def built_beside(out: Path) -> Iterator[Path]:
+    """A path beside `out` for a file that takes the place of `out` once it is whole; if anything fails, nothing is left behind."""
     building = out.with_name(f".new-{secrets.token_hex(8)}")
     with folder_made(out.parent):
         try:
             yield building
             os.replace(building, out)
-            if written is not None:
-                written.append(out)
         finally:
             remove(building)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..errors import BadInput
-from ..outputs import built_beside, folder_made, writing
+from ..outputs import folder_made, writing
 from .dictionary import DICTIONARY
 
 if TYPE_CHECKING:
@@ -59,29 +61,28 @@ def export_frames(results: "Results", folder: str | Path, *, format: str = "parq
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {' or '.join(FORMATS)}")
+    if not str(folder):
+        raise BadInput("no folder is named: give --out the name of a folder")
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder} is a file: give --out the name of a folder")
-    with writing(folder), folder_made(folder):
-        return _write_frames(results, folder, format)
+    with writing(folder), folder_made(folder), TemporaryDirectory(prefix=".new-", dir=folder) as building:
+        names = _write_frames(results, Path(building), format)
+        for name in names:
+            os.replace(Path(building, name), folder / name)
+    return [folder / name for name in names]
 
 
-def _write_frames(results: "Results", folder: Path, format: str) -> list[Path]:
-    """Every file is written beside its place first, so that one that was there stays whole until the new one is."""
-    written = []
+def _write_frames(results: "Results", folder: Path, format: str) -> list[str]:
+    """Write every file to an empty folder; their names in the order in which they are told."""
     for name in DICTIONARY:
-        frame = getattr(results, name)
-        with built_beside(folder / f"{name}.{format}", written) as path:
-            if format == "parquet":
-                frame.to_parquet(path, index=False)
-            else:
-                frame.to_json(path, orient="records", lines=True, force_ascii=False)
+        frame, path = getattr(results, name), folder / f"{name}.{format}"
+        if format == "parquet":
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_json(path, orient="records", lines=True, force_ascii=False)
     if format == "jsonl":
-        with built_beside(folder / RECORDS, written) as path:
-            _write_records(results, path)
-    with built_beside(folder / "dictionary.csv", written) as path:
-        _write_dictionary(path)
-    return written
+        _write_records(results, folder / RECORDS)
+    _write_dictionary(folder / "dictionary.csv")
+    return [f"{name}.{format}" for name in DICTIONARY] + [RECORDS] * (format == "jsonl") + ["dictionary.csv"]
 
 
 def _write_records(results: "Results", path: Path) -> None:

@@ -86,7 +86,7 @@ def import_results(path: str | Path, out: str | Path, *, format: str, model: str
     if twice:
         raise BadInput(f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time")
     if not found.trials <= MOST_TRIALS:
-        raise BadInput(f"{path} has {found.trials} trials a case, and {MOST_TRIALS} is the most: number the trials of a case from 1 up")
+        raise BadInput(f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the trials of a case from 1 up")
     rows = [_as_written(c, score, path) for c, score in found.rows]
     _write(found, rows, out, {"format": format, "file": path.name, "hash": content_hash(data)}, path)
     return RunFile(out)
@@ -165,14 +165,16 @@ def _record(raw: Any, where: str) -> Conversation:
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
     case_id, trial = raw.get("case_id"), raw.get("trial")
-    if not isinstance(case_id, str) or not isinstance(trial, int) or isinstance(trial, bool) or trial < 1:
+    if not isinstance(case_id, str) or not case_id or not isinstance(trial, int) or isinstance(trial, bool) or trial < 1:
         raise BadInput(f"{where}: case_id must be a text and trial a whole number from 1 up")
-    ended_by = raw.get("ended_by") or ""
-    if ended_by and ended_by not in ENDINGS:
-        raise BadInput(f"{where}: a talk ends by one of {', '.join(ENDINGS)}, not by {ended_by!r}")
+    ended_by, model, customer = (raw.get(name) or "" for name in ("ended_by", "model", "customer"))
+    if ended_by and (not isinstance(ended_by, str) or ended_by not in ENDINGS):
+        raise BadInput(f"{where}: a talk ends by one of {', '.join(ENDINGS)}, not by {_brief(ended_by)}")
+    if not isinstance(model, str) or not isinstance(customer, str):
+        raise BadInput(f"{where}: model and customer must be texts")
     try:
         return Conversation(
-            case_id, trial, str(raw.get("model") or ""), "imported", str(raw.get("customer") or "unknown"),
+            case_id, trial, model, "imported", customer or "unknown",
             messages=_messages(raw["messages"]), tool_calls=_parts(ToolCall, raw.get("tool_calls")), changes=list(raw.get("changes") or ()),
             ended_by=ended_by, usage={side: _parts(Usage, [u])[0] for side, u in (raw.get("usage") or {}).items()},
             faults=_parts(Fault, raw.get("faults")),
@@ -205,10 +207,10 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
     if told is not None and not isinstance(told, dict):
         raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
     given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (told or {})
-    score = {name: value for name, value in given.items() if name in SCORE_COLUMNS and value is not None}
+    score = {name: value for name, value in _typed(given, where).items() if name in SCORE_COLUMNS and value is not None}
     score.setdefault("bucket", domain or "unknown")
     score.setdefault("scored", "success" in score)
-    return _typed(score, where)
+    return score
 
 
 def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
@@ -219,15 +221,20 @@ def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
     BadInput
         For the first that is not.
     """
-    from .frames import COUNTS, FLAGS, NUMBERS
+    from .frames import COUNTS, FLAGS, NUMBERS, SCORE_COLUMNS
 
     typed: dict[str, Any] = {}
     for name, value in score.items():
         number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
-        fits = isinstance(value, bool) if name in FLAGS else number if name in NUMBERS else number and value == int(value) if name in COUNTS else True
+        if name in FLAGS:
+            fits, kind = isinstance(value, bool), "true or false"
+        elif name in NUMBERS | COUNTS:
+            fits, kind = number and (name in NUMBERS or value == int(value)), "a number"
+        else:
+            fits, kind = isinstance(value, str) or name not in SCORE_COLUMNS, "a text"
         if value is not None and not fits:
-            raise BadInput(f"{where}: {name} is {_brief(value)}: give {'true or false' if name in FLAGS else 'a number'}")
-        typed[name] = value if value is None or name in FLAGS | NUMBERS else int(value) if name in COUNTS else str(value)
+            raise BadInput(f"{where}: {name} is {_brief(value)}: give {kind}")
+        typed[name] = int(value) if name in COUNTS and value is not None else value
     return typed
 
 
@@ -248,6 +255,8 @@ def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Con
     wrong = wrong_field(c)
     if wrong:
         raise BadInput(f"{where}: {wrong} is not of the kind that a record holds there: see records.jsonl of an export")
+    if c.trial < 1:
+        raise BadInput(f"{where}: trials are numbered from 1 up (from 0 in files of tau-bench and tau2)")
     if any(used < 0 for usage in c.usage.values() for used in (usage.prompt_tokens, usage.completion_tokens, usage.calls)):
         raise BadInput(f"{where}: a number of tokens is below 0: give what was used, or leave it out")
     try:

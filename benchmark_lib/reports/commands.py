@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +71,12 @@ def _parameter(text: str) -> tuple[str, Any]:
     if not equals:
         raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
     try:
-        return name, yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        read = yaml.safe_load(value)
+        json.dumps(read, default=str)  # a list that holds itself cannot be written into a notebook
+        return name, read
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         why = getattr(error, "problem", None) or type(error).__name__
-        raise BadInput(f"-p {name}: its value is no YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'") from None
+        raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'") from None
 
 
 def _demo(options: argparse.Namespace) -> int:

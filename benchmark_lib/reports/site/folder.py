@@ -79,8 +79,9 @@ def site_folder(out: Path) -> Iterator[Folder]:
     BadInput
         If `out` exists and holds something else than a site, or cannot be written or has no room.
     """
-    if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
-        raise BadInput(f"{out} exists and holds no site: give another --out, or move it away")
+    with writing(out):
+        if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
+            raise BadInput(f"{out} exists and holds no site: give another --out, or move it away")
     building = out.with_name(f".{secrets.token_hex(8)}.new")
     old = building.with_suffix(".old")
     with writing(out), folder_made(out.parent):
