@@ -27,6 +27,8 @@ def wrong_part(manifest: dict[str, Any]) -> str | None:
     for case_id, trials in manifest["planned"].items():
         if not _is(trials, int) or trials < 0:
             return f"no number of trials planned for case {case_id!r}"
+    if not manifest["planned"]:
+        return "no case that was planned"
     for session in manifest["sessions"]:
         if not _is(session, dict) or not _is(session.get("code", {}), dict):
             return "a session that is not an object with its code"

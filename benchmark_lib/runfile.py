@@ -53,9 +53,9 @@ CREATE TABLE faults (
 CREATE INDEX faults_at ON faults (at);
 CREATE TABLE manifest_copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
 CREATE TRIGGER manifest_added AFTER INSERT ON manifest
-    BEGIN INSERT OR REPLACE INTO manifest_copy VALUES (new.key, new.value, new.seal); END;
+    BEGIN INSERT INTO manifest_copy VALUES (new.key, new.value, new.seal); END;
 CREATE TRIGGER manifest_changed AFTER UPDATE ON manifest
-    BEGIN INSERT OR REPLACE INTO manifest_copy VALUES (new.key, new.value, new.seal); END;
+    BEGIN UPDATE manifest_copy SET value = new.value, seal = new.seal WHERE key = new.key; END;
 """
 """Large columns stand last, so that the others are read without them; the copy of the manifest is for `salvage.recover` alone."""
 
@@ -132,10 +132,11 @@ def _add_seal(db: sqlite3.Connection, salt: bytes) -> None:
 
 def _seal_old(db: sqlite3.Connection) -> None:
     """Bring a file of format 1 to the present one: the same rows in the same order, with seals."""
-    (run_id,) = db.execute("SELECT value FROM manifest WHERE key='run_id'").fetchone() or (None,)
-    if run_id is None:
-        raise sqlite3.DatabaseError("the name of the run is gone")
-    _add_seal(db, salt_of(orjson.loads(run_id)))
+    row = db.execute("SELECT value FROM manifest WHERE key='run_id'").fetchone()
+    try:
+        _add_seal(db, salt_of(orjson.loads(row[0])))
+    except (TypeError, AttributeError, ValueError):
+        raise sqlite3.DatabaseError("the name of the run is gone") from None
     db.execute("BEGIN IMMEDIATE")
     try:
         for table in COLUMNS:
@@ -198,7 +199,7 @@ class RunFile:
         BadInput
             If a part is missing or is not of its kind.
         """
-        found = {key: orjson.loads(value) for key, value in self._rows("manifest")}
+        found = {key: self._json(value) for key, value in self._rows("manifest")}
         wrong = wrong_part(found)
         if wrong:
             raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or leave it out")
@@ -238,22 +239,22 @@ class RunFile:
     def scores(self, version: str | None = None) -> dict[str, dict[str, Any]]:
         """Scores by record hash, each with its version: those of one scoring `version`, or the latest of each record."""
         rows = self._rows("scores")
-        return {digest: {"version": named, **orjson.loads(scores)} for digest, named, scores in rows if version in (None, named)}
+        return {digest: {"version": named, **self._json(scores, dict)} for digest, named, scores in rows if version in (None, named)}
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """Judges' verdicts as dicts: record_hash, judge, version, verdict."""
         for row in self._dicts("verdicts"):
-            yield {**row, "verdict": orjson.loads(row["verdict"])}
+            yield {**row, "verdict": self._json(row["verdict"], dict)}
 
     def calls(self, responses: bool = False) -> Iterator[dict[str, Any]]:
         """Finished model calls as dicts with the columns of the table; `responses` adds the response JSON."""
         for row in self._dicts("calls", None if responses else light_columns("calls")):
-            yield {**row, "attempts": orjson.loads(row["attempts"])}
+            yield {**row, "attempts": self._json(row["attempts"], list)}
 
     def faults(self) -> Iterator[dict[str, Any]]:
         """Calls that failed for good: case_id, trial, side, kind, detail, attempts, at."""
         for row in self._dicts("faults"):
-            yield {**row, "attempts": orjson.loads(row["attempts"])}
+            yield {**row, "attempts": self._json(row["attempts"], list)}
 
     def cost(self) -> tuple[float, int]:
         """What the calls on file cost in US dollars, and how many of them have no known price."""
@@ -277,6 +278,16 @@ class RunFile:
             for table in COLUMNS:
                 for _ in checked_rows(db, table):
                     pass
+
+    def _json(self, text: str | bytes, kind: type = object) -> Any:
+        """What a value holds; only in a file from before seals can it be anything but JSON of its kind."""
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise _damaged(self.path, error) from None
+        if not isinstance(value, kind):
+            raise _damaged(self.path, ValueError(f"{str(value)[:40]!r} stands where there was something else"))
+        return value
 
     def _dicts(self, table: str, names: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
         for row in self._rows(table, names):

@@ -20,7 +20,7 @@ from .errors import BadInput
 from .manifests import wrong_part
 from .outputs import built_beside, require_absent, writing
 from .runfile import KEYS, SCHEMA, connect_to_write, create, upsert
-from .seals import COLUMNS, INDEX, intact, record_fits, salt_in, salt_of
+from .seals import COLUMNS, INDEX, intact, is_sealed, record_fits, salt_in, salt_of
 from .sqlite_pages import rows_on_pages
 
 GIVE_UP_AFTER = 5000
@@ -124,7 +124,8 @@ def _search(path: Path, tables: Sequence[str]) -> _Found:
     """Every intact row of some tables of a file."""
     found, salt = _Found(), next(_salts(path), None)
     with suppress(sqlite3.DatabaseError), closing(_connect(path)) as db:
-        salt = salt or _salt_by_sqlite(db)
+        if salt is None and is_sealed(db):
+            salt = salt_in(db)  # of a file whose manifest lies in the log alone; without it no row can be trusted
         for table in tables:
             visited = 0
             for number, stamp, row in _rows(db, table, salt is not None):
@@ -154,14 +155,6 @@ def _salt_of_row(row: tuple[Any, ...]) -> bytes | None:
     with suppress(AttributeError, TypeError, ValueError):
         return salt_of(orjson.loads(row[1])) if row[0] == "run_id" else None
     return None
-
-
-def _salt_by_sqlite(db: sqlite3.Connection) -> bytes | None:
-    """The salt of a file whose manifest lies in the log alone; None for one from before seals."""
-    try:
-        return salt_in(db)
-    except sqlite3.DatabaseError:
-        return None
 
 
 def _rows_on_pages(path: Path, tables: Sequence[str]) -> Iterator[tuple[str, int, Any, tuple[Any, ...]]]:
