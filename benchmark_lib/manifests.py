@@ -15,7 +15,7 @@ def wrong_part(manifest: dict[str, Any]) -> str | None:
         if name not in manifest:
             return f"no {name}"
         if not _is(manifest[name], kind):
-            return f"a {name} that is not {WORDS[kind]}"
+            return f"{name} that is not {WORDS[kind]}"
     if "store" not in manifest["inputs"]:
         return "no store among its inputs"
     for name, part in manifest["inputs"].items():
