@@ -6,6 +6,7 @@ neither header nor tree. Whatever is found counts only with its seal; files from
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -87,7 +88,7 @@ def recover(path: str | Path, out: str | Path) -> Recovered:
         If `out` exists or cannot be written, or the manifest cannot be read; no file is then left behind.
     """
     path, out = Path(path), Path(out)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise BadInput(f"no run file at {path}: give the path of a file that `deskbench run` wrote")
     require_absent(out)
     try:

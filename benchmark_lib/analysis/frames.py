@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
@@ -162,7 +163,7 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
     from ..project import in_project
 
     path = in_project(place)
-    if path.is_dir():
+    if os.path.isdir(path):
         return [RunFile(p) for p in sorted(path.glob(f"*{SUFFIX}"))]
     return [RunFile(path)]
 

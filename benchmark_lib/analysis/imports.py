@@ -76,7 +76,7 @@ def import_results(path: str | Path, out: str | Path, *, format: str, model: str
     if format == "tau2" and path.is_dir():
         path = path / "results.json"
     try:
-        if path.exists() and not path.is_file():
+        if path.exists() and not path.is_file():  # a device may have no end
             raise BadInput(f"{path} is not a file: name the file to import")
         data = path.read_bytes()
     except OSError as error:
