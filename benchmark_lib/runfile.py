@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -72,6 +72,7 @@ KEYS = {
 PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL"}
 """How a writing connection is set: what is committed survives kill -9 and a power cut."""
 
+@lru_cache(maxsize=256)
 def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
     """The SQL statement that writes `rows` rows of `table`, in place of those with the same key.
 

@@ -49,6 +49,8 @@ ORDER = {table: light_columns(table) + ((LARGE[table],) if table in LARGE else (
 """The columns of each table in the order in which they are sealed: the large one last."""
 
 
+_PLACES = {table: [COLUMNS[table].index(name) for name in light_columns(table)] for table in COLUMNS}
+_NUMBERED = {table: [(place, name) for place, name in enumerate(light_columns(table)) if name in NUMBERS] for table in COLUMNS}
 RECORD_HASH = ORDER["conversations"].index("record_hash")
 
 
@@ -148,9 +150,11 @@ def checked_rows(
 
 def _parted(table: str, row: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
     """A row as SQLite gives it back, without its large value, and this value."""
-    values = dict(zip(COLUMNS[table], row, strict=True))
-    large = values.pop(LARGE[table]) if table in LARGE else None
-    return tuple([_number(name, value) if name in NUMBERS else value for name, value in values.items()]), large
+    large = row[COLUMNS[table].index(LARGE[table])] if table in LARGE else None
+    light = [row[place] for place in _PLACES[table]]
+    for place, name in _NUMBERED[table]:
+        light[place] = _number(name, light[place])
+    return tuple(light), large
 
 
 def _number(name: str, value: Any) -> Any:
