@@ -5,6 +5,7 @@ import os
 import textwrap
 
 import nbformat
+import orjson
 import pytest
 import yaml
 from run_server import RunServer, copy_store, some_cases
@@ -17,7 +18,7 @@ from benchmark_lib.experiment.plan import Plan
 from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.records import Usage
-from benchmark_lib.runfile import RunFile, connect_to_write
+from benchmark_lib.runfile import RunFile, connect_to_write, upsert
 
 MODEL = "some-model"
 CALLS_A_CONVERSATION = 4  # two messages, two calls each
@@ -82,7 +83,9 @@ def test_replay_needs_no_endpoint_and_gives_the_same_bytes(server, options):
 def test_replay_tells_what_does_not_come_out_the_same(server, options):
     made = run(MODEL, base_url=server.base_url, **options)
     db = connect_to_write(made.path)
-    db.execute("UPDATE calls SET response = replace(CAST(response AS TEXT), 'looking', 'peering') WHERE n = 4 AND trial = 1")
+    for call in [call for call in RunFile(made.path).calls(responses=True) if call["n"] == 4 and call["trial"] == 1]:
+        changed = {**call, "response": call["response"].replace(b"looking", b"peering"), "attempts": orjson.dumps(call["attempts"]).decode()}
+        db.execute(upsert("calls"), tuple(changed.values()))
     db.execute("DELETE FROM calls WHERE n = 3 AND trial = 2")
     db.close()
     with pytest.raises(BadInput, match="6 of 6 conversations do not replay .*another record.*written by code"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
@@ -173,7 +174,7 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
         return [run for inner in place for run in _runs_at(inner)]
 
     path = in_project(place)
-    if path.is_dir():
+    if os.path.isdir(path):
         return [RunFile(p) for p in sorted(path.glob(f"*{SUFFIX}"))]
     return [RunFile(path)]
 

@@ -163,8 +163,11 @@ def _score(options: argparse.Namespace) -> int:
 
 
 def _recover(options: argparse.Namespace) -> int:
-    from ..runfile import recover as copy
+    from ..salvage import recover as copy
 
-    found = copy(options.file, options.out)
-    print(f"{options.out} holds the {found} conversations that could be read of {options.file}")
+    copied = copy(options.file, options.out)
+    print(f"{options.out} holds the {copied.rows['conversations']} conversations of {options.file} that are intact, with {copied.rows['scores']} scores "
+          f"and {copied.rows['calls']} model calls")  # fmt: skip
+    if copied.lost:
+        print(f"at least {copied.lost} damaged rows were left out: `deskbench score` makes scores again, the same `deskbench run` plays what is missing")
     return 0

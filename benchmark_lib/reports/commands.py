@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,13 @@ def _parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
-    return name, yaml.safe_load(value)
+    try:
+        read = yaml.safe_load(value)
+        json.dumps(read, default=str)  # a list that holds itself cannot be written into a notebook
+        return name, read
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+        why = getattr(error, "problem", None) or type(error).__name__
+        raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'") from None
 
 
 def _demo(options: argparse.Namespace) -> int:

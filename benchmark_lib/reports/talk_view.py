@@ -20,7 +20,7 @@ ACTS = {
 }  # fmt: skip
 """What a customer does beside its words, as it is shown."""
 READ = ("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language", "pressure_reached", "pressure_push", "pushes",
-        "facts_told", "facts_required", "facts", "reasons_told")  # fmt: skip
+        "facts_told", "facts_required", "facts", "reasons_told", "queue", "queue_accepted")  # fmt: skip
 """What a template reads of a score; None where the score does not hold it."""
 LONGEST_BRIEF = 110
 """Characters of a call's arguments that its head shows."""
