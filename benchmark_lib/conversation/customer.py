@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..cases import Case, FollowUp
 from ..cases.facts import fold
 from ..records import Act, Fault
+from ..threads import read_aside
 from .talk import Reply, Talk
 from .understand import Heard, ear
 
@@ -39,6 +40,10 @@ class ScriptedCustomer:
         """The next message, with its acts."""
         if not talk.messages:
             return self._first()
+        return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
+
+    def _next(self, talk: Talk) -> Reply:
+        """What it says to the agent's latest message."""
         words = talk.last("agent").text
         heard = self.ear.hear(words)
         parts: list[str] = []

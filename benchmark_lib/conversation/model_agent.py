@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 
+from ..store.tools import TOOL_FAULT
+from .own_code import call_tool
 from .talk import AgentFault, ContentFiltered, Talk
 
 BAD_CALLS = 6
@@ -44,8 +46,8 @@ class ModelAgent:
                 return answer.text or ""
             self.history.append(answer.message())
             for wanted in answer.tool_calls:
-                call = talk.call(wanted.name, wanted.arguments)
-                bad = bad + 1 if call.error else 0
+                call = await call_tool(talk, wanted.name, wanted.arguments)
+                bad = 0 if call.error in (None, TOOL_FAULT) else bad + 1
                 self.history.append({"role": "tool", "tool_call_id": wanted.id, "content": orjson.dumps(call.result).decode()})
             if bad >= BAD_CALLS:
                 raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import zlib
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..cases import Case
 from ..records import Act, Conversation, Fault, Message, ToolCall, Usage
+from .own_code import reply_of
 
 if TYPE_CHECKING:
     from ..store import Desk, Store, Tool
@@ -83,7 +83,7 @@ class Talk:
         self.case_id, self.trial = case.id, trial
         self.sender = f"{case.sender_name} <{case.sender}>"
         self.messages: list[Message] = []
-        self.faults: list[Fault] = []
+        self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
         self.prompt, self.tools = prompt, tools
         self.desk = desk
@@ -204,9 +204,7 @@ async def _loop(talk: Talk, case: Case, agent: Speaker, customer: Speaker, max_m
 
 
 async def _reply(speaker: Speaker, talk: Talk) -> Reply:
-    answer = speaker.reply(talk)
-    if inspect.isawaitable(answer):
-        answer = await answer
+    answer = await reply_of(speaker, talk)
     return answer if isinstance(answer, Reply) else Reply(str(answer or ""))
 
 

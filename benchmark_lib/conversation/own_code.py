@@ -1,0 +1,88 @@
+"""Calling code of the user's own: plain functions beside the event loop, and nothing it raises is taken for the end of the run."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..threads import OneThread, in_thread
+
+if TYPE_CHECKING:
+    from ..records import ToolCall
+    from .talk import Talk
+
+PACKAGE = __name__.partition(".")[0]
+_threads: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, OneThread] = weakref.WeakKeyDictionary()
+
+
+class OwnCodeLeft(Exception):
+    """Code of the user's own raised what ends a program or a task, such as ``SystemExit`` or ``CancelledError``."""
+
+
+async def reply_of(speaker: Any, talk: "Talk") -> Any:
+    """What a speaker answers: our own in place, the user's by `call_own`."""
+    if not _is_own(speaker.reply):
+        answer = speaker.reply(talk)
+        return await answer if inspect.isawaitable(answer) else answer
+    answer = await call_own(speaker.reply, talk)
+    if not isinstance(answer, str) and type(answer).__module__.partition(".")[0] != PACKAGE:
+        answer = await call_own(lambda: str(answer or ""))
+    return _printable(answer) if isinstance(answer, str) else answer
+
+
+async def call_own(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of the user's own; an ``async def`` on the event loop, a plain one in the one thread that is kept for them.
+
+    Plain functions are called one at a time, as if they held the loop: they need not be safe against each other.
+
+    Raises
+    ------
+    OwnCodeLeft
+        In place of ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and of ``CancelledError`` where nobody cancelled.
+    """
+    try:
+        thread = None if inspect.iscoroutinefunction(function) else _thread()
+        answer = await thread.call(function, *arguments) if thread else function(*arguments)
+        return await answer if inspect.isawaitable(answer) else answer
+    except asyncio.CancelledError as error:
+        if asyncio.current_task().cancelling():
+            raise
+        raise _left(error) from error
+    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        raise _left(error) from error
+
+
+async def call_tool(talk: "Talk", name: str, arguments: dict[str, Any] | str) -> "ToolCall":
+    """Call a tool for a model: one of the store in place, one of the user's own in a thread, since it may take its time."""
+    tool = talk.desk.tools.get(name)
+    if tool is None or tool.limit_s is None:
+        return talk.call(name, arguments)
+    return await in_thread(talk.call, name, arguments)
+
+
+def _left(error: BaseException) -> OwnCodeLeft:
+    return OwnCodeLeft(f"{type(error).__name__}{f'({error.args[0]!r})' if error.args else ''}")
+
+
+def _is_own(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").partition(".")[0] != PACKAGE
+
+
+def _printable(text: str) -> str:
+    """A text without halves of characters, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _thread() -> OneThread | None:
+    """The thread of the running event loop; None where a coroutine is stepped through without one."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+    thread = _threads.get(loop)
+    if thread is None or thread.abandoned:
+        thread = _threads[loop] = OneThread()
+    return thread
