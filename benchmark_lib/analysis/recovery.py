@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..records import SCORE_FAULT
 from .estimate import DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ def _current(path: Path, plan: Any) -> bool:
     run = RunFile(path)
     there, here = run.manifest, plan.manifest
     same = not differences(there, here) and there["planned"] == here["planned"]
-    return same and len(run.scores(plan.scoring_version)) >= sum(here["planned"].values()) == run.counts()["finished"]
+    scored = sum(not found.get(SCORE_FAULT) for found in run.scores(plan.scoring_version).values())
+    return same and scored >= sum(here["planned"].values()) == run.counts()["finished"]
 
 
 def _finish(work: Any) -> Any:

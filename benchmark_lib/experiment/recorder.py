@@ -15,6 +15,7 @@ from ..records import Usage, content_hash
 from ..runfile import connect_to_read
 from .budget import Budget, Estimate, Stop
 from .manifest import now
+from .reach import check_reachable
 from .writer import Writer
 
 LONGEST_SPREAD_S = 5.0
@@ -130,13 +131,17 @@ class Line:
         cost: float | None = 0.0
         try:
             self._go_on()
+            if not self._proven:
+                await check_reachable(self.endpoint)
             completion = await self.endpoint.complete(messages, tools, **body)
             cost = self.price(completion.usage)
+            if cost is None:  # no tokens were reported: what was reserved is what the run reckons with, now and when it is gone on with
+                cost = reserved or None
         except EndpointError as error:
             self._failed(key, request, error)
             raise
         finally:
-            self._budget.settle(reserved, reserved if cost is None else cost)
+            self._budget.settle(reserved, cost or 0.0)
         if not self._proven:
             self._proven, self._spread_s = True, min(completion.latency_s, LONGEST_SPREAD_S)
         self._estimate.learn(len(request), completion.usage)

@@ -148,7 +148,7 @@ class RunLock:
     def __init__(self, path: Path):
         from filelock import FileLock
 
-        self.path = path
+        self.path, path = path, path.resolve()  # a link to a file is the same file
         self._file = path.with_name(f".{path.name}.lock")
         self._lock = FileLock(self._file, timeout=0)
 
