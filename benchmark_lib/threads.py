@@ -18,9 +18,13 @@ LONG_TEXT = 8_000
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a thread of its own and return what it returns, or raise what it raises.
 
-    The thread never keeps the process from ending. A cancelled call is abandoned: what it returns is thrown away.
+    The thread never keeps the process from ending. A cancelled call is abandoned: what it returns is thrown away. Where no event
+    loop runs, because a coroutine is stepped through by hand, there is nothing to keep going, and the function is called in place.
     """
-    done = asyncio.get_running_loop().create_future()
+    loop = running_loop()
+    if loop is None:
+        return function(*arguments)
+    done = loop.create_future()
     threading.Thread(target=_carry_out, args=(done, contextvars.copy_context(), function, arguments), daemon=True).start()
     return _opened(await done)
 
@@ -30,6 +34,14 @@ async def read_aside(size: int, function: Callable[..., Any], *arguments: Any) -
     if size <= LONG_TEXT:
         return function(*arguments)
     return await in_thread(function, *arguments)
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread, if there is one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 class OneThread:

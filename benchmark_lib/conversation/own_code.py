@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..threads import OneThread, in_thread
+from ..threads import OneThread, in_thread, running_loop
 
 if TYPE_CHECKING:
     from ..records import ToolCall
@@ -77,10 +77,9 @@ def _printable(text: str) -> str:
 
 
 def _thread() -> OneThread | None:
-    """The thread of the running event loop; None where a coroutine is stepped through without one."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
+    """The thread that is kept for plain functions while an event loop runs."""
+    loop = running_loop()
+    if loop is None:
         return None
     thread = _threads.get(loop)
     if thread is None or thread.abandoned:

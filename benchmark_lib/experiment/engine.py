@@ -18,6 +18,7 @@ from .budget import Budget, Stop
 from .manifest import now
 from .plan import MEND, Plan
 from .progress import Progress
+from .reach import check_reachable
 from .recorder import KeptCalls, Line, Recorder
 from .scoring import advice, score_faults, scores_as_json, size
 from .writer import CannotSave, Writer
@@ -73,6 +74,9 @@ class Engine:
             What an agent of the user's own raised, or a defect.
         """
         if self.done < self.total:
+            out_of_reach = await self._out_of_reach()
+            if out_of_reach is not None:
+                return out_of_reach
             await self.plan.rehearse()
         spent, _ = self.run.cost()
         self._kept = KeptCalls(self.run.path)
@@ -92,6 +96,15 @@ class Engine:
         if self._writer.failure is not None:
             raise self._writer.failure
         return self.stopped or self._unfinished()
+
+    async def _out_of_reach(self) -> Stop | None:
+        """Why no call can be made at all, found out before one is tried again and again; on a file with calls it may be passing."""
+        try:
+            for model in self.plan.models.values():
+                await check_reachable(model.endpoint)
+        except EndpointError as error:
+            return Stop(3 if self.run.counts()["calls"] else 2, str(error))
+        return None
 
     def _unfinished(self) -> Stop | None:
         """What is left to be said of a run that nobody stopped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import stat
 from asyncio import CancelledError
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -184,8 +185,9 @@ def run_path(options: "Experiment", model: str) -> Path:
     if options.out is not None:
         path = Path(options.out)
         try:
-            is_folder = path.is_dir()
-            path.exists()
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
         except (OSError, ValueError) as error:
             raise BadInput(f"--out {_cut(path)} cannot be used ({getattr(error, 'strerror', error)}): give another --out") from None
         if is_folder:

@@ -15,7 +15,6 @@ from ..records import Usage, content_hash
 from ..runfile import connect_to_read
 from .budget import Budget, Estimate, Stop
 from .manifest import now
-from .reach import check_reachable
 from .writer import Writer
 
 LONGEST_SPREAD_S = 5.0
@@ -131,8 +130,6 @@ class Line:
         cost: float | None = 0.0
         try:
             self._go_on()
-            if not self._proven:
-                await check_reachable(self.endpoint)
             completion = await self.endpoint.complete(messages, tools, **body)
             cost = self.price(completion.usage)
             if cost is None:  # no tokens were reported: what was reserved is what the run reckons with, now and when it is gone on with

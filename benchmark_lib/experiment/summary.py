@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from textwrap import shorten
 from typing import Any
 
 from ..records import BUCKETS
 from ..runfile import RunFile
 from .budget import is_estimate
-from .scoring import score_faults
+from .scoring import ScoreFault, score_faults
 
-FAULTS_SHOWN = 3
+KINDS_SHOWN, REASON_SHOWN = 3, 160
 
 
 def summary(run: RunFile) -> list[str]:
@@ -35,12 +36,15 @@ def summary(run: RunFile) -> list[str]:
 
 def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]:
     """The conversations that have no score, with the reason; nothing where all have one."""
-    faults = [*score_faults(run, scores)]
-    if not faults:
+    kinds: dict[str, list[ScoreFault]] = {}
+    for fault in score_faults(run, scores):
+        kinds.setdefault(fault.reason, []).append(fault)
+    if not kinds:
         return []
-    shown = "; ".join(f"{f.case_id} trial {f.trial}: {f.reason}" for f in faults[:FAULTS_SHOWN])
-    more = f"; and {len(faults) - FAULTS_SHOWN} more" if len(faults) > FAULTS_SHOWN else ""
-    return [f"without a score: {len(faults)} ({shown}{more})"]
+    shown = [f"{len(faults)} x {shorten(reason, REASON_SHOWN)}, first in {faults[0].case_id} trial {faults[0].trial}"
+             for reason, faults in [*kinds.items()][:KINDS_SHOWN]]  # fmt: skip
+    more = [f"{len(kinds) - KINDS_SHOWN} other reasons"] * (len(kinds) > KINDS_SHOWN)
+    return [f"without a score: {'; '.join([*shown, *more])}"]
 
 
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
