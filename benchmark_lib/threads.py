@@ -30,10 +30,12 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 async def read_aside(size: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that reads texts of `size` characters in all: in place if they are short, in a thread if they are long."""
-    if size <= LONG_TEXT:
-        return function(*arguments)
-    return await in_thread(function, *arguments)
+    """Call a function that reads texts of `size` characters in all: in place if they are short, in a thread if they are long.
+
+    Long texts are read one after another: the event loop then waits for one thread to give up the interpreter, not for many.
+    """
+    thread = kept_thread("reading") if size > LONG_TEXT else None
+    return await thread.call(function, *arguments) if thread else function(*arguments)
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
@@ -64,6 +66,20 @@ class OneThread:
             self._jobs.put(None)
             raise
         return _opened(outcome)
+
+
+_kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, OneThread]] = weakref.WeakKeyDictionary()
+
+
+def kept_thread(purpose: str) -> OneThread | None:
+    """The one thread that the running event loop keeps for a purpose, a new one if the last was given up; None where no loop runs."""
+    loop = running_loop()
+    if loop is None:
+        return None
+    threads = _kept.setdefault(loop, {})
+    if purpose not in threads or threads[purpose].abandoned:
+        threads[purpose] = OneThread()
+    return threads[purpose]
 
 
 def _carry_out_all(jobs: SimpleQueue[Any]) -> None:

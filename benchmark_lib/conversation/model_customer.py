@@ -18,7 +18,7 @@ from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..records import Act, Fault
 from ..store.world import front_matter, render
-from ..threads import LONG_TEXT, in_thread, read_aside
+from ..threads import read_aside
 from .customer import ScriptedCustomer
 from .talk import CustomerFault, Reply, Talk
 from .understand import Heard, ear
@@ -124,8 +124,7 @@ class ModelCustomer:
         if not self.history:
             self.history.append({"role": "system", "content": customer_prompt(self.case, self.store)})
         letter = talk.last("agent").text
-        if len(letter) > LONG_TEXT:
-            await in_thread(self.ear.hear, letter)  # what it understood is kept, and found below
+        await read_aside(len(letter), self.ear.hear, letter)  # what it understands is kept, and found below
         words = letter.strip() or "(an empty message)"
         cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
         self.history.append({"role": "user", "content": f"The desk writes:\n\n{cut}"})

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..threads import OneThread, in_thread, running_loop
+from ..threads import in_thread, kept_thread
 
 if TYPE_CHECKING:
     from ..records import ToolCall
     from .talk import Talk
 
 PACKAGE = __name__.partition(".")[0]
-_threads: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, OneThread] = weakref.WeakKeyDictionary()
 
 
 class OwnCodeLeft(Exception):
@@ -44,7 +42,7 @@ async def call_own(function: Callable[..., Any], *arguments: Any) -> Any:
         In place of ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and of ``CancelledError`` where nobody cancelled.
     """
     try:
-        thread = None if inspect.iscoroutinefunction(function) else _thread()
+        thread = None if inspect.iscoroutinefunction(function) else kept_thread("own code")
         answer = await thread.call(function, *arguments) if thread else function(*arguments)
         return await answer if inspect.isawaitable(answer) else answer
     except asyncio.CancelledError as error:
@@ -74,14 +72,3 @@ def _is_own(function: Any) -> bool:
 def _printable(text: str) -> str:
     """A text without halves of characters, which no file can hold."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _thread() -> OneThread | None:
-    """The thread that is kept for plain functions while an event loop runs."""
-    loop = running_loop()
-    if loop is None:
-        return None
-    thread = _threads.get(loop)
-    if thread is None or thread.abandoned:
-        thread = _threads[loop] = OneThread()
-    return thread
