@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -33,11 +34,17 @@ def heard_signals(told: Callable[[int, str], None]) -> Iterator[None]:
             timer.start()
         told(number, signal.Signals(number).name)
 
-    before = {number: signal.signal(number, on_signal) for number in SIGNALS}
+    loop, before = asyncio.get_running_loop(), {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        with contextlib.suppress(NotImplementedError):  # Windows
+            loop.add_signal_handler(number, lambda: None)  # does nothing but wake the loop: a signal may reach the process in another thread
+        signal.signal(number, on_signal)
     try:
         yield
     finally:
         for number, handler in before.items():
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
 
