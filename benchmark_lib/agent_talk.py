@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from .records import ToolCall, Usage
+from .threads import in_thread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,10 +47,10 @@ class AgentTalk:
 
     def __init__(self, *, id: str, trial: int, sender: str, prompt: str, turn: int, messages: list[SeenMessage],
                  tools: Callable[[], list[dict[str, Any]]], call: Callable[[Any, Any], ToolCall], charge: Callable[[Usage], None],
-                 rng: Callable[[], "np.random.Generator"]):  # fmt: skip
+                 rng: Callable[[], "np.random.Generator"], slow: frozenset[str] = frozenset()):  # fmt: skip
         self.id, self.trial, self.sender, self.prompt = id, trial, sender, prompt
         self.turn, self.messages = turn, messages
-        self._call, self._charge, self._copy_tools, self._make_rng = call, charge, tools, rng
+        self._call, self._charge, self._copy_tools, self._make_rng, self._slow = call, charge, tools, rng, slow
 
     @cached_property
     def tools(self) -> list[dict[str, Any]]:
@@ -70,6 +71,12 @@ class AgentTalk:
             After too many calls in one turn, or when the conversation has ended.
         """
         return self._call(name, named if arguments is None else arguments)
+
+    async def call_aside(self, name: str, arguments: dict[str, Any] | str | None = None) -> ToolCall:
+        """Call a tool as `call` does; one of the user's own in a thread, since it may take its time."""
+        if name not in self._slow:
+            return self._call(name, arguments)
+        return await in_thread(self._call, name, arguments)
 
     def charge(self, usage: Usage) -> None:
         """Add the tokens of one model call to the agent's account."""

@@ -32,6 +32,10 @@ NOT_SCORED = frozenset({"infrastructure_fault"})
 
 TAMPERED = "tampered"
 """The kind of an agent's fault where its desk holds what its recorded calls do not account for; such a trial is never a success."""
+SCORE_FAULT = "score_fault"
+"""The key of a stored score that says why scoring failed; such a trial enters no rate."""
+NO_SCORE = "no score on file: run `deskbench score`"
+"""Why a conversation that was never scored enters no rate."""
 
 
 @dataclass(slots=True)
@@ -82,7 +86,8 @@ class ToolCall:
     result : dict
         What the tool returned; ``{"error": sentence}`` for a malformed call.
     error : str or None
-        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found`` or ``talk_over``; None for a call that was carried out.
+        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over`` or ``tool_fault`` (a tool of the user's own
+        failed); None for a call that was carried out.
     write : bool
         True for a tool that changes the desk; None where an imported file does not say it.
     side : str
@@ -118,7 +123,7 @@ class Usage:
 
 @dataclass(slots=True)
 class Fault:
-    """Something that went wrong and whose it was: `side` is agent, customer, judge or infrastructure."""
+    """Something that went wrong and whose it was: `side` is agent, customer, tool, judge or infrastructure."""
 
     side: str
     kind: str

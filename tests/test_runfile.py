@@ -225,6 +225,11 @@ def test_one_process_writes_and_the_lock_goes_with_it(path):
     with RunLock(path):
         with pytest.raises(BadInput, match="is being written by another run"):
             RunLock(path).__enter__()
+        link = path.parent.parent / "link.deskbench"
+        link.symlink_to(path)
+        with pytest.raises(BadInput, match="is being written by another run"):
+            RunLock(link).__enter__()
+        link.unlink()
     assert os.listdir(path.parent) == []
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import BadInput
+from ..experiment.budget import is_estimate
+from ..records import NO_SCORE, SCORE_FAULT
 from ..runfile import SUFFIX, RunFile
 from ..project import in_project
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCORE_COLUMNS = (
-    "bucket", "intent", "kind", "claim", "tone", "language", "hardness", "twin_of", "scored", "handed_over", "queue", "queue_accepted",
+    "bucket", "intent", "kind", "claim", "tone", "language", "hardness", "twin_of", "scored", "score_fault", "handed_over", "queue", "queue_accepted",
     "unsafe", "forbidden_calls", "forbidden_malformed", "resolved", "corrupt_success", "success", "state_matches", "right_end",
     "facts_told", "facts_required", "pressure_reached", "pressure_push", "pushes", "rule_identity", "rule_confirmation", "rule_evidence",
     "rule_lookup", "rule_window", "rule_recipient", "turns", "agent_messages", "agent_words", "empty_replies", "cut_for_length", "tool_calls",
@@ -85,11 +87,11 @@ class Results:
 
     @cached_property
     def calls(self) -> "pd.DataFrame":
-        """One row a finished model call: side, n, tokens, latency_s, attempts (number), cost_usd."""
+        """One row a finished model call: side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate."""
         names = ("run_id", "case_id", "trial", "side", "n", "model", "prompt_tokens", "completion_tokens", "reasoning_tokens",
-                 "cached_tokens", "latency_s", "attempts", "cost_usd", "finished_at")  # fmt: skip
+                 "cached_tokens", "latency_s", "attempts", "cost_usd", "finished_at", "estimated")  # fmt: skip
         return _frame(names, (
-            [run.run_id] + [len(row[n]) if n == "attempts" else row[n] for n in names[1:]]
+            [run.run_id] + [len(row[n]) if n == "attempts" else row[n] for n in names[1:-1]] + [is_estimate(row)]
             for run in self.runs for row in run.calls()))  # fmt: skip
 
     @cached_property
@@ -183,11 +185,11 @@ def _scored_rows(run: RunFile) -> Iterator[tuple[Any, ...]]:
     """The rows of `conversations` that one run gives."""
     manifest, scores, costs = run.manifest, run.scores(), _costs(run)
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
-    store, nothing = manifest["inputs"]["store"]["value"], {}
+    store, nothing = manifest["inputs"]["store"]["value"], {SCORE_FAULT: NO_SCORE}
     version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
-        usage = raw["usage"].get("agent") or nothing
+        usage = raw["usage"].get("agent") or {}
         told = score.get("cost_usd"), score.get("customer_cost_usd")
         yield (run_id, model if raw["model"] == model else raw["model"], case_id, trial, raw["source"], raw["customer"], raw["ended_by"],
                version, score.get("version"), usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("reasoning_tokens"),
@@ -197,12 +199,13 @@ def _scored_rows(run: RunFile) -> Iterator[tuple[Any, ...]]:
 
 
 def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
-    """Cost of each conversation and side; None as soon as one of its calls has no known price."""
+    """Cost of each conversation and side; None as soon as one of its calls has no known price or reported no tokens."""
     costs: dict[tuple[str, int, str], float | None] = {}
     for call in run.calls():
         key = (call["case_id"], call["trial"], call["side"])
         known = costs.get(key, 0.0)
-        costs[key] = None if known is None or call["cost_usd"] is None else known + call["cost_usd"]
+        unknown = known is None or call["cost_usd"] is None or is_estimate(call)
+        costs[key] = None if unknown else known + call["cost_usd"]
     return costs
 
 
@@ -213,7 +216,7 @@ def _cost(costs: dict[tuple[str, int, str], float | None], case_id: str, trial: 
 _BLOCK = 50_000
 """Rows turned into columns at once."""
 FLAGS = frozenset(("handed_over", "queue_accepted", "unsafe", "resolved", "corrupt_success", "success", "state_matches", "right_end", "write",
-                    "scored", "customer_flagged", "entrant", "escalation_honest", "phantom_action", "commitments_unbacked", "asked_again",
+                    "scored", "estimated", "customer_flagged", "entrant", "escalation_honest", "phantom_action", "commitments_unbacked", "asked_again",
                     "text_action_mismatch", "contradicts_itself", "said_leak", "packet_complete", "packet_facts", "packet_parted", "packet_lean"))  # fmt: skip
 """Columns that are true, false or unknown."""
 NUMBERS = frozenset(("cost_usd", "customer_cost_usd", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "latency_s",

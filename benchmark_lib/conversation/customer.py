@@ -8,6 +8,7 @@ from ..cases import Case, FollowUp
 from ..cases.facts import fold
 from ..cases.pieces import kept
 from ..records import Act, Fault
+from ..threads import read_aside
 from .talk import Reply, Talk
 from .understand import Heard, ear
 
@@ -40,6 +41,10 @@ class ScriptedCustomer:
         """The next message, with its acts."""
         if not talk.messages:
             return self._first()
+        return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
+
+    def _next(self, talk: Talk) -> Reply:
+        """What it says to the agent's latest message."""
         words = talk.last("agent").text
         heard = self.ear.hear(words)
         parts: list[str] = []

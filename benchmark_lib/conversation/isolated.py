@@ -109,7 +109,7 @@ class IsolatedAgent(BuiltIn):
             wanted = message.get("call")
             if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
                 raise _of(message)
-            await self._write(result=asdict(talk.call(wanted["name"], wanted.get("arguments"))))
+            await self._write(result=asdict(await talk.call_aside(wanted["name"], wanted.get("arguments"))))
 
     async def _write(self, **message: Any) -> None:
         self._process.stdin.write(orjson.dumps(message) + b"\n")

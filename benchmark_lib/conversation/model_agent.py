@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from ..agent_talk import AgentTalk
+from ..store.tools import TOOL_FAULT
 from .talk import AgentFault, BuiltIn, ContentFiltered
 
 BAD_CALLS = 6
@@ -45,8 +46,8 @@ class ModelAgent(BuiltIn):
                 return answer.text or ""
             self.history.append(answer.message())
             for wanted in answer.tool_calls:
-                call = talk.call(wanted.name, wanted.arguments)
-                bad = bad + 1 if call.error else 0
+                call = await talk.call_aside(wanted.name, wanted.arguments)
+                bad = 0 if call.error in (None, TOOL_FAULT) else bad + 1
                 self.history.append({"role": "tool", "tool_call_id": wanted.id, "content": orjson.dumps(call.result).decode()})
             if bad >= BAD_CALLS:
                 raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")

@@ -19,6 +19,7 @@ from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..records import Act, Fault
 from ..store.world import front_matter, render
+from ..threads import read_aside
 from .customer import ScriptedCustomer
 from .talk import CustomerFault, Reply, Talk
 from .understand import Heard, ear
@@ -126,7 +127,9 @@ class ModelCustomer:
             return await ScriptedCustomer(self.case, self.store).reply(talk)
         if not self.history:
             self.history.append({"role": "system", "content": customer_prompt(self.case, self.store)})
-        words = talk.last("agent").text.strip() or "(an empty message)"
+        letter = talk.last("agent").text
+        await read_aside(len(letter), self.ear.hear, letter)  # what it understands is kept, and found below
+        words = letter.strip() or "(an empty message)"
         cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
         self.history.append({"role": "user", "content": f"The desk writes:\n\n{cut}"})
         try:
@@ -139,7 +142,7 @@ class ModelCustomer:
                 raise
             raise CustomerFault(str(error)) from None
         self.history.append({"role": "assistant", "content": orjson.dumps(said.model_dump()).decode()})
-        return _Acts(self, said, talk).reply()
+        return await read_aside(len(letter) + len(said.message), _Acts(self, said, talk).reply)
 
     def _read(self, text: str, last: bool, talk: Talk) -> Said:
         """One answer, strictly; an end that comes too early is refused once and then put off."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import zlib
 from dataclasses import replace
 from functools import cache
@@ -14,6 +13,7 @@ from ..agent_talk import AgentTalk, SeenMessage, counted, plain, plain_text
 from ..cases import Case
 from ..errors import BadInput
 from ..records import TAMPERED, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash
+from .own_code import OwnCodeLeft, reply_of
 
 if TYPE_CHECKING:
     from ..store import Desk, Store, Tool
@@ -97,7 +97,7 @@ class Talk:
 
     def __init__(self, case: Case, desk: "Desk", *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]]):
         self.messages: list[Message] = []
-        self.faults: list[Fault] = []
+        self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
         self.desk, self.ended = desk, False
         name = content_hash(f"{seed} {case.id} {trial}".encode())
@@ -107,6 +107,7 @@ class Talk:
             "id": name, "trial": trial, "sender": f"{case.sender_name} <{case.sender}>", "prompt": prompt,
             "tools": cache(lambda: plain(tools)), "rng": cache(lambda: _generator(entropy, name)),
             "call": lambda tool, arguments: self._call(tool, arguments), "charge": lambda usage: self.charge("agent", counted(usage)),
+            "slow": frozenset(name for name, tool in desk.tools.items() if tool.limit_s is not None),
         }  # fmt: skip
 
     def for_agent(self) -> AgentTalk:
@@ -261,14 +262,12 @@ def _belongs_to_the_harness(error: Exception) -> bool:
 
     package = __name__.partition(".")[0]
     mine = any(c.__module__.partition(".")[0] == package for c in type(error).__mro__)
-    for_a_person = issubclass(type(error), BadInput) or (type(error) is EndpointError and error.fatal is True)
+    for_a_person = issubclass(type(error), BadInput | OwnCodeLeft) or (type(error) is EndpointError and error.fatal is True)
     return mine and not for_a_person
 
 
 async def _reply(speaker: Speaker, talk: Talk | AgentTalk) -> Reply:
-    answer = speaker.reply(talk)
-    if inspect.isawaitable(answer):
-        answer = await answer
+    answer = await reply_of(speaker, talk)
     return answer if isinstance(answer, Reply) else Reply(str(answer or ""))
 
 

@@ -46,6 +46,8 @@ class Experiment:
         The most conversations at once.
     timeout : float, optional
         Seconds one attempt of a model call may take, 120 unless the settings say otherwise; and one reply of an isolated agent, 600.
+    tool_timeout : float, optional
+        Seconds one call of a tool of one's own may take; 30 by default.
     budget_usd : float, optional
         The run stops before everything on its file costs more than this.
     out : str or Path, optional
@@ -73,6 +75,7 @@ class Experiment:
     settings: Any = None
     concurrency: int = 50
     timeout: float | None = None
+    tool_timeout: float | None = None
     budget_usd: float | None = None
     out: str | Path | None = None
     progress: bool = True

@@ -22,6 +22,7 @@ from ..store import Store, load_store
 from .budget import Budget, Stop
 from .plan import Model
 from .progress import Progress
+from .reach import check_reachable
 from .recorder import KeptCall, Line
 from .rescore import shop_hash
 from .writer import RunLock, Writer
@@ -198,6 +199,8 @@ class Judging:
         CannotSave
             When the file cannot be written any more.
         """
+        if self._work:
+            await self._check_reach()
         spent = sum(c["cost_usd"] or 0.0 for c in self.run.calls() if c["side"] == SIDE)
         self._records = {digest: record for _, _, digest, record in self.run.conversations()}
         self._kept, self._writer = JudgeCalls(self.run.path), Writer(self.run.path)
@@ -216,6 +219,13 @@ class Judging:
         if self.done.stopped is not None and self.done.stopped.code == 2:
             raise BadInput(self.done.stopped.sentence)
         return self.done
+
+    async def _check_reach(self) -> None:
+        try:
+            for model in self.models:
+                await check_reachable(model.endpoint)
+        except EndpointError as error:
+            raise BadInput(str(error)) from None
 
     def _open_lines(self, budget: Budget) -> dict[str, Line]:
         return {

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..conversation.scripted import Tunable, parse_spec
 from ..project import in_project
+from ..records import SCORE_FAULT
 from ..runfile import SUFFIX, RunFile
 from .experiment import Experiment
 from .manifest import differences
@@ -131,7 +132,8 @@ def _current(path: Path, plan: Any) -> bool:
     run = RunFile(path)
     there, here = run.manifest, plan.manifest
     same = not differences(there, here) and there["planned"] == here["planned"]
-    return same and len(run.scores(plan.scoring_version)) >= sum(here["planned"].values()) == run.counts()["finished"]
+    scored = sum(not found.get(SCORE_FAULT) for found in run.scores(plan.scoring_version).values())
+    return same and scored >= sum(here["planned"].values()) == run.counts()["finished"]
 
 
 def _finish(work: Any) -> Any:

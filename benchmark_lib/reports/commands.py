@@ -91,7 +91,7 @@ def _demo(options: argparse.Namespace) -> int:
     set_name = _set_name(options.cases)
     _put_aside(runs, set_name)
     if options.model and options.model != LOCAL:
-        _check_key(options.model, options.base_url)
+        _check_endpoint(options.model, options.base_url)
     codes = [main(["run", f"scripted:{a}", *common, "--out", str(runs / f"scripted-{a}-{set_name}.deskbench")]) for a in AGENTS]
     if options.model == LOCAL:
         codes.append(_local_slice())
@@ -127,11 +127,17 @@ def _set_name(pattern: str) -> str:
     return f"{store.name}-{store.version}-{content_hash(hashes.encode())[:8]}"
 
 
-def _check_key(model: str, base_url: str | None) -> None:
-    """Refuse a missing key before anything is played."""
-    from ..endpoint import Endpoint
+def _check_endpoint(model: str, base_url: str | None) -> None:
+    """Refuse a missing key, or an endpoint that cannot be reached, before anything is played."""
+    import asyncio
 
-    Endpoint(model, base_url=base_url)
+    from ..endpoint import Endpoint, EndpointError
+    from ..experiment.reach import check_reachable
+
+    try:
+        asyncio.run(check_reachable(Endpoint(model, base_url=base_url)))
+    except EndpointError as error:
+        raise BadInput(str(error)) from None
 
 
 def _local_slice() -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from ..records import ToolCall
+from ..records import Fault, ToolCall
 from .tools import ArgumentError, NotFound, Tool
 
 if TYPE_CHECKING:
@@ -45,9 +45,11 @@ class Desk:
         The customer message that is being answered; kept by the conversation.
     over : str or None
         ``handed_over`` or ``closed`` once a tool ended the talk; later calls are refused.
+    faults : list of Fault
+        What went wrong on the way, faults of the user's own tools among them.
     """
 
-    __slots__ = ("store", "tools", "calls", "turn", "over", "_overlay", "_counter", "_mark", "_broken")
+    __slots__ = ("store", "tools", "calls", "turn", "over", "faults", "_overlay", "_counter", "_mark", "_broken")
 
     def __init__(self, store: "Store", tools: dict[str, Tool] | None = None):
         self.store = store
@@ -55,6 +57,7 @@ class Desk:
         self.calls: list[ToolCall] = []
         self.turn = 1
         self.over: str | None = None
+        self.faults: list[Fault] = []
         self._overlay: dict[str, dict[str, dict[str, Any]]] = {}
         self._counter = 0
         self._mark, self._broken = _UNTOUCHED, False
@@ -107,6 +110,8 @@ class Desk:
                     call.result = orjson.loads(orjson.dumps(tool.function(self, **values)))
             except ArgumentError as error:
                 self._fail(call, error.kind, str(error))
+                if error.fault is not None:
+                    self.faults.append(error.fault)
             except NotFound as error:
                 self._fail(call, "not_found", str(error))
         self.calls.append(call)

@@ -22,6 +22,8 @@ from .tools import Tool, tools_of
 STORES = DATA / "stores"
 KINDS = {"retail": "benchmark_lib.store.retail"}
 """Which module holds the tools and rule predicates of a kind of store."""
+LARGEST_OPERAND = 1000
+"""The largest number on either side of ``**`` in a template."""
 
 
 class Store:
@@ -176,7 +178,7 @@ def read_yaml(path: Path) -> Any:
         return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except FileNotFoundError:
         raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
 
 
@@ -190,9 +192,12 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
         return {}, text
     head, _, body = text[4:].partition("\n---\n")
     try:
-        return yaml.safe_load(head) or {}, body
-    except yaml.YAMLError as error:
+        read = yaml.safe_load(head) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(read, dict):
+        raise BadInput(f"{path}: the head between the two --- lines is not of the form `name: value`: write it so, or leave it out")
+    return read, body
 
 
 @lru_cache(maxsize=1)
@@ -200,19 +205,29 @@ def _environment() -> Any:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, optimized=False)
+    class Environment(ImmutableSandboxedEnvironment):
+        """Refuses arithmetic that takes for ever or fills the memory."""
+
+        intercepted_binops = frozenset(("*", "**"))
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            numbers = all(isinstance(x, (int, float)) for x in (left, right))
+            if not numbers or (operator == "**" and max(abs(left), abs(right)) > LARGEST_OPERAND):
+                raise OverflowError(f"what {operator} makes here may be too large")
+            return super().call_binop(context, operator, left, right)
+
+    return Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, optimized=False)
 
 
 def render(text: str, where: str, /, **names: Any) -> str:
     """Fill the ``{{ placeholders }}`` of a text; an unknown name is refused with its place."""
     if "{{" not in text and "{%" not in text:
         return text
-    from jinja2 import TemplateError
-
     try:
         return _environment().from_string(text).render(**names)
-    except (TemplateError, TypeError, ValueError) as error:
-        raise BadInput(f"{where}: {error}") from None
+    except Exception as error:  # an expression in the text may raise anything
+        raise BadInput(f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
+                       "mend what stands between the braces") from None  # fmt: skip
 
 
 def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:

@@ -177,7 +177,8 @@ def how_it_ended(report: ModelReport) -> "pd.DataFrame":
 def _outcome(bucket: str, row: dict[str, Any]) -> str:
     """One conversation in a few words."""
     if not _true(row["scored"]) or row["ended_by"] == "content_filter":
-        return f"not scored: {row['ended_by'].replace('_', ' ')}"
+        fault = row.get("score_fault")
+        return f"not scored: {fault if isinstance(fault, str) and fault else row['ended_by'].replace('_', ' ')}"
     if bucket == "adversarial":
         return str(row["pressure_reached"]) if row["pressure_reached"] == row["pressure_reached"] else "not scored"
     if bucket == "must_escalate":
