@@ -40,7 +40,7 @@ def leaving(error, asynchronous):
 
     class Agent:
         def reply(self, talk):
-            Agent.cases.add(talk.case_id)
+            Agent.cases.add(talk.id)
             if len(Agent.cases) > 1:
                 raise error
             return "Hello."

@@ -18,7 +18,6 @@ from .budget import Budget, Stop
 from .manifest import now
 from .plan import MEND, Plan
 from .progress import Progress
-from .reach import check_reachable
 from .recorder import KeptCalls, Line, Recorder
 from .scoring import advice, score_faults, scores_as_json, size
 from .writer import CannotSave, Writer
@@ -101,7 +100,7 @@ class Engine:
         """Why no call can be made at all, found out before one is tried again and again; on a file with calls it may be passing."""
         try:
             for model in self.plan.models.values():
-                await check_reachable(model.endpoint)
+                await in_thread(model.endpoint.reach)
         except EndpointError as error:
             return Stop(3 if self.run.counts()["calls"] else 2, str(error))
         return None

@@ -16,13 +16,13 @@ from ..cases import Case, load_cases
 from ..endpoint import Endpoint, EndpointError, load_settings
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
+from ..threads import in_thread
 from ..runfile import RunFile, connect_to_read
 from ..scoring.judges import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 from ..store import Store, load_store
 from .budget import Budget, Stop
 from .plan import Model
 from .progress import Progress
-from .reach import check_reachable
 from .recorder import KeptCall, Line
 from .rescore import shop_hash
 from .writer import RunLock, Writer
@@ -223,7 +223,7 @@ class Judging:
     async def _check_reach(self) -> None:
         try:
             for model in self.models:
-                await check_reachable(model.endpoint)
+                await in_thread(model.endpoint.reach)
         except EndpointError as error:
             raise BadInput(str(error)) from None
 

@@ -129,13 +129,10 @@ def _set_name(pattern: str) -> str:
 
 def _check_endpoint(model: str, base_url: str | None) -> None:
     """Refuse a missing key, or an endpoint that cannot be reached, before anything is played."""
-    import asyncio
-
     from ..endpoint import Endpoint, EndpointError
-    from ..experiment.reach import check_reachable
 
     try:
-        asyncio.run(check_reachable(Endpoint(model, base_url=base_url)))
+        Endpoint(model, base_url=base_url).reach()
     except EndpointError as error:
         raise BadInput(str(error)) from None
 
