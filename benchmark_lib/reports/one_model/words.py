@@ -100,7 +100,7 @@ def verdict(report: ModelReport) -> str:
         _clause(report, "escalation_accuracy", "hands over {n} of what needs a human"),
         _safety(row),
     ]
-    head = f"{short_name(report.model)} ({report.panel}: {PANELS[report.panel]})"
+    head = f"{short_name(report.entry)} ({report.panel}: {PANELS[report.panel]})"
     known = [p for p in parts if p]
     return f"{head} {_and(known)}." if known else f"{head}: nothing was scored, so there is no verdict."
 
@@ -352,7 +352,7 @@ def _language_traits(report: ModelReport) -> list[tuple[str, str, str]]:
 
 def summary(report: ModelReport) -> str:
     """Where it stands in its field, in a sentence or two."""
-    others = report.board["model"].nunique() - 1
+    others = report.board["entry"].nunique() - 1
     if not others:
         return f"No other model of its kind ({report.panel}) is here, so there is no field to compare it with."
     glance = at_a_glance(report)
