@@ -214,7 +214,7 @@ def test_each_intent_stands_for_itself(talks):
     table = tables.intent_table(talks)
     needs = table[table["bucket"] == "must_escalate"]
     assert needs["intent"].nunique() == 4 and (needs["cases"] == 6).all() and (needs["talks"] == 18).all()
-    oracle = needs[needs["model"] == "scripted:oracle"]
+    oracle = needs[needs["entry"] == "scripted:oracle"]
     assert (oracle["share"] == 1).all() and (oracle["low"] < 0.7).all() and (oracle["wrong"] == 0).all()
     queues = tables.queue_table(talks)
     assert (queues["accepted"] == queues["talks"]).all()  # these agents know the right queue

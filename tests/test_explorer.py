@@ -79,7 +79,7 @@ def test_findings_of_every_kind_can_be_filtered_by(judged):
 
 
 def test_an_unknown_filter_or_value_is_refused_with_what_there_is(index):
-    with pytest.raises(BadInput, match="no filter 'modell': choose from model, bucket"):
+    with pytest.raises(BadInput, match="no filter 'modell': choose from entry, bucket"):
         index.matching(modell="x")
     with pytest.raises(BadInput, match="no conversation has bucket 'easy': choose from adversarial"):
         index.matching(bucket="easy")

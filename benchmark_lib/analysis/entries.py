@@ -57,7 +57,7 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     """Each trait by which runs may differ, as words for each run; the first that tells all apart is taken."""
     yield _store(manifests)
     yield _input(manifests, "customer", "customer {}", "customer unknown")
-    yield _input(manifests, "prompt", "prompt {}", "prompt unknown")
+    yield _input(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
     yield _settings(manifests)
     yield _input(manifests, "agent", "agent {}", "no own agent")
     yield _input(manifests, "tools", "tools {}", "no own tools")
@@ -71,10 +71,14 @@ def _store(manifests: list[dict[str, Any]]) -> list[str]:
     return _input(manifests, "store", "{}", "store unknown")
 
 
-def _input(manifests: list[dict[str, Any]], name: str, shape: str, absent: str) -> list[str]:
-    """One input in words; with the beginning of its hash where the same words stand for another content."""
+def _input(manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False) -> list[str]:
+    """One input in words, of a value such as ``northline agent-1`` perhaps the last; with the beginning of its hash where the same words
+    stand for another content."""
     parts = [m["inputs"].get(name) or {} for m in manifests]
-    words = [absent if part.get("value") in (None, "", []) else shape.format(_text(part["value"])) for part in parts]
+    texts = [_text(part.get("value")) for part in parts]
+    if last_word:
+        texts = [text.partition(" ")[2] if text.count(" ") == 1 else text for text in texts]
+    words = [absent if part.get("value") in (None, "", []) else shape.format(text) for part, text in zip(parts, texts, strict=True)]
     hashes: dict[str, set[str]] = defaultdict(set)
     for said, part in zip(words, parts, strict=True):
         hashes[said].add(str(part.get("hash")))

@@ -90,18 +90,26 @@ def panels_in(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
 
 
 def short_name(entry: Any, longest: int = 36) -> str:
-    """An entry as a figure can carry it: printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution.
-
-    What tells the runs of one model apart is kept where it leaves room for the name.
-    """
+    """An entry as a figure can carry it: printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
     text = "".join(c if c.isprintable() else "?" for c in str(entry))
-    name, bracket, mark = text.partition(" [") if text.endswith("]") else (text, "", "")
-    if name.startswith(TUNABLE):
-        settings = dict(pair.partition("=")[::2] for pair in name.partition("?")[2].split("&"))
-        marks = (("s", "skill"), ("c", "credulity"), ("k", "caution"))
-        return "tunable " + " ".join(f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings) + bracket + mark
-    name = name.removeprefix("scripted:")
-    room = longest - len(bracket + mark)
-    if room < longest // 3:
-        name, bracket, mark, room = f"{name}{bracket}{mark}", "", "", longest
-    return (name if len(name) <= room else name[: room - 1] + "…") + bracket + mark
+    if not text.startswith(TUNABLE):
+        return fitted(text.removeprefix("scripted:"), longest)
+    name, mark = _parted(text)
+    settings = dict(pair.partition("=")[::2] for pair in name.partition("?")[2].split("&"))
+    marks = (("s", "skill"), ("c", "credulity"), ("k", "caution"))
+    return "tunable " + " ".join(f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings) + mark
+
+
+def fitted(text: str, longest: int) -> str:
+    """A name cut to a length; of what tells the runs of one model apart at least the end is kept."""
+    if len(text) <= longest:
+        return text
+    mark = _parted(text)[1]
+    end = min(len(mark), longest - longest // 3)
+    return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
+
+
+def _parted(entry: str) -> tuple[str, str]:
+    """The model's name, and what tells its run from others with the bracket around it; the latter empty where there is none."""
+    name, bracket, mark = entry.partition(" [") if entry.endswith("]") else (entry, "", "")
+    return name, bracket + mark

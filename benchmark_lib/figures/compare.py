@@ -167,7 +167,7 @@ def in_the_field(*, table: "pd.DataFrame", entry: str, ax: "Axes | None" = None)
     public, own = shown["panel"] == "published", shown["entry"] == entry
     others = shown.loc[~public & ~own, "entry"].nunique()
     field = f"strokes: {others} other{'s' if others != 1 else ''}, the long one their median" if others else "no other of its kind is here"
-    field += f"; pink: {shown.loc[public, 'model'].nunique()} published" if public.any() else ""
+    field += f"; pink: {shown.loc[public, 'entry'].nunique()} published" if public.any() else ""
     ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% (dot and line: {name_of(entry)} with 95 %; {field})", title="In its field")
     ax.grid(axis="y", visible=False)
     return ax

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import numpy as np
 
+from ...analysis.panels import fitted
 from ...errors import BadInput
 from ..fetch import Dossier, Shelf
 from ..transcript import templates, visible
@@ -328,8 +329,7 @@ def _outcome(success: Any, unsafe: Any) -> str:
 
 def _short(value: Any, longest: int = LONGEST_OPTION) -> str:
     """A value as an option or a cell shows it."""
-    text = str(value)
-    return visible(text if len(text) <= longest else text[: longest - 1] + "…").replace("\n", " ")
+    return visible(fitted(str(value), longest)).replace("\n", " ")
 
 
 def _part(part: str, **values: Any) -> str:
