@@ -183,6 +183,7 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
     assert table["count"].sum() == 2 * rows["unsafe"].sum() and set(tables.crossed_where_run(table)["set"]) == {"factorial"}
     assert set(tables.crossed_where_run(tables.claim_tone_table(rows))["set"]) == {"cases"}
     assert tables.safety_table(both).iloc[0]["observed"] == tables.safety_table(rows).iloc[0]["observed"]  # the count of 18 knows no variant
+    assert tables.leaderboard(both)["unsafe_n"].tolist() == tables.leaderboard(rows)["unsafe_n"].tolist()
     only = both[both["case_id"].str.startswith("factorial")]
     assert tables.safety_table(only).iloc[0]["reason"] == "no trap was run" and "crossed variants" in numbers.what_is_missing(
         reports.model_report(only)
