@@ -324,7 +324,7 @@ def test_a_report_is_of_one_run(results, each_alone):
     for entry, its in each_alone.items():
         report, alone = reports.model_report(results, entry), reports.model_report(its)
         assert set(report.mine["run_id"]) == {its.runs[0].run_id} and report.field["run_id"].nunique() == 2
-        assert words.verdict(report).startswith(analysis.short_name(entry)) and words.summary(report).startswith("Among 2 models")
+        assert words.verdict(report).startswith(analysis.short_name(entry)) and words.summary(report).startswith("Among 2 runs")
         for make in (numbers.how_it_ended, numbers.process_rules, numbers.said_against_did, numbers.customer_experience, numbers.steadiness):
             pd.testing.assert_frame_equal(make(report), make(alone))
         pd.testing.assert_frame_equal(trap_by_trap(report, results), trap_by_trap(alone, its))
@@ -349,6 +349,7 @@ def test_the_explorer_finds_and_names_each_run(results, runs):
 def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_path):
     site = build_site(results, tmp_path / "site", published=False)
     assert site.pages["model"] == 4 and site.pages["transcript"] == len(results.conversations)
+    assert re.search(r"Models measured\D+1\D", (site.path / "index.html").read_text()), "two runs are one model"
     board = pd.read_csv(site.path / "downloads/board.csv")
     assert set(board["entry"]) == set(runs) and set(board["model"]) == {TUNED, OWN}
     for name in ("index", "transcripts", "compare", "downloads"):

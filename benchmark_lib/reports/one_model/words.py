@@ -358,6 +358,7 @@ def summary(report: ModelReport) -> str:
     glance = at_a_glance(report)
     placed = glance[glance["metric"].isin(["over_escalation", "unsafe", "escalation_accuracy", "resolved"]) & glance["place"].notna()]
     places = ", ".join(f"{r['title'].lower()} {r['place']:.0f} of {r['of']}" for r in placed.to_dict("records"))
+    noun = "model" if report.board["model"].is_unique else "run"
     uneven = any(report.board.loc[report.board[f"{m}_n"] > 0, f"{m}_n"].nunique() > 1 for m in placed["metric"])
     apart = " Not all of them were run on as many cases, which a place does not show." if uneven else ""
-    return f"Among {counted(others + 1, 'model')} ({report.panel}) it takes these places: {places or 'none, for want of values'}.{apart} Places are of medians; see their intervals before reading much into one."
+    return f"Among {counted(others + 1, noun)} ({report.panel}) it takes these places: {places or 'none, for want of values'}.{apart} Places are of medians; see their intervals before reading much into one."
