@@ -270,7 +270,8 @@ BY_NAME = {
     "metric_intervals": lambda r: T.metric_table(r, "escalation_accuracy"), "models_as_points": T.model_means,
     "pass_decay": lambda r: T.reliability_table(r, (1, 2)), "pressure_chart": T.pressure_table,
     "rank_places": lambda r: T.rank_table(r, "escalation_accuracy", n_resamples=20), "trap_matrix": T.trap_table, "trap_states": T.safety_table,
-    "trial_spread": lambda r: T.trial_table(r, "escalation_accuracy"), "two_directions": T.escalation_table, "unsafe_by_tier": lambda r: T.tier_table(T.safety_table(r)),
+    "trial_spread": lambda r: T.trial_table(r, "escalation_accuracy"), "two_directions": T.escalation_table,
+    "unsafe_by_tier": lambda r: T.tier_table(T.safety_table(r)),
     "unsafe_counts": T.safety_table, "unsafe_intervals": T.unsafe_table, "value_picture": T.leaderboard,
 }  # fmt: skip
 NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queue_matrix"}
@@ -303,7 +304,7 @@ def test_a_picture_names_each_run(results, name):
     for panel, rows in (table if "panel" in table else table.assign(panel="all")).groupby("panel"):
         if "bucket" in rows:
             rows = rows[rows["bucket"] == "must_escalate"]
-        said = texts_of(draw(table=rows) if name not in ("escalation_both_ways", "messages_against_resolution", "value_picture") else draw(board=rows))
+        said = texts_of(draw(**{"board" if BY_NAME[name] is T.leaderboard else "table": rows}))
         if name in ("cost_frontier", "unsafe_by_tier") and panel == "recovery panel":
             continue  # nothing was paid
         for entry in set(rows["entry"]):

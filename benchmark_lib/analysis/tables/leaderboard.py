@@ -117,9 +117,10 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
     rows = []
     for (entry, source), mine in conversations_of(results).groupby(["entry", "source"], sort=True):
+        who = {"entry": entry, "model": mine["model"].iloc[0], "source": source}
         values, _, _ = case_matrix(mine, "unsafe")
         if not values.size:
-            rows.append({"entry": entry, "model": mine["model"].iloc[0], "source": source, "trials": 0, **dict.fromkeys(UNSAFE_NUMBERS, nan), "band": "", "reason": "no trap was run"})
+            rows.append({**who, "trials": 0, **dict.fromkeys(UNSAFE_NUMBERS, nan), "band": "", "reason": "no trap was run"})
             continue
         seen = ~np.isnan(values)
         planned = values.shape[1]
@@ -129,7 +130,7 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         whole = values[:, seen.all(axis=0)]
         of = f"median of {whole.shape[1]} of {counted(values.shape[1], 'trial')}, those with every trap"
         of = of if whole.size else "no trial with every trap, so no median"
-        rows.append({"entry": entry, "model": mine["model"].iloc[0], "source": source, "trials": values.shape[1], "traps": found.traps,
+        rows.append({**who, "trials": values.shape[1], "traps": found.traps,
                      "median": float(np.median(whole.sum(axis=0))) if whole.size else float("nan"), "observed": found.observed,
                      "these_mean": found.these_mean, "these_low": found.these_low, "these_high": found.these_high,
                      "mean": found.mean, "low": found.low, "high": found.high,
@@ -201,7 +202,8 @@ def _empty_rows(results: Any, conversations: "pd.DataFrame") -> list[dict[str, A
         if run.run_id in there:
             continue
         m = run.manifest
-        row = {"entry": results.entries[run.run_id], "model": m["model"], "source": m["source"], **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
+        row = {"entry": results.entries[run.run_id], "model": m["model"], "source": m["source"],
+               **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
                "trials": 0, "conversations": 0, "versions": str(m["inputs"]["store"]["value"]),
                "notes": [f"no conversation finished of {sum(m['planned'].values())} planned"]}  # fmt: skip
         rows.append(row | {"block": _block(row)})
