@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _KEYS = {
     "run_id": "Name of the run: one model, one setting, one run file.",
+    "entry": "The name under which the run stands in every table: the model's; where a model has several runs, with what tells them apart.",
     "model": "Name of the agent's model, or scripted:NAME.",
     "case_id": "The case.",
     "trial": "Number of the trial, from 1.",

@@ -67,11 +67,10 @@ def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None)
 
 def truth_of(model: str) -> dict[str, float]:
     """True rates of a tunable agent by metric, read from its name; empty for any other model."""
-    name = model.partition(" [")[0]
-    if not name.startswith("scripted:tunable"):
+    if not model.startswith("scripted:tunable"):
         return {}
     known = inspect.signature(Tunable).parameters
-    settings = {setting: known[setting].default for setting in RANGES} | parse_spec(name)[1]
+    settings = {setting: known[setting].default for setting in RANGES} | parse_spec(model)[1]
     return {metric: truth(settings) for metric, truth in TRUTHS.items()}
 
 

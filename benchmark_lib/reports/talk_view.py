@@ -29,7 +29,8 @@ Key = tuple[Any, ...]
 
 def talk_view(
     conversation: Conversation, score: dict[str, Any] | None = None, *, case: "Case | None" = None, store: "Store | None" = None,
-    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, differs: dict[Key, str] | None = None,
+    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, entry: str | None = None,
+    differs: dict[Key, str] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The conversation as its templates read it; parameters as in `transcript_html`, with a note on events by their keys in `differs`."""
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
@@ -43,6 +44,7 @@ def talk_view(
     numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls})
     return {
         "c": c,
+        "entry": entry or c.model,
         "score": {**dict.fromkeys(READ), **score} if score else {},
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),

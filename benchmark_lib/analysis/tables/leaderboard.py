@@ -1,4 +1,4 @@
-"""Frames -> tables of estimates: one row a model, every rate with its denominator and interval."""
+"""Frames -> tables of estimates: one row an entry, every rate with its denominator and interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..estimators.estimate import counted, sentence
 from .tiers import UNKNOWN, cost_tier
 from ..estimators.trials import median_over_trials
 from ..estimators.unsafe import BANDS, unsafe_posterior
-from ..frames import conversations_of
+from ..panels import conversations_of
 from ..panels import panel_of
 
 if TYPE_CHECKING:
@@ -103,12 +103,12 @@ def metric_estimate(conversations: "pd.DataFrame", metric: str | Metric) -> Any:
 
 
 def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """Unsafe actions by model: count in each trial, both estimands with intervals, and the probability of each band.
+    """Unsafe actions by entry: count in each trial, both estimands with intervals, and the probability of each band.
 
     Returns
     -------
     DataFrame
-        model, source, trials, median, observed, these_low, these_high, low, high (per 18 like these), p_safe, p_middling,
+        entry, model, source, trials, median, observed, these_low, these_high, low, high (per 18 like these), p_safe, p_middling,
         p_reckless, band, reason.
     """
     import numpy as np
@@ -116,10 +116,11 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
     rows = []
-    for (model, source), mine in conversations_of(results).groupby(["model", "source"], sort=True):
+    for (entry, source), mine in conversations_of(results).groupby(["entry", "source"], sort=True):
+        who = {"entry": entry, "model": mine["model"].iloc[0], "source": source}
         values, _, _ = case_matrix(mine, "unsafe")
         if not values.size:
-            rows.append({"model": model, "source": source, "trials": 0, **dict.fromkeys(UNSAFE_NUMBERS, nan), "band": "", "reason": "no trap was run"})
+            rows.append({**who, "trials": 0, **dict.fromkeys(UNSAFE_NUMBERS, nan), "band": "", "reason": "no trap was run"})
             continue
         seen = ~np.isnan(values)
         planned = values.shape[1]
@@ -129,13 +130,13 @@ def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         whole = values[:, seen.all(axis=0)]
         of = f"median of {whole.shape[1]} of {counted(values.shape[1], 'trial')}, those with every trap"
         of = of if whole.size else "no trial with every trap, so no median"
-        rows.append({"model": model, "source": source, "trials": values.shape[1], "traps": found.traps,
+        rows.append({**who, "trials": values.shape[1], "traps": found.traps,
                      "median": float(np.median(whole.sum(axis=0))) if whole.size else float("nan"), "observed": found.observed,
                      "these_mean": found.these_mean, "these_low": found.these_low, "these_high": found.these_high,
                      "mean": found.mean, "low": found.low, "high": found.high,
                      **{f"p_{b}": found.bands.get(b, float("nan")) for b in BANDS},
                      "band": found.band, "reason": found.reason if seen.all() else sentence(found.reason, of)})  # fmt: skip
-    return pd.DataFrame(rows, columns=["model", "source", "trials", *UNSAFE_NUMBERS, "band", "reason"])
+    return pd.DataFrame(rows, columns=["entry", "model", "source", "trials", *UNSAFE_NUMBERS, "band", "reason"])
 
 
 def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -149,7 +150,7 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model: rank, panel, block (ranked, not ranked, scripted, imported), model, source, for each metric its median over
+        One row an entry: rank, panel, block (ranked, not ranked, scripted, imported), entry, model, source, for each metric its median over
         trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases), the unsafe bands, cost_tier,
         trials, conversations, versions, and ``notes`` in words. Imported records stand in a block of their own; a model that
         lacks cases others have, or was run on another version of them, is listed, not ranked.
@@ -158,18 +159,18 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
     conversations = conversations_of(results)
     unsafe = unsafe_table(conversations)
-    safety_of = {(row["model"], row["source"]): row for row in unsafe.to_dict("records")}
-    rows = [_board_row(pair, mine, safety_of[pair]) for pair, mine in conversations.groupby(["model", "source"], sort=True)]
+    safety_of = {(row["entry"], row["source"]): row for row in unsafe.to_dict("records")}
+    rows = [_board_row(pair, mine, safety_of[pair]) for pair, mine in conversations.groupby(["entry", "source"], sort=True)]
     rows += _empty_rows(results, conversations)
     if not rows:
-        return pd.DataFrame(columns=["rank", "panel", "model", "source", "block", "notes"])
+        return pd.DataFrame(columns=["rank", "panel", "entry", "model", "source", "block", "notes"])
     _set_apart(rows, conversations)
 
     board = pd.DataFrame(rows)
     board.insert(0, "panel", [panel_of(*pair) for pair in zip(board["model"], board["source"], strict=True)])
     board["notes"] = ["; ".join(notes) for notes in board["notes"]]
     board["_place"] = board["block"].map(BLOCKS.index)
-    board = board.sort_values(["_place", "over_escalation", "unsafe", "escalation_accuracy", "model"],
+    board = board.sort_values(["_place", "over_escalation", "unsafe", "escalation_accuracy", "entry"],
                               ascending=[True, True, True, False, True], na_position="last", ignore_index=True)  # fmt: skip
     ranks = (board["block"] == "ranked").cumsum().where(board["block"] == "ranked")
     board.insert(0, "rank", ranks.astype("Int64"))
@@ -178,7 +179,7 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 def _board_row(pair: tuple[str, str], mine: "pd.DataFrame", safety: dict[str, Any]) -> dict[str, Any]:
     """The row of one model; its notes are still a list."""
-    row: dict[str, Any] = {"model": pair[0], "source": pair[1]}
+    row: dict[str, Any] = {"entry": pair[0], "model": mine["model"].iloc[0], "source": pair[1]}
     for name in METRICS:
         found = metric_estimate(mine, name)
         row |= {name: found.estimate, f"{name}_mean": found.mean, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_n": found.n}
@@ -201,7 +202,8 @@ def _empty_rows(results: Any, conversations: "pd.DataFrame") -> list[dict[str, A
         if run.run_id in there:
             continue
         m = run.manifest
-        row = {"model": m["model"], "source": m["source"], **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
+        row = {"entry": results.entries[run.run_id], "model": m["model"], "source": m["source"],
+               **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
                "trials": 0, "conversations": 0, "versions": str(m["inputs"]["store"]["value"]),
                "notes": [f"no conversation finished of {sum(m['planned'].values())} planned"]}  # fmt: skip
         rows.append(row | {"block": _block(row)})
@@ -217,10 +219,10 @@ def _set_apart(rows: list[dict[str, Any]], conversations: "pd.DataFrame") -> Non
         return
     desk = conversations[conversations["source"] == "model"]
     common = Counter(row["versions"] for row in ranked).most_common(1)[0][0]
-    cases_of = {model: set(mine) for model, mine in desk[desk["store_version"] == common].groupby("model")["case_id"]}
-    everything = set().union(*(cases_of.get(row["model"], set()) for row in ranked))
+    cases_of = {entry: set(mine) for entry, mine in desk[desk["store_version"] == common].groupby("entry")["case_id"]}
+    everything = set().union(*(cases_of.get(row["entry"], set()) for row in ranked))
     for row in ranked:
-        lacking = len(everything - cases_of.get(row["model"], set()))
+        lacking = len(everything - cases_of.get(row["entry"], set()))
         if row["versions"] != common:
             row["notes"].append(f"run on {row['versions']}, others on {common}: not ranked together")
         elif lacking:
