@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 
-from . import texts
+from . import pumps, texts
 from .figure import Figure, at_most, cpu_seconds
 
-SMALL, MIDDLE, LARGE = 8_000, 100_000, 1_000_000
+SMALL, MIDDLE, LARGE = 16_000, 100_000, 1_000_000
 """Characters of a text: to find the slow ones, and the two sizes that have goals."""
 GOALS = {MIDDLE: 0.1, LARGE: 1.0}
 """CPU seconds that a text of this size may take."""
@@ -127,7 +127,7 @@ def measure(seed: int, seconds: float, whole_s: float) -> Iterator[Figure]:
 
 def _figures(name: str, reader: Callable[[str], None], rng: random.Random, until: float) -> Iterator[Figure]:
     began, tried = time.monotonic(), {}
-    parts = itertools.chain(texts.KNOWN.values(), iter(lambda: texts.family(rng), None))
+    parts = itertools.chain(texts.KNOWN.values(), iter(lambda: (pumps.pump if rng.random() < 0.7 else texts.family)(rng), None))
     for part in parts:
         tried[part] = max(seconds_for(reader, part, SMALL, 0.5)[0], tried.get(part, 0.0))
         if time.monotonic() > began + (until - began) / 2 and len(tried) >= len(texts.KNOWN):

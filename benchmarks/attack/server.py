@@ -10,6 +10,7 @@ import argparse
 import gzip
 import hashlib
 import json
+import select
 import subprocess
 import sys
 from collections import Counter
@@ -30,6 +31,8 @@ LONG = [texts.repeated(texts.KNOWN[name], size) for name, size in (
     ("an unfinished phrase over and over", 100_000), ("sentences of one letter", 30_000), ("a finished phrase over and over", 100_000),
     ("sentences of two words", 30_000), ("digits", 50_000))]  # fmt: skip
 """Replies of the conversation that tries to hold up all others."""
+HOSTILE = 10
+"""Which of the conversations that arrive is that one: when it begins, others have calls in flight."""
 BOMB_BYTES = 50_000_000
 
 
@@ -47,7 +50,8 @@ class MoodyServer(ScriptedServer):
 
     def __init__(self, mood: str, latency_s: float = 0.0):
         super().__init__(latency_s=latency_s)
-        self.mood, self.hostile, self.times, self.sent = mood, "", Counter(), 0
+        self.mood, self.times, self.sent = mood, Counter(), 0
+        self.emails: dict[str, int] = {}
 
     def answer(self, head: bytes, body: bytes) -> Answer:
         """Count a request and answer it in this mood."""
@@ -59,8 +63,7 @@ class MoodyServer(ScriptedServer):
         said = request["messages"]
         if self.mood == "long":
             email = str(next(m["content"] for m in said if m["role"] == "user"))
-            self.hostile = self.hostile or email
-            if email == self.hostile:
+            if self.emails.setdefault(email, len(self.emails)) == HOSTILE:
                 self.sent += 1
                 if self.sent == 1:
                     print("SENT", flush=True)
@@ -84,8 +87,6 @@ class Served:
 
     def wait_for_hostile_answer(self, seconds: float) -> bool:
         """Wait until the first hostile answer is on its way."""
-        import select
-
         ready, _, _ = select.select([self.process.stdout], [], [], seconds)
         return bool(ready) and self.process.stdout.readline().strip() == "SENT"
 

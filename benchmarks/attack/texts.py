@@ -6,7 +6,7 @@ import random
 from functools import lru_cache
 
 KNOWN = {
-    "an unfinished phrase over and over": ("i have ", "noch ", ""),
+    "an unfinished phrase over and over": ("bitte i have ", "noch ", ""),
     "a finished phrase over and over": ("", "was canceled ", ""),
     "sentences of one letter": ("", "! A", ""),
     "sentences of two words": ("", "You can. ", ""),
