@@ -22,33 +22,32 @@ STOPS_S = 10.0
 LEFT_OUT = ("content_filter", "infrastructure_fault", "customer_fault")
 
 
-def measure(seed: int, seconds: float, whole_s: float) -> Iterator[Figure]:
+def measure(seed: int, seconds: float) -> Iterator[Figure]:
     """The figures of this part."""
-    each = seconds / 14
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        yield from _leavers(folder, each)
-        yield _blocking(folder, each)
-        yield from _rates(folder, each)
-        yield from _forgers(folder, each)
-        yield from _without_calls(folder, each)
-        yield from _reach(folder, each)
+        yield from _leavers(folder)
+        yield _blocking(folder)
+        yield from _rates(folder)
+        yield from _forgers(folder)
+        yield from _without_calls(folder)
+        yield from _reach(folder)
 
 
-def _play(folder: Path, agent: str, seconds: float, *more: str, out: str | None = None) -> tuple[Ended, Path]:
+def _play(folder: Path, agent: str, *more: str, out: str | None = None) -> tuple[Ended, Path]:
     path = folder / f"{out or agent}.deskbench"
     line = ["run", "own", "--agent", f"benchmarks.attack.own:{agent}", "--trials", "1", "--out", str(path), *(more or ("--cases", SOME))]
-    return deskbench(line, folder, seconds), path
+    return deskbench(line, folder), path
 
 
-def _leavers(folder: Path, seconds: float) -> Iterator[Figure]:
+def _leavers(folder: Path) -> Iterator[Figure]:
     done, unnamed, raw = [], [], []
     for agent in (*LEAVERS, *ODD):
-        ended, path = _play(folder, agent, seconds)
+        ended, path = _play(folder, agent)
         unfinished = _finished(path) < _planned(path)
         if unfinished and ended.code in (0, None) and agent in LEAVERS:
             done.append(agent)
-        if unfinished and "agent" not in ended.said:
+        if unfinished and "agent" not in ended.said and agent != "Interrupts":  # which is how a person ends it
             unnamed.append(agent)
         if ended.traceback:
             raw.append(agent)
@@ -57,7 +56,7 @@ def _leavers(folder: Path, seconds: float) -> Iterator[Figure]:
     yield count("of them that end in a raw traceback", len(raw), len(LEAVERS + ODD), ", ".join(raw))
 
 
-def _blocking(folder: Path, seconds: float) -> Figure:
+def _blocking(folder: Path) -> Figure:
     line = ["run", "own", "--agent", "benchmarks.attack.own:Blocks", "--cases", SOME, "--trials", "1", "--out", str(folder / "blocks.deskbench")]
     process = start(line, folder)
     while "BLOCKED" not in (said := process.stdout.readline()) and said:
@@ -66,24 +65,24 @@ def _blocking(folder: Path, seconds: float) -> Figure:
     for _ in range(2):
         process.send_signal(signal.SIGTERM)
         time.sleep(0.5)
-    ended = finish(process, min(seconds, STOPS_S), since)
+    ended = finish(process, STOPS_S, since)
     return at_most("a run whose agent blocks ends after two SIGTERMs", ended.seconds, STOPS_S, "s", ended.code in (None, 0))
 
 
-def _rates(folder: Path, seconds: float) -> Iterator[Figure]:
+def _rates(folder: Path) -> Iterator[Figure]:
     left, of = 0, 0
     for agent in RATES:
-        _, path = _play(folder, agent, seconds)
+        _, path = _play(folder, agent)
         endings = _endings(path)
         of += len(endings)
         left += sum(e in LEFT_OUT for e in endings)
     yield count("conversations that an agent took out of the rates by raising what only the harness may", left, of)
 
 
-def _forgers(folder: Path, seconds: float) -> Iterator[Figure]:
+def _forgers(folder: Path) -> Iterator[Figure]:
     for agent, what in zip(FORGERS, ("records that hold acts or words an agent made up for the customer", "records that hold calls nobody made",
                                      "records that show a row which an earlier conversation changed")):  # fmt: skip
-        _, path = _play(folder, agent, seconds, "--cases", SOME, "--concurrency", "1")
+        _, path = _play(folder, agent, "--cases", SOME, "--concurrency", "1")
         forged = sum(_forged(record, agent) for record in _records(path))
         yield count(what, forged, len(_endings(path)))
 
@@ -95,8 +94,8 @@ def _forged(record: object, agent: str) -> bool:
     return any(FORGED in str(c.arguments) or FORGED in str(c.result) for c in record.tool_calls)
 
 
-def _without_calls(folder: Path, seconds: float) -> Iterator[Figure]:
-    _, path = _play(folder, "WritesOverlay", seconds, "--cases", "resolvable")
+def _without_calls(folder: Path) -> Iterator[Figure]:
+    _, path = _play(folder, "WritesOverlay", "--cases", "resolvable")
     scores = _scores(path)
     writes = {digest for digest, record in _by_hash(path).items() if any(c.write and not c.error for c in record.tool_calls)}
     changed = {digest for digest, record in _by_hash(path).items() if record.changes}
@@ -104,14 +103,14 @@ def _without_calls(folder: Path, seconds: float) -> Iterator[Figure]:
     yield count("cases resolved by writing the desk behind its tools", resolved, len(scores))
 
 
-def _reach(folder: Path, seconds: float) -> Iterator[Figure]:
-    ended, _ = _play(folder, "Snoops", seconds)
+def _reach(folder: Path) -> Iterator[Figure]:
+    ended, _ = _play(folder, "Snoops")
     told = re.search(r"SNOOPED (\d+) (\d+) (.*)", ended.said)
     yield Figure("kinds of the harness's objects that an agent reaches from what it is given", f"{told[1]} ({told[3]})" if told else "?", "0",
                  bool(told) and told[1] == "0")  # fmt: skip
     yield Figure("frames above an agent that hold the case", told[2] if told else "?", "0", bool(told) and told[2] == "0")
-    one, alone = _play(folder, "Honest", seconds)
-    ended, apart = _play(folder, "Honest", seconds, "--cases", SOME, "--isolate", out="isolated")
+    one, alone = _play(folder, "Honest")
+    ended, apart = _play(folder, "Honest", "--cases", SOME, "--isolate", out="isolated")
     same = ended.code == 0 and [r.to_json() for r in _records(alone)] == [r.to_json() for r in _records(apart)]
     yield yes("an honest agent plays the same conversations with --isolate", same and one.code == 0, f"no (exit {ended.code})")
 

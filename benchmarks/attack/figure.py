@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+COMMAND_S = 40.0
+"""Seconds after which a command is killed that should have ended long ago."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def start(arguments: list[str], folder: Path, memory_mb: int = 0, **more: str) -
                             preexec_fn=limit)  # fmt: skip
 
 
-def finish(process: subprocess.Popen[str], seconds: float, since: float | None = None) -> Ended:
+def finish(process: subprocess.Popen[str], seconds: float = COMMAND_S, since: float | None = None) -> Ended:
     """Wait for a command at most so long, then kill it with all it started."""
     began = time.monotonic() if since is None else since
     try:
@@ -130,6 +132,6 @@ def finish(process: subprocess.Popen[str], seconds: float, since: float | None =
         return Ended(None, said, time.monotonic() - began)
 
 
-def deskbench(arguments: list[str], folder: Path, seconds: float = 60.0, memory_mb: int = 0, **more: str) -> Ended:
+def deskbench(arguments: list[str], folder: Path, seconds: float = COMMAND_S, memory_mb: int = 0, **more: str) -> Ended:
     """Run ``deskbench ARGUMENTS`` to its end, or to its time."""
     return finish(start(arguments, folder, memory_mb, **more), seconds)

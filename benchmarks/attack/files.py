@@ -27,7 +27,7 @@ WRONG = {
 """The figures, and the words by which `Original.attack` names what they count."""
 
 
-def measure(seed: int, seconds: float, whole_s: float) -> Iterator[Figure]:
+def measure(seed: int, seconds: float) -> Iterator[Figure]:
     """The figures of this part."""
     until, played, found = time.monotonic() + 0.9 * seconds, 0, []
     with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:

@@ -25,7 +25,7 @@ HEARD_S = 1.0
 SAMPLES_S = 0.002
 
 
-def measure(seed: int, seconds: float, whole_s: float) -> Iterator[Figure]:
+def measure(seed: int, seconds: float) -> Iterator[Figure]:
     """The figures of this part."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

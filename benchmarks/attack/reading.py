@@ -116,7 +116,7 @@ def seconds_for(reader: Callable[[str], None], part: Part, size: int, goal: floa
     return quickest, cut
 
 
-def measure(seed: int, seconds: float, whole_s: float) -> Iterator[Figure]:
+def measure(seed: int, seconds: float) -> Iterator[Figure]:
     """The figures of this part, two for each reader."""
     began = time.monotonic()
     for place, (name, reader) in enumerate(READERS.items(), 1):

@@ -16,8 +16,8 @@ SLOWEST_S = 1.0
 """CPU seconds that one conversation may take to be scored."""
 CUT_S = 3.0
 AT_ONCE = 100
-FULL, FULL_S = 20_000, 600
-"""Conversations of an attack that lasts so many seconds; a shorter one takes its share."""
+FULL, FULL_S = 20_000, 90
+"""Conversations of a part that lasts so many seconds or longer; a shorter one takes its share."""
 
 
 def attack_one(seed: int) -> tuple[str | None, str | None, float]:
@@ -63,10 +63,10 @@ def _some(first: int, until: float) -> list[tuple[str | None, str | None, float]
     return found
 
 
-def measure(seed: int, seconds: float, whole_s: float) -> Iterator[Figure]:
+def measure(seed: int, seconds: float) -> Iterator[Figure]:
     """The figures of this part."""
     attack_one(seed)  # what is compiled on first use is no conversation's fault
-    wanted, until = max(AT_ONCE, int(FULL * min(whole_s, FULL_S) / FULL_S)), time.time() + 0.9 * seconds
+    wanted, until = max(AT_ONCE, int(FULL * min(seconds, FULL_S) / FULL_S)), time.time() + 0.9 * seconds
     with ProcessPoolExecutor(2, initializer=attack_one, initargs=(seed,)) as pool:
         chunks = pool.map(_some, range(seed * 10**6, seed * 10**6 + wanted, AT_ONCE), [until] * (wanted // AT_ONCE))
         found = [one for chunk in chunks for one in chunk]

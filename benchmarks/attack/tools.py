@@ -17,31 +17,28 @@ STOPS_S = 15.0
 """Seconds in which a run ends after a second SIGTERM while a tool sleeps."""
 
 
-def measure(seed: int, seconds: float, whole_s: float) -> Iterator[Figure]:
+def measure(seed: int, seconds: float) -> Iterator[Figure]:
     """The figures of this part."""
     from .own import TOOLS
 
     names = [t.name for t in TOOLS if t.name != SLEEPS]
-    raw, wedged, unclear = [], [], []
+    raw, unclear = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            ends = _run(Path(folder), name, 0.7 * seconds / len(names) / 2)
+            ends = _run(Path(folder), name)
             if any(e.traceback for e in ends):
                 raw.append(name)
-            if ends[-1].code != 0:
-                wedged.append(name)
             if any(e.code not in (0, 2, 3) or (e.code and name not in e.said) or (not e.code and "2 of 2" not in e.said) for e in ends):
                 unclear.append(name)
         yield count("tools of one's own that end a run in a raw traceback", len(raw), len(names), ", ".join(raw))
-        yield count("tools that wedge it, also when it is run again", len(wedged), len(names), ", ".join(wedged))
-        yield count("tools whose run neither finishes nor names the tool", len(unclear), len(names), ", ".join(unclear))
-        yield _asleep(Path(folder), 0.25 * seconds)
+        yield count("tools whose run, begun and begun again, neither finishes nor names the tool", len(unclear), len(names), ", ".join(unclear))
+        yield _asleep(Path(folder))
 
 
-def _run(folder: Path, name: str, seconds: float) -> list[Ended]:
+def _run(folder: Path, name: str) -> list[Ended]:
     """A run in which the model calls the tool, and the same command once more."""
     with serving(f"call:{name}") as endpoint:
-        return [deskbench(_line(endpoint.base_url, name), folder, seconds) for _ in range(2)]
+        return [deskbench(_line(endpoint.base_url, name), folder) for _ in range(2)]
 
 
 def _line(base_url: str, name: str) -> list[str]:
@@ -49,7 +46,7 @@ def _line(base_url: str, name: str) -> list[str]:
             "--out", f"{name}.deskbench"]  # fmt: skip
 
 
-def _asleep(folder: Path, seconds: float) -> Figure:
+def _asleep(folder: Path) -> Figure:
     """How long a run goes on after two SIGTERMs while a tool sleeps."""
     with serving(f"call:{SLEEPS}") as endpoint:
         process = start(_line(endpoint.base_url, SLEEPS), folder)
@@ -59,5 +56,5 @@ def _asleep(folder: Path, seconds: float) -> Figure:
         for _ in range(2):
             process.send_signal(signal.SIGTERM)
             time.sleep(1)
-        ended = finish(process, min(seconds, STOPS_S), since)
+        ended = finish(process, STOPS_S, since)
     return at_most("a run whose tool sleeps ends after two SIGTERMs", ended.seconds, STOPS_S, "s", ended.code is None)
