@@ -25,7 +25,8 @@ PARTS = {
     "tools": 6, "agents": 10, "endpoint_says": 11, "addresses": 5, "growth": 8, "loop": 10, "command_line": 12, "files": 10, "scores": 15, "reading": 13,
 }  # fmt: skip
 """Modules with a ``measure(seed, seconds)``, in turn, and their share of the time; what one leaves over goes to those after it."""
-LEAST_S = 20.0
+LEAST_S, BORROWED = 20.0, 0.35
+"""Seconds that every part is given, and the share of all that is left after which it is ended, where that is more than its own."""
 MEMORY_BYTES = 8 << 30
 
 
@@ -46,20 +47,20 @@ def main() -> int:
         left = options.seconds - (time.monotonic() - began)
         seconds = max(LEAST_S, left * PARTS[name] / sum(PARTS[n] for n in names[place:]))
         print(f"\n{name.replace('_', ' ')}", flush=True)
-        for figure in _part(name, options.seed, seconds):
+        for figure in _part(name, options.seed, seconds, max(1.25 * seconds, BORROWED * left)):
             total, missed = total + 1, missed + (not figure.passed)
             print(f"  {'ok  ' if figure.passed else 'MISS'}  {figure.what}: {figure.value} (goal {figure.goal})", flush=True)
     print(f"\n{total - missed} of {total} figures meet their goals; {time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.1f} when it ended")
     return 1 if missed else 0
 
 
-def _part(name: str, seed: int, seconds: float) -> Iterator[Figure]:
+def _part(name: str, seed: int, seconds: float, most_s: float) -> Iterator[Figure]:
     """The figures of one part as they come, with one more where it had to be ended or failed."""
     line = [sys.executable, "-m", "benchmarks.attack", "--measure", name, "--seed", str(seed), "--seconds", str(seconds)]
     process = subprocess.Popen(line, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, start_new_session=True)
     told: queue.Queue[str] = queue.Queue()
     threading.Thread(target=lambda: [told.put(text) for text in (*process.stdout, "")], daemon=True).start()
-    until = time.monotonic() + 1.25 * seconds
+    until = time.monotonic() + most_s
     try:
         while text := told.get(timeout=max(until - time.monotonic(), 0.1)):
             if text.startswith("{"):
@@ -67,7 +68,7 @@ def _part(name: str, seed: int, seconds: float) -> Iterator[Figure]:
         if process.wait():
             yield Figure("this part comes to its end", f"no (exit {process.returncode})", "yes", False)
     except queue.Empty:
-        yield Figure("this part comes to its end", f"no, ended after {1.25 * seconds:.0f} s", "yes", False)
+        yield Figure("this part comes to its end", f"no, ended after {most_s:.0f} s", "yes", False)
     finally:
         _end(process)
 

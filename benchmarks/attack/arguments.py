@@ -28,8 +28,8 @@ SETTINGS: Files = {
     "cyclic.yaml": "agent: &a\n  body: *a\n", "cyclic_body.yaml": "agent:\n  body: &b {x: *b}\n", "binary.yaml": bytes(range(256)) * 4,
     "deep.yaml": "agent: {body: {x: " + "[" * 2000 + "]" * 2000 + "}}\n", "lines.yaml": 'agent: {headers: {X-A: "a\\r\\nX-B: b"}}\n',
     "name.yaml": 'agent: {headers: {"X-A\\r\\nX-B": "b"}}\n', "tokens.yaml": "agent: {body: {max_tokens: abc}}\n", "list.yaml": "[agent]\n",
-    "date.yaml": "agent: {body: {seed: 2026-01-01}}\n", "set.yaml": "agent: {body: {x: !!set {a, b}}}\n", "bytes.yaml": "agent: {body: {x: !!binary aGVsbG8=}}\n",
-    "number.yaml": "agent: {body: {1: 2}}\n", "large.yaml": f"agent: {{body: {{x: {LARGE}999}}}}\n", "role.yaml": "agent: 5\n", "tab.yaml": "agent:\n\tbody: {}\n",
+    "set.yaml": "agent: {body: {x: !!set {a, b}}}\n", "bytes.yaml": "agent: {body: {x: !!binary aGVsbG8=}}\n",
+    "large.yaml": f"agent: {{body: {{x: {LARGE}999}}}}\n", "role.yaml": "agent: 5\n", "tab.yaml": "agent:\n\tbody: {}\n",
     "python.yaml": "agent: !!python/object/apply:os.getcwd []\n", "nan.yaml": "agent: {timeout: .nan}\n", "bool.yaml": "agent: {attempts: yes please}\n",
     "key_number.yaml": "5: {body: {}}\n", "none.yaml": "agent: {body: null}\n", "tokens_list.yaml": "agent: {body: {max_tokens: [1]}}\n",
     "merge.yaml": "agent: {<<: 5}\n", "letters.yaml": 'agent: {headers: {X-A: "\\u4e2d"}}\n',
@@ -57,6 +57,8 @@ RECORDS: dict[str, Any] = {
 """What replaces parts of a good record."""
 TAU = ("[]", "{}", "5", "[5]", "[{}]", "null", '[{"task_id": 1, "trial": 0, "reward": "x", "traj": []}]', '[{"task_id": 1, "trial": 0, "reward": 1, "traj": 5, "info": []}]',
        '{"simulations": 5}', '{"simulations": [{}], "tasks": [], "info": {}}', '{"simulations": [5], "tasks": 5, "info": 5}')  # fmt: skip
+MUST_SAY = {"lines.yaml": "header", "name.yaml": "header"}
+"""What the sentence about a file has to name, where another fault could be blamed for it."""
 VALUES = ("", " ", "-", "0", "-1", "1e999", "nan", "inf", LARGE, "1" * 5000, "..", "../..", "a" * 300, "a" * 5000, "/", "/dev/null", "/dev/full", "/proc/self/mem",
           "/proc/x", "/sys/x.deskbench", "notes.txt", "notes.txt/x", GOOD, "noise.deskbench", "empty.deskbench", ".", "\udcff\udcfe", "\u202ex", "*", "[", "[!", "{{1/0}}", "%s%n",
           "a:b", "..a:X", ".:x", "os:system", "sys:modules", ":", "a:", "broken:Agent", "raising:Agent", "leaving:Agent", "odd:Agent", "odd:Made", "odd:TOOLS", "line\nend",
@@ -223,6 +225,8 @@ def fault_of(line: Line, folder: Path, must_refuse: bool = True) -> str | None:
         return f"exit {code}"
     if len(sentences) != 1:
         return f"{len(sentences)} sentences"
+    if any(word not in sentences[0] for name, word in MUST_SAY.items() if name in line.words):
+        return "blames something else"
     if line.words[0] in ("import", "recover") and any(p.suffix == ".deskbench" for p in left):
         return f"leaves {left[0].name} behind"
     return None

@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_S = 40.0
 """Seconds after which a command is killed that should have ended long ago."""
+LAST_WORDS_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -109,27 +110,32 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def start(arguments: list[str], folder: Path, memory_mb: int = 0, **more: str) -> subprocess.Popen[str]:
-    """Begin ``deskbench ARGUMENTS`` in a folder, in a process group of its own; output and complaints come together."""
+    """Begin ``deskbench ARGUMENTS`` in a folder; output and complaints come together.
+
+    It stays in the process group of its part, which is ended as a whole.
+    """
 
     def limit() -> None:
         if memory_mb:
             resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
 
     return subprocess.Popen([sys.executable, "-m", "benchmark_lib", *arguments], cwd=folder, env=environment(**more), text=True, errors="replace",
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-                            preexec_fn=limit)  # fmt: skip
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=limit)  # fmt: skip
 
 
 def finish(process: subprocess.Popen[str], seconds: float = COMMAND_S, since: float | None = None) -> Ended:
-    """Wait for a command at most so long, then kill it with all it started."""
+    """Wait for a command at most so long, then kill it."""
     began = time.monotonic() if since is None else since
     try:
         said, _ = process.communicate(timeout=seconds)
         return Ended(process.returncode, said, time.monotonic() - began)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        said, _ = process.communicate()
-        return Ended(None, said, time.monotonic() - began)
+        process.kill()
+    try:
+        said, _ = process.communicate(timeout=LAST_WORDS_S)
+    except subprocess.TimeoutExpired as late:  # what it started holds its output open
+        said = (late.output or b"").decode(errors="replace")
+    return Ended(None, said, time.monotonic() - began)
 
 
 def deskbench(arguments: list[str], folder: Path, seconds: float = COMMAND_S, memory_mb: int = 0, **more: str) -> Ended:

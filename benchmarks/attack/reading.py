@@ -133,10 +133,13 @@ def _figures(name: str, reader: Callable[[str], None], rng: random.Random, until
         if time.monotonic() > began + (until - began) / 2 and len(tried) >= len(texts.KNOWN):
             break
     worst = sorted(tried, key=tried.__getitem__, reverse=True)[:KEPT]
+    hopeless: dict[Part, float] = {}
     for size, goal in GOALS.items():
         slowest, cut, by = 0.0, False, worst[0]
         for part in worst:
-            took, given_up = seconds_for(reader, part, size, goal)
+            took, given_up = (hopeless[part], True) if part in hopeless else seconds_for(reader, part, size, goal)
+            if given_up:
+                hopeless[part] = took
             if (given_up, took) > (cut, slowest):
                 slowest, cut, by = took, given_up, part
             if cut or (time.monotonic() > until and slowest > 0):
