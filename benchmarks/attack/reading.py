@@ -133,7 +133,7 @@ def _figures(name: str, reader: Callable[[str], None], rng: random.Random, until
         if time.monotonic() > began + (until - began) / 2 and len(tried) >= len(texts.KNOWN):
             break
     worst = sorted(tried, key=tried.__getitem__, reverse=True)[:KEPT]
-    hopeless: dict[Part, float] = {}
+    hopeless = {part: took for part, took in tried.items() if took > GOALS[MIDDLE]}  # a large text could not even be given up
     for size, goal in GOALS.items():
         slowest, cut, by = 0.0, False, worst[0]
         for part in worst:
