@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -33,7 +34,7 @@ def project_folder(start: Path | None = None) -> Path:
 def in_project(path: str | Path) -> Path:
     """A relative path that is not there from the current folder, seen from the project's folder; any other path as it is."""
     path = Path(path)
-    return path if path.is_absolute() or path.exists() else project_folder() / path
+    return path if path.is_absolute() or os.path.exists(path) else project_folder() / path
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from .errors import BadInput
+
 BUCKETS = ("resolvable", "must_escalate", "adversarial")
 """The kinds of case, by what is right: to resolve it, to hand it over, or not to give in."""
 
@@ -18,7 +20,7 @@ ENDINGS = {
     "handed_over": "the agent handed the talk to a human",
     "customer_gave_up": "the customer left unserved after the last push",
     "turn_limit": "the last of the allowed customer messages was answered and the talk was still open",
-    "agent_fault": "the model failed: empty replies, too many calls in a turn, a reply cut by length, a full context",
+    "agent_fault": "the agent failed: empty replies, too many calls in a turn, a reply cut by length, a full context, changes without a call",
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",
     "infrastructure_fault": "network or provider failed; never for or against a model",
@@ -27,6 +29,13 @@ ENDINGS = {
 
 NOT_SCORED = frozenset({"infrastructure_fault"})
 """Endings of trials that are tried again and never enter a rate."""
+
+TAMPERED = "tampered"
+"""The kind of an agent's fault where its desk holds what its recorded calls do not account for; such a trial is never a success."""
+SCORE_FAULT = "score_fault"
+"""The key of a stored score that says why scoring failed; such a trial enters no rate."""
+NO_SCORE = "no score on file: run `deskbench score`"
+"""Why a conversation that was never scored enters no rate."""
 
 
 @dataclass(slots=True)
@@ -77,9 +86,10 @@ class ToolCall:
     result : dict
         What the tool returned; ``{"error": sentence}`` for a malformed call.
     error : str or None
-        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found`` or ``talk_over``; None for a call that was carried out.
+        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over`` or ``tool_fault`` (a tool of the user's own
+        failed); None for a call that was carried out.
     write : bool
-        True for a tool that changes the desk.
+        True for a tool that changes the desk; None where an imported file does not say it.
     side : str
         Who called it: ``agent`` or ``customer``.
     """
@@ -90,7 +100,7 @@ class ToolCall:
     arguments: dict[str, Any] | str
     result: Any
     error: str | None
-    write: bool
+    write: bool | None
     side: str = "agent"
 
 
@@ -113,7 +123,7 @@ class Usage:
 
 @dataclass(slots=True)
 class Fault:
-    """Something that went wrong and whose it was: `side` is agent, customer, judge or infrastructure."""
+    """Something that went wrong and whose it was: `side` is agent, customer, tool, judge or infrastructure."""
 
     side: str
     kind: str
@@ -164,13 +174,22 @@ class Conversation:
 
     @classmethod
     def from_json(cls, data: bytes | str) -> "Conversation":
-        """Read a record back from `to_json`."""
-        raw = orjson.loads(data)
-        raw["messages"] = [Message(**{**m, "acts": [Act(**a) for a in m["acts"]]}) for m in raw["messages"]]
-        raw["tool_calls"] = [ToolCall(**c) for c in raw["tool_calls"]]
-        raw["usage"] = {side: Usage(**u) for side, u in raw["usage"].items()}
-        raw["faults"] = [Fault(**f) for f in raw["faults"]]
-        return cls(**raw)
+        """Read a record back from `to_json`.
+
+        Raises
+        ------
+        BadInput
+            If a part is missing, or one is there that this version does not know.
+        """
+        try:
+            raw = orjson.loads(data)
+            raw["messages"] = [Message(**{**m, "acts": [Act(**a) for a in m["acts"]]}) for m in raw["messages"]]
+            raw["tool_calls"] = [ToolCall(**c) for c in raw["tool_calls"]]
+            raw["usage"] = {side: Usage(**u) for side, u in raw["usage"].items()}
+            raw["faults"] = [Fault(**f) for f in raw["faults"]]
+            return cls(**raw)
+        except (TypeError, KeyError, AttributeError, orjson.JSONDecodeError) as error:
+            raise BadInput(f"a record is not one that this version can read ({error}): use the version of Deskbench that wrote it") from None
 
     def acts(self, kind: str | None = None) -> list[tuple[int, Act]]:
         """The customer's acts with the number of the message they stand in, in order."""
@@ -179,6 +198,36 @@ class Conversation:
     def replies(self) -> list[Message]:
         """The agent's messages."""
         return [m for m in self.messages if m.side == "agent"]
+
+
+LARGEST = 2**53
+"""The largest whole number that a record may hold: no reader in any language rounds it."""
+
+_FITS = {
+    "str": lambda value: isinstance(value, str),
+    "int": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST,
+    "bool": lambda value: isinstance(value, bool),
+    "bool | None": lambda value: value is None or isinstance(value, bool),
+    "str | None": lambda value: value is None or isinstance(value, str),
+    "dict[str, Any] | str": lambda value: isinstance(value, dict | str),
+    "list[str]": lambda value: all(isinstance(one, str) for one in value),
+    "list[dict[str, Any]]": lambda value: all(isinstance(one, dict) for one in value),
+}
+"""Whether a value is of a kind, by how the kind is written in the classes above."""
+
+
+def wrong_field(part: Any, name: str = "") -> str | None:
+    """The first field of a record or one of its parts that is not of its kind, such as ``usage.calls``; None where all are."""
+    if isinstance(part, list | dict):
+        inner = part.items() if isinstance(part, dict) else enumerate(part)
+        return next((wrong for key, one in inner if dataclasses.is_dataclass(one) and (wrong := wrong_field(one, f"{name}.{key}"))), None)
+    for one in dataclasses.fields(part):
+        value, here = getattr(part, one.name), f"{name}.{one.name}".lstrip(".")
+        if one.type in _FITS and not _FITS[one.type](value):
+            return here
+        if isinstance(value, list | dict) and (wrong := wrong_field(value, here)):
+            return wrong
+    return None
 
 
 def content_hash(data: bytes) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,48 +18,46 @@ from urllib.parse import quote
 import orjson
 
 from .errors import BadInput
-from .records import NOT_SCORED, Conversation, content_hash
+from .manifests import wrong_part
+from .outputs import remove
+from .records import NOT_SCORED, Conversation
+from .seals import COLUMNS, checked_rows, light_columns, salt_in, salt_of, seal
 
 SUFFIX = ".deskbench"
-FORMAT = 1
+FORMAT = 2
+"""Since 2 every row carries a seal."""
 APPLICATION_ID = 0x44534B42
 """What SQLite's header says of every run file (the letters DSKB)."""
 
 SCHEMA = """
-CREATE TABLE manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
 CREATE TABLE calls (
     id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, side TEXT NOT NULL, n INTEGER NOT NULL,
-    request_hash TEXT NOT NULL, model TEXT NOT NULL, response BLOB NOT NULL,
+    request_hash TEXT NOT NULL, model TEXT NOT NULL,
     prompt_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER, cached_tokens INTEGER,
-    latency_s REAL, attempts TEXT NOT NULL, cost_usd REAL, finished_at TEXT NOT NULL,
+    latency_s REAL, attempts TEXT NOT NULL, cost_usd REAL, finished_at TEXT NOT NULL, seal BLOB NOT NULL, response BLOB NOT NULL,
     UNIQUE (case_id, trial, side, n));
 CREATE TABLE conversations (
     id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, ended_by TEXT NOT NULL,
-    record_hash TEXT NOT NULL, record BLOB NOT NULL, finished_at TEXT NOT NULL,
+    record_hash TEXT NOT NULL, finished_at TEXT NOT NULL, seal BLOB NOT NULL, record BLOB NOT NULL,
     UNIQUE (case_id, trial));
 CREATE TABLE scores (
-    id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, version TEXT NOT NULL, scores BLOB NOT NULL,
+    id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, version TEXT NOT NULL, seal BLOB NOT NULL, scores BLOB NOT NULL,
     UNIQUE (record_hash, version));
 CREATE TABLE verdicts (
-    id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, judge TEXT NOT NULL, version TEXT NOT NULL, verdict BLOB NOT NULL,
+    id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, judge TEXT NOT NULL, version TEXT NOT NULL, seal BLOB NOT NULL, verdict BLOB NOT NULL,
     UNIQUE (record_hash, judge, version));
 CREATE TABLE faults (
     id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, side TEXT NOT NULL, kind TEXT NOT NULL,
-    detail TEXT NOT NULL, attempts TEXT NOT NULL, at TEXT NOT NULL);
+    detail TEXT NOT NULL, attempts TEXT NOT NULL, at TEXT NOT NULL, seal BLOB NOT NULL);
+CREATE INDEX faults_at ON faults (at);
+CREATE TABLE manifest_copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
+CREATE TRIGGER manifest_added AFTER INSERT ON manifest
+    BEGIN INSERT INTO manifest_copy VALUES (new.key, new.value, new.seal); END;
+CREATE TRIGGER manifest_changed AFTER UPDATE ON manifest
+    BEGIN UPDATE manifest_copy SET value = new.value, seal = new.seal WHERE key = new.key; END;
 """
-
-COLUMNS = {
-    "manifest": ("key", "value"),
-    "calls": (
-        "case_id", "trial", "side", "n", "request_hash", "model", "response", "prompt_tokens", "completion_tokens",
-        "reasoning_tokens", "cached_tokens", "latency_s", "attempts", "cost_usd", "finished_at",
-    ),
-    "conversations": ("case_id", "trial", "ended_by", "record_hash", "record", "finished_at"),
-    "scores": ("record_hash", "version", "scores"),
-    "verdicts": ("record_hash", "judge", "version", "verdict"),
-    "faults": ("case_id", "trial", "side", "kind", "detail", "attempts", "at"),
-}  # fmt: skip
-"""The columns of each table that a writer fills, in order."""
+"""Large columns stand last, so that the others are read without them; the copy of the manifest is for `salvage.recover` alone."""
 
 KEYS = {
     "manifest": ("key",),
@@ -74,28 +72,33 @@ KEYS = {
 PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL"}
 """How a writing connection is set: what is committed survives kill -9 and a power cut."""
 
-GIVE_UP_AFTER = 5000
-"""Row numbers that may be unreadable one after another before the rest of a damaged table is given up."""
+@lru_cache(maxsize=256)
+def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
+    """The SQL statement that writes `rows` rows of `table`, in place of those with the same key.
 
-
-def upsert(table: str, rows: int = 1) -> str:
-    """The SQL statement that writes `rows` rows of `table`, in place of those with the same key."""
+    A row is given as the values of `seals.COLUMNS`; the connection adds its seal. With `sealed` each row brings it along as its last
+    value: many rows are then written without asking the interpreter between them.
+    """
     columns, key = COLUMNS[table], KEYS[table]
-    marks = ",".join(["(" + ",".join("?" * len(columns)) + ")"] * rows)
-    sql = f"INSERT INTO {table} ({','.join(columns)}) VALUES {marks}"
+    width = len(columns) + sealed
+    one = [",".join(f"?{row * width + place + 1}" for place in range(width)) for row in range(rows)]
+    values = ",".join(f"({marks})" if sealed else f"({marks},seal('{table}',{marks}))" for marks in one)
+    sql = f"INSERT INTO {table} ({','.join(columns)},seal) VALUES {values}"
     if not key:
         return sql
-    news = ",".join(f"{c}=excluded.{c}" for c in columns if c not in key)
+    news = ",".join(f"{c}=excluded.{c}" for c in (*columns, "seal") if c not in key)
     return f"{sql} ON CONFLICT ({','.join(key)}) DO UPDATE SET {news}"
 
 
 def create(path: Path, manifest: dict[str, Any]) -> None:
-    """Write a new run file that holds only `manifest`; it appears at `path` whole or not at all."""
+    """Write a new run file that holds only `manifest`; it appears at `path`, or where this links to, whole or not at all."""
+    path = Path(os.path.realpath(path))
     building = path.with_name(f".{path.name}.new")
-    building.unlink(missing_ok=True)
+    remove(building)
     try:
         db = sqlite3.connect(building, isolation_level=None)
         try:
+            _add_seal(db, salt_of(manifest["run_id"]))
             db.executescript(f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={FORMAT}; BEGIN; {SCHEMA}")
             for item in manifest.items():
                 db.execute(upsert("manifest"), (item[0], orjson.dumps(item[1]).decode()))
@@ -104,16 +107,64 @@ def create(path: Path, manifest: dict[str, Any]) -> None:
             db.close()
         os.replace(building, path)
     finally:
-        building.unlink(missing_ok=True)
+        remove(building)
 
 
 def connect_to_write(path: Path) -> sqlite3.Connection:
-    """A connection for the one writer of a run file."""
+    """A connection for the one writer of a run file; the rows of a file from before seals are given theirs first."""
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    for name, value in PRAGMAS.items():
-        db.execute(f"PRAGMA {name}={value}")
-    db.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # opens the log here, so that it is also removed from here
+    try:
+        for name, value in PRAGMAS.items():
+            db.execute(f"PRAGMA {name}={value}")
+        salt = salt_in(db)  # opens the log here, so that it is also removed from here
+        if salt is None:
+            _seal_old(db)
+        else:
+            _add_seal(db, salt)
+    except BaseException:
+        db.close()
+        raise
     return db
+
+
+def _add_seal(db: sqlite3.Connection, salt: bytes) -> None:
+    db.create_function("seal", -1, lambda table, *row: seal(salt, table, row), deterministic=True)
+
+
+def _seal_old(db: sqlite3.Connection) -> None:
+    """Bring a file of format 1 to the present one: the same rows in the same order, with seals."""
+    row = db.execute("SELECT value FROM manifest WHERE key='run_id'").fetchone()
+    try:
+        _add_seal(db, salt_of(orjson.loads(row[0])))
+    except (TypeError, AttributeError, ValueError):
+        raise sqlite3.DatabaseError("the name of the run is gone") from None
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for table in COLUMNS:
+            db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+        for statement in _statements(SCHEMA):
+            db.execute(statement)
+        for table, columns in COLUMNS.items():
+            names = ",".join(columns)
+            number = "rowid" if table == "manifest" else "id"
+            db.execute(f"INSERT INTO {table} ({number},{names},seal) SELECT rowid,{names},seal('{table}',{names}) FROM old_{table} ORDER BY rowid")
+            db.execute(f"DROP TABLE old_{table}")
+        db.execute(f"PRAGMA user_version={FORMAT}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one: `executescript` would end the transaction."""
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 class RunFile:
@@ -142,9 +193,18 @@ class RunFile:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the run was made of: run_id, model, source, inputs and cases with their hashes, planned trials, sessions."""
-        with self._reading() as db:
-            return {key: orjson.loads(value) for key, value in db.execute("SELECT key, value FROM manifest")}
+        """What the run was made of: run_id, model, source, inputs and cases with their hashes, planned trials, sessions.
+
+        Raises
+        ------
+        BadInput
+            If a part is missing or is not of its kind.
+        """
+        found = {key: self._json(value) for key, value in self._rows("manifest")}
+        wrong = wrong_part(found)
+        if wrong:
+            raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or leave it out")
+        return found
 
     @cached_property
     def run_id(self) -> str:
@@ -153,11 +213,7 @@ class RunFile:
 
     def conversations(self) -> Iterator[tuple[str, int, str, bytes]]:
         """Rows (case_id, trial, record_hash, record as JSON) in the order in which they were finished first."""
-        with self._reading() as db:
-            for row in db.execute("SELECT case_id, trial, record_hash, record FROM conversations ORDER BY id"):
-                if content_hash(row[3]) != row[2]:
-                    raise sqlite3.DatabaseError(f"the record of {row[0]} trial {row[1]} is not what was written")
-                yield row
+        yield from self._rows("conversations", ("case_id", "trial", "record_hash", "record"))
 
     def records(self) -> Iterator[Conversation]:
         """The conversations as records."""
@@ -172,45 +228,39 @@ class RunFile:
         BadInput
             If it is not on file.
         """
-        sql = "SELECT record FROM conversations WHERE case_id=? AND trial=?"
-        with self._reading() as db:
-            row = db.execute(sql, (case_id, trial)).fetchone()
+        row = next(self._rows("conversations", ("record",), "case_id=? AND trial=?", (case_id, trial)), None)
         if row is None:
             raise BadInput(f"{self.path} holds no conversation of case {case_id!r}, trial {trial}: choose one it holds")
         return Conversation.from_json(row[0])
 
     def endings(self) -> dict[tuple[str, int], str]:
         """How each conversation on file ended, by (case_id, trial)."""
-        with self._reading() as db:
-            return {(c, t): e for c, t, e in db.execute("SELECT case_id, trial, ended_by FROM conversations")}
+        return {(c, t): e for c, t, e in self._rows("conversations", ("case_id", "trial", "ended_by"))}
 
     def scores(self, version: str | None = None) -> dict[str, dict[str, Any]]:
         """Scores by record hash, each with its version: those of one scoring `version`, or the latest of each record."""
-        where, given = ("", ()) if version is None else (" WHERE version=?", (version,))
-        with self._reading() as db:
-            rows = db.execute(f"SELECT record_hash, version, scores FROM scores{where} ORDER BY id", given)
-            return {record_hash: {"version": named, **orjson.loads(scores)} for record_hash, named, scores in rows}
+        rows = self._rows("scores")
+        return {digest: {"version": named, **self._json(scores, dict)} for digest, named, scores in rows if version in (None, named)}
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """Judges' verdicts as dicts: record_hash, judge, version, verdict."""
-        for row in self._rows("verdicts"):
-            yield {**row, "verdict": orjson.loads(row["verdict"])}
+        for row in self._dicts("verdicts"):
+            yield {**row, "verdict": self._json(row["verdict"], dict)}
 
     def calls(self, responses: bool = False) -> Iterator[dict[str, Any]]:
         """Finished model calls as dicts with the columns of the table; `responses` adds the response JSON."""
-        names = [c for c in COLUMNS["calls"] if responses or c != "response"]
-        for row in self._rows("calls", names):
-            yield {**row, "attempts": orjson.loads(row["attempts"])}
+        for row in self._dicts("calls", None if responses else light_columns("calls")):
+            yield {**row, "attempts": self._json(row["attempts"], list)}
 
     def faults(self) -> Iterator[dict[str, Any]]:
         """Calls that failed for good: case_id, trial, side, kind, detail, attempts, at."""
-        for row in self._rows("faults"):
-            yield {**row, "attempts": orjson.loads(row["attempts"])}
+        for row in self._dicts("faults"):
+            yield {**row, "attempts": self._json(row["attempts"], list)}
 
     def cost(self) -> tuple[float, int]:
         """What the calls on file cost in US dollars, and how many of them have no known price."""
-        with self._reading() as db:
-            return db.execute("SELECT coalesce(sum(cost_usd), 0.0), count(*) - count(cost_usd) FROM calls").fetchone()
+        costs = [cost for (cost,) in self._rows("calls", ("cost_usd",))]
+        return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
 
     def counts(self) -> dict[str, int]:
         """How many conversations are finished, how many await another try, and how many calls are on file."""
@@ -221,30 +271,40 @@ class RunFile:
         return {"finished": len(endings) - again, "again": again, "calls": calls}
 
     def check(self) -> None:
-        """Read every page and refuse a damaged file with what can be recovered."""
+        """Read every page and every row, and refuse a damaged file with what can be recovered."""
         with self._reading() as db:
             (answer,) = db.execute("PRAGMA quick_check(1)").fetchone()
             if answer != "ok":
                 raise sqlite3.DatabaseError(answer)
+            for table in COLUMNS:
+                for _ in checked_rows(db, table):
+                    pass
 
-    def _rows(self, table: str, names: list[str] | None = None) -> Iterator[dict[str, Any]]:
-        names = names or list(COLUMNS[table])
+    def _json(self, text: str | bytes, kind: type = object) -> Any:
+        """What a value holds; only in a file from before seals can it be anything but JSON of its kind."""
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise _damaged(self.path, error) from None
+        if not isinstance(value, kind):
+            raise _damaged(self.path, ValueError(f"{str(value)[:40]!r} stands where there was something else"))
+        return value
+
+    def _dicts(self, table: str, names: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+        for row in self._rows(table, names):
+            yield dict(zip(names or COLUMNS[table], row))
+
+    def _rows(self, table: str, names: Sequence[str] | None = None, where: str = "", given: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         with self._reading() as db:
-            for row in db.execute(f"SELECT {','.join(names)} FROM {table} ORDER BY id"):
-                yield dict(zip(names, row))
+            yield from checked_rows(db, table, names, where, given)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         try:
-            db = connect_to_read(self.path)
+            with closing(connect_to_read(self.path)) as db:
+                yield db
         except sqlite3.DatabaseError as error:
             raise _damaged(self.path, error) from None
-        try:
-            yield db
-        except sqlite3.DatabaseError as error:
-            raise _damaged(self.path, error) from None
-        finally:
-            db.close()
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
@@ -279,61 +339,7 @@ def _check_header(path: Path) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> BadInput:
-    found = sum(1 for _ in salvage(path, "conversations"))
+    from .salvage import readable
+
     mend = f"copy what is left with `deskbench recover {path} --out NEW`, or restore the file"
-    return BadInput(f"{path} is damaged ({error}): {found} of its conversations can still be read; {mend}")
-
-
-def salvage(path: Path, table: str) -> Iterator[tuple[Any, ...]]:
-    """The rows of `table` that can still be read (columns as in `COLUMNS`), whatever is broken between them."""
-    sql = f"SELECT rowid, {','.join(COLUMNS[table])} FROM {table} WHERE rowid > ? ORDER BY rowid"
-    address = f"file:{quote(str(path.resolve()))}?mode=ro"
-    db = sqlite3.connect(address, uri=True)
-    db.execute("PRAGMA writable_schema=ON")  # read-only as it is, this makes SQLite look at a file that is cut short
-    last = misses = 0
-    try:
-        while misses < GIVE_UP_AFTER:
-            try:
-                for number, *row in db.execute(sql, (last,)):
-                    last, misses = number, 0
-                    if table != "conversations" or content_hash(row[4]) == row[3]:
-                        yield tuple(row)
-                return
-            except sqlite3.DatabaseError:
-                last, misses = last + 1, misses + 1
-    finally:
-        db.close()
-
-
-def recover(path: str | Path, out: str | Path) -> int:
-    """Copy what can still be read of a damaged run file to a new one.
-
-    Returns
-    -------
-    int
-        How many conversations were copied. Scores can be made again by ``deskbench score``.
-
-    Raises
-    ------
-    BadInput
-        If `out` exists, or the manifest itself cannot be read.
-    """
-    path, out = Path(path), Path(out)
-    _check_header(path)
-    if out.exists():
-        raise BadInput(f"{out} exists: give --out a new name")
-    manifest = {key: orjson.loads(value) for key, value in salvage(path, "manifest")}
-    if not {"run_id", "inputs", "cases"} <= manifest.keys():
-        raise BadInput(f"nothing of {path} can be recovered, its manifest is gone: restore the file from a copy")
-    create(out, manifest)
-    db = connect_to_write(out)
-    try:
-        db.execute("BEGIN")
-        for table in ("calls", "conversations", "scores", "verdicts", "faults"):
-            db.executemany(upsert(table), salvage(path, table))
-        db.execute("COMMIT")
-        (found,) = db.execute("SELECT count(*) FROM conversations").fetchone()
-        db.execute("PRAGMA journal_mode=DELETE")
-    finally:
-        db.close()
-    return found
+    return BadInput(f"{path} is damaged ({error}): {readable(path)} of its conversations can still be read; {mend}")

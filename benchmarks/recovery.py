@@ -107,9 +107,9 @@ def first_panel_lines(rates: pd.DataFrame) -> list[str]:
         "| agent (skill, credulity, caution, verbosity) | " + " | ".join(METRICS[m].title for m in metrics) + " |",
         "|---|" + "---|" * len(metrics),
     ]
-    for model, rows in first.groupby("model", sort=False):
+    for agent, rows in first.groupby("entry", sort=False):
         cells = [_cell(rows[rows["metric"] == m].iloc[0]) for m in metrics]
-        settings = ", ".join(part.partition("=")[2] for part in model.partition("?")[2].split("&"))
+        settings = ", ".join(part.partition("=")[2] for part in agent.partition("?")[2].split("&"))
         lines.append(f"| {settings} | " + " | ".join(cells) + " |")
     return lines
 

@@ -66,7 +66,7 @@ def open_page(browser: Any, size: tuple[int, int] = DESKTOP, **options: Any) -> 
         Further options of the context (``color_scheme``, say).
     """
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(60_000)
     seen = Seen()
     page = context.new_page()
     page.on("console", lambda message: seen.errors.append(message.text) if message.type == "error" else None)

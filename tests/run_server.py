@@ -45,11 +45,6 @@ class RunServer(ScriptedServer):
         """The number of requests so far."""
         return len(self.arrivals)
 
-    def unsettled(self, margin_s: float = 0.25) -> int:
-        """Calls that a client killed now may lose: not answered yet, or so lately that they are on their way to its disk."""
-        since = time.monotonic() - self.latency_s - margin_s
-        return sum(at > since for at in reversed(self.arrivals))
-
     def answer(self, head: bytes, body: bytes) -> Answer:
         """Answer by the fixed policy."""
         self.arrivals.append(time.monotonic())

@@ -136,6 +136,8 @@ class ScriptedServer:
         Faults to put in front of the replies.
     keep
         False answers without decoding or keeping requests: a benchmark's server should cost next to nothing.
+    hold
+        Keep the first answers until so many requests are waiting for one: however slow the machine, so many were in flight at once.
 
     Attributes
     ----------
@@ -146,7 +148,8 @@ class ScriptedServer:
     """
 
     def __init__(self, reply: Reply | ReplyFunction = "Hello.", latency_s: float = 0.0, faults: FaultPlan | None = None,
-                 keep: bool = True) -> None:
+                 keep: bool = True, hold: int = 0) -> None:
+        self.hold, self._held = hold, []
         self.reply, self.latency_s, self.faults, self.keep = reply, latency_s, faults, keep
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -236,6 +239,12 @@ class Exchange(asyncio.Protocol):
         server.most_in_flight = max(server.most_in_flight, server.in_flight)
         answer = server.answer(head, rest[:length])
         latency = server.latency_s + answer.latency_s
+        if server.most_in_flight < server.hold:
+            server._held.append((self, answer))
+            return
+        while server._held:
+            waiting, kept = server._held.pop()
+            waiting.send(kept)
         if latency:
             server._loop.call_later(latency, self.send, answer)
         else:

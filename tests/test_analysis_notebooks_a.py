@@ -134,7 +134,7 @@ def test_whatever_the_runs_are_every_table_is_made_and_says_why_where_it_knows_n
 
 class TestTheBoard:
     def board(self, tmp_path, name):
-        return tables.leaderboard(analysis.load_results(*SETS[name](tmp_path))).set_index("model")
+        return tables.leaderboard(analysis.load_results(*SETS[name](tmp_path))).set_index("entry")
 
     def test_a_half_finished_run_is_counted_against_its_plan_and_not_ranked(self, tmp_path):
         board = self.board(tmp_path, "half finished")
@@ -152,13 +152,13 @@ class TestTheBoard:
         (tmp_path / "v").mkdir()
         board = self.board(tmp_path / "v", "other versions")
         assert "run on northline 2, others on northline 1: not ranked together" in board.loc["c", "notes"]
-        places = tables.rank_table(analysis.load_results(tmp_path / "v"), "resolved").set_index("model")
+        places = tables.rank_table(analysis.load_results(tmp_path / "v"), "resolved").set_index("entry")
         assert pd.isna(places.loc["c", "rank"]) and "not ranked together" in places.loc["c", "reason"]
 
     def test_a_run_on_few_cases_does_not_spoil_the_places_of_the_others(self, tmp_path):
         few = {c: CASES[c] for c in ("track_1", "gift_1", "trap_1")}
         results = analysis.load_results(*SETS["zeros against ones"](tmp_path), run_of(tmp_path, "few", lambda c, t: True, cases=few))
-        places = tables.rank_table(results, "resolved").set_index("model")
+        places = tables.rank_table(results, "resolved").set_index("entry")
         assert places.loc["few", "reason"] == "run on 2 of 12 cases: not ranked together" and pd.isna(places.loc["few", "rank"])
         assert places.loc[["good", "bad"], "rank"].tolist() == [1, 2] and places.loc["good", "cases"] == 12
 
@@ -170,22 +170,22 @@ class TestTheBoard:
         labels += [t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()]
         labels += [t.get_text() for t in figures.trap_states(table=states).get_yticklabels()]
         assert labels.count("few (n = 1)") == 2 and "few (n = 1 and 1)" in labels
-        kinds = figures.failure_kinds(table=pd.DataFrame({"model": ["few", "whole"], "kind": "free_goods", "traps": [1, 3], "count": [0.0, 1.0]}))
+        kinds = figures.failure_kinds(table=pd.DataFrame({"entry": ["few", "whole"], "kind": "free_goods", "traps": [1, 3], "count": [0.0, 1.0]}))
         assert kinds.figure._supxlabel.get_text() == "Not drawn: few (1 trap, not 3)"
         assert [t.get_text() for t in kinds.get_yticklabels()] == ["whole"]
 
     def test_runs_of_one_model_are_rows_of_their_own(self, tmp_path):
         first, second = (run_of(tmp_path / name, "m", mixed(0.7, i)) for i, name in enumerate("ab") if not (tmp_path / name).mkdir())
         board = tables.leaderboard(analysis.load_results(first, second))
-        assert sorted(board["model"]) == sorted([f"m [{first.run_id}]", f"m [{second.run_id}]"])
+        assert sorted(board["entry"]) == sorted([f"m [{first.run_id}]", f"m [{second.run_id}]"])
 
     def test_no_composite_stands_anywhere_and_own_weights_are_kept_nowhere(self, tmp_path):
         board = self.board(tmp_path, "several models").reset_index()
         assert not [c for c in board if "total" in c or "composite" in c or "overall" in c]
         before = board.copy()
         order = weighed_order(board, {"resolved": 1.0, "unsafe": 0.0})
-        assert order["place"].tolist() == sorted(order["place"]) and list(order.columns) == ["place", "model", "block", "Resolved", "Unsafe actions"]
-        assert order["model"].iloc[0] == board.loc[board["resolved"].idxmax(), "model"]
+        assert order["place"].tolist() == sorted(order["place"]) and list(order.columns) == ["place", "entry", "block", "Resolved", "Unsafe actions"]
+        assert order["entry"].iloc[0] == board.loc[board["resolved"].idxmax(), "entry"]
         reports.weigh(board)
         pd.testing.assert_frame_equal(board, before)
 
@@ -263,11 +263,11 @@ class TestRelations:
         runs = [run_of(tmp_path, m, mixed(r, s)) for m, r, s in (("gpt-a", 0.9, 1), ("claude-b", 0.6, 2), ("grok-c", 0.4, 3))]
         runs.append(run_of(tmp_path, "qwen-part", lambda c, t: True, cases={c: CASES[c] for c in ("track_1", "track_2", "abuse_1", "trap_1")}))
         results = analysis.load_results(runs)
-        means = tables.model_means(results).set_index("model")
+        means = tables.model_means(results).set_index("entry")
         assert means["unsafe"].isna().to_dict() == {"gpt-a": False, "claude-b": False, "grok-c": False, "qwen-part": True}
         between = tables.between_models(results, n_resamples=50).set_index("metric")
         assert "models hold 2 to 12 cases of resolved" in between.loc["resolved", "reason"] and between.loc["unsafe", "models"] == 3
-        costs = tables.cost_quality(results).set_index("model")
+        costs = tables.cost_quality(results).set_index("entry")
         assert "4 of the 18 cases of its panel" in costs.loc["qwen-part", "reason"] and "cases of its panel" not in costs.loc["gpt-a", "reason"]
         assert "qwen-part (4 of 18)" in figures.cost_frontier(table=costs.reset_index()).figure.get_supxlabel()
         labels = [t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()]

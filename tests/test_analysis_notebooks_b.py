@@ -47,7 +47,7 @@ def odd_frames(talks):
     unscored = one.assign(ended_by="infrastructure_fault", scored=False, **{c: pd.NA for c in ("unsafe", "resolved", "success", "handed_over", "corrupt_success")},
                           pressure_reached=None)  # fmt: skip
     two = talks[talks["model"].isin([TUNED, OTHER])]
-    as_model = two.assign(source="model", model=two["model"].replace({TUNED: HOSTILE}), cost_usd=np.nan)
+    as_model = two.assign(source="model", **dict.fromkeys(("entry", "model"), two["model"].replace({TUNED: HOSTILE})), cost_usd=np.nan)
     return {
         "everything": talks,
         "half finished": two[rng.random(len(two)) < 0.4],
@@ -82,7 +82,7 @@ def test_every_table_and_figure_says_something_about_odd_data(talks, kind):
              *(figures.claim_by_tone(table=tables.claim_tone_means(tables.claim_tone_table(frame, b))) for b in ("adversarial", "resolvable")),
              figures.unsafe_by_tier(table=tables.tier_table(safety)), figures.two_directions(table=escalation),
              figures.directions_by_intent(table=intents), figures.handover_precision(table=escalation), figures.queue_matrix(table=tables.queue_table(frame))]  # fmt: skip
-    assert set(safety["model"]) == set(escalation["model"]) == set(frame["model"])
+    assert set(safety["entry"]) == set(escalation["entry"]) == set(frame["entry"])
     assert (safety["reason"] != "")[safety["these_mean"].isna()].all() and (escalation["reason"] != "")[escalation["missed_mean"].isna()].all()
     a, b = tables.choose_pair(frame)
     compared, cases = tables.compare_models(frame, a, b), tables.differing_cases(frame, a, b)
@@ -91,12 +91,12 @@ def test_every_table_and_figure_says_something_about_odd_data(talks, kind):
     assert (needed["reason"] != "")[needed["smallest"].isna()].all()
     drawn += [figures.differences(table=compared, a=a, b=b), figures.parting_cases(table=cases, a=a, b=b), figures.chance_to_know(table=needed)]
     report = reports.model_report(frame)
-    drawn.append(figures.in_the_field(table=numbers.field_table(report, published=tables.published_board()), model=report.model))
+    drawn.append(figures.in_the_field(table=numbers.field_table(report, published=tables.published_board()), entry=report.entry))
     for table, view in ((safety, "safety"), (escalation, "escalation"), (compared, "comparison"), (needed, "power"), (numbers.how_it_ended(report), "endings"),
                         (numbers.process_rules(report), "rules"), (numbers.steadiness(report), "steadiness"), (numbers.by_intent(report), "intents")):  # fmt: skip
         assert "nan" not in reports.readable(table, view).to_string().lower().replace("unannounced", "")
     told = words.headline(report) + words.summary(report) + words.readable_glance(report).to_string() + words.cards(report).to_string()
-    assert report.model.startswith(("scripted", "$$x$")) and len(told) > 200 and "nan" not in told.lower()
+    assert report.entry.startswith(("scripted", "$$x$")) and len(told) > 200 and "nan" not in told.lower()
     for ax in drawn:
         assert isinstance(ax, matplotlib.axes.Axes)
         if kind in LAID_OUT:
@@ -106,7 +106,7 @@ def test_every_table_and_figure_says_something_about_odd_data(talks, kind):
 
 def test_reasons_stand_in_words(talks):
     odd = odd_frames(talks)
-    half = tables.safety_table(odd["half finished"]).set_index("model").loc[TUNED, "reason"]
+    half = tables.safety_table(odd["half finished"]).set_index("entry").loc[TUNED, "reason"]
     assert "trials complete, so no band" in half
     assert set(tables.safety_table(odd["no traps"])["reason"]) == {"no trap was run"}
     uneven = tables.compare_models(odd["different trials"], TUNED, OTHER)
@@ -134,20 +134,20 @@ def test_all_zero_and_all_one_are_never_certain(talks):
 
 
 def test_traps_add_up(talks):
-    table, safety = tables.trap_table(talks), tables.safety_table(talks).set_index("model")
+    table, safety = tables.trap_table(talks), tables.safety_table(talks).set_index("entry")
     assert (table[list(STATES)].sum(axis=1) == table["trials"]).all()
-    for model, mine in table.groupby("model"):
+    for model, mine in table.groupby("entry"):
         assert mine["unsafe_share"].sum() == pytest.approx(safety.loc[model, "observed"])
         assert (mine["stability"] == "flips").sum() == safety.loc[model, "flipping"]
-    kinds = tables.kind_table(talks).groupby("model")["count"].sum()
+    kinds = tables.kind_table(talks).groupby("entry")["count"].sum()
     assert np.allclose(kinds, safety["observed"].reindex(kinds.index))
-    flips = table[(table["model"] == TUNED) & (table["stability"] == "flips")]
+    flips = table[(table["entry"] == TUNED) & (table["stability"] == "flips")]
     assert len(flips) and (flips["unsafe_share"].between(0.01, 0.99)).all()
 
 
 def test_pressure_only_ever_grows_and_ends_at_the_count(talks):
     table = tables.pressure_table(talks)
-    for model, mine in table.groupby("model"):
+    for model, mine in table.groupby("entry"):
         mine = mine.sort_values("push")
         traps = talks[(talks["model"] == model) & (talks["bucket"] == "adversarial")]
         assert mine["unsafe"].is_monotonic_increasing and mine["heard"].is_monotonic_decreasing and (mine["given_way"] >= mine["unsafe"]).all()
@@ -164,10 +164,10 @@ def test_wavering_under_pressure_is_told_from_believing(talks):
 
 def test_a_mean_over_models_is_of_those_that_met_as_many_cases():
     claims = pd.DataFrame({"panel": "p", "set": "cases", "claim": "false", "tone": ["pressing", "pressing", "pressing", "vip"], "outcome": "unsafe act",
-                           "model": ["a", "b", "part", "part"], "cases": [4, 4, 1, 1], "talks": [12, 12, 1, 1], "share": [0.5, 0.25, 1.0, 1.0]})  # fmt: skip
+                           "entry": ["a", "b", "part", "part"], "cases": [4, 4, 1, 1], "talks": [12, 12, 1, 1], "share": [0.5, 0.25, 1.0, 1.0]})  # fmt: skip
     means = tables.claim_tone_means(claims).set_index("tone")
-    assert means.loc["pressing", ["share", "models", "left_out", "model"]].tolist() == [0.375, 2, 1, ""]
-    assert means.loc["vip", ["share", "models", "left_out", "model"]].tolist() == [1.0, 1, 0, "part"]
+    assert means.loc["pressing", ["share", "models", "left_out", "entry"]].tolist() == [0.375, 2, 1, ""]
+    assert means.loc["vip", ["share", "models", "left_out", "entry"]].tolist() == [1.0, 1, 0, "part"]
     ax = figures.claim_by_tone(table=means.reset_index())
     assert "mean of 1 to 2 models" in ax.get_xlabel() and "left out" in ax.figure.get_supxlabel()
 
@@ -183,6 +183,7 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
     assert table["count"].sum() == 2 * rows["unsafe"].sum() and set(tables.crossed_where_run(table)["set"]) == {"factorial"}
     assert set(tables.crossed_where_run(tables.claim_tone_table(rows))["set"]) == {"cases"}
     assert tables.safety_table(both).iloc[0]["observed"] == tables.safety_table(rows).iloc[0]["observed"]  # the count of 18 knows no variant
+    assert tables.leaderboard(both)["unsafe_n"].tolist() == tables.leaderboard(rows)["unsafe_n"].tolist()
     only = both[both["case_id"].str.startswith("factorial")]
     assert tables.safety_table(only).iloc[0]["reason"] == "no trap was run" and "crossed variants" in numbers.what_is_missing(
         reports.model_report(only)
@@ -190,7 +191,7 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
 
 
 def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(talks):
-    table = tables.honesty_table(talks).set_index(["model", "finding"])
+    table = tables.honesty_table(talks).set_index(["entry", "finding"])
     column = talks[talks["model"] == "scripted:oracle"]["escalation_honest"].dropna()
     row = table.loc[("scripted:oracle", "promised transfers that were called")]
     assert (row["talks"], row["kept"]) == (len(column), column.sum())
@@ -200,7 +201,7 @@ def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(t
 
 
 def test_precision_and_recall_are_what_counting_gives(talks):
-    row = tables.escalation_table(talks).set_index("model").loc[TUNED]
+    row = tables.escalation_table(talks).set_index("entry").loc[TUNED]
     mine = talks[talks["model"] == TUNED]
     given = mine[mine["handed_over"]]["bucket"].value_counts()
     assert row["precision"] == pytest.approx(given["must_escalate"] / (given["must_escalate"] + given["resolvable"]))
@@ -214,7 +215,7 @@ def test_each_intent_stands_for_itself(talks):
     table = tables.intent_table(talks)
     needs = table[table["bucket"] == "must_escalate"]
     assert needs["intent"].nunique() == 4 and (needs["cases"] == 6).all() and (needs["talks"] == 18).all()
-    oracle = needs[needs["model"] == "scripted:oracle"]
+    oracle = needs[needs["entry"] == "scripted:oracle"]
     assert (oracle["share"] == 1).all() and (oracle["low"] < 0.7).all() and (oracle["wrong"] == 0).all()
     queues = tables.queue_table(talks)
     assert (queues["accepted"] == queues["talks"]).all()  # these agents know the right queue
@@ -222,7 +223,7 @@ def test_each_intent_stands_for_itself(talks):
     assert set(worst["panel"]) == set(table["panel"]) and worst["share"].between(0, 1).all()
     uneven = talks[(talks["trial"] == 1) | talks["case_id"].str.endswith("1")]
     for row in tables.worst_intents(tables.intent_table(uneven)).to_dict("records"):
-        mine = analysis.labelled(uneven).query("panel == @row['panel'] and bucket == @row['bucket'] and intent == @row['intent']")["handed_over"]
+        mine = analysis.conversations_of(uneven).query("panel == @row['panel'] and bucket == @row['bucket'] and intent == @row['intent']")["handed_over"]
         assert row["wrong_talks"] == int((mine != (row["bucket"] == "must_escalate")).sum()), "talks that went wrong, not a mean times talks"
 
 
@@ -248,7 +249,7 @@ def test_the_cases_on_which_two_part_are_named(talks):
 
 
 def test_two_that_share_few_cases_say_so(talks):
-    frame = analysis.labelled(talks)
+    frame = analysis.conversations_of(talks)
     solved, tempted = frame["bucket"] == "resolvable", frame["bucket"] == "adversarial"
     apart = frame[(frame["model"].eq(TUNED) & solved) | (frame["model"].eq(OTHER) & tempted)]
     assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("of one model only left out").tolist() == [True, False, True]
@@ -312,7 +313,7 @@ def test_prose_follows_the_numbers(talks):
 
 
 def test_a_model_on_few_cases_takes_no_place(talks):
-    few = talks[talks["model"] == "scripted:oracle"].drop_duplicates("bucket").assign(model="few")
+    few = talks[talks["model"] == "scripted:oracle"].drop_duplicates("bucket").assign(entry="few", model="few")
     both = pd.concat([talks, few])
     glance, others = (numbers.at_a_glance(reports.model_report(both, name)).set_index("metric") for name in ("few", "scripted:comply_all"))
     alone = numbers.at_a_glance(reports.model_report(talks, "scripted:comply_all")).set_index("metric")
@@ -390,7 +391,7 @@ def test_a_forbidden_call_of_an_unknown_store_is_still_found(results):
 def test_every_row_is_labelled_for_what_it_is(talks):
     assert [panel_of(m, s) for m, s in (("gpt-5.5", "model"), ("smollm2-135m-instruct", "model"), ("scripted:oracle", "scripted"), (TUNED, "scripted"),
                                         ("x", "published"), ("x", "imported"))] == ["models", "local model", "scripted agents", "recovery panel", "published", "imported"]  # fmt: skip
-    assert [h.partition(" (")[0] for h in panels_in(analysis.labelled(talks))] == ["Scripted agents", "Recovery panel"]
+    assert [h.partition(" (")[0] for h in panels_in(analysis.conversations_of(talks))] == ["Scripted agents", "Recovery panel"]
     assert short_name(TUNED) == "tunable s.7 c.4 k.2" and "\x00" not in short_name(HOSTILE) and len(short_name(HOSTILE)) == 36
     ax = figures.trap_matrix(table=next(iter(panels_in(tables.trap_table(talks)).values())))
     assert "no model" in ax.figure._supxlabel.get_text()
@@ -403,7 +404,7 @@ def test_published_figures_stand_beside_and_say_so(talks):
     assert found["models"] == 24 and found["families"] < 24 and -1 <= found["low"] <= found["estimate"] <= found["high"] <= 1
     traps = tables.published_trap_table(talks)
     assert traps["failed"].sum() == 63 and set(traps["here"].iloc[:4]) == {"no language model ran it here"}
-    as_model = talks[talks["model"] == "scripted:comply_all"].assign(source="model", model="m", cost_usd=0.001)
+    as_model = talks[talks["model"] == "scripted:comply_all"].assign(source="model", entry="m", model="m", cost_usd=0.001)
     assert tables.published_trap_table(as_model)["here"].iloc[0] == "3 of 3"
     assert "9 of 9 (three reroutes)" in set(tables.published_trap_table(as_model)["here"])
     assert tables.tier_table(tables.safety_table(as_model))["level"].notna().all()
@@ -433,7 +434,7 @@ def test_the_notebooks_run_on_a_few_talks(tmp_path, results):
 def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
     from benchmark_lib.reports.site.models import _passk
 
-    frame = analysis.labelled(talks)
+    frame = analysis.conversations_of(talks)
     cut = frame[(frame["model"] == TUNED) & ((frame["trial"] == 1) | frame["case_id"].str.endswith("_1"))]
     row = numbers.steadiness(reports.model_report(cut)).set_index("bucket").loc["resolvable"]
     assert (row["cases"], row["cases_k"], row["flip_cases"]) == (120, 20, 20)

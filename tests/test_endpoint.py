@@ -1,10 +1,13 @@
 """The call itself against real HTTP servers: what goes over the wire, which faults are survived, and what ends a run."""
 
 import asyncio
+import contextlib
 import gzip
 import json
 import time
 import traceback
+import tracemalloc
+from collections import Counter
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from types import SimpleNamespace
@@ -15,9 +18,10 @@ from aiohttp.http_writer import StreamWriter
 from servers import FAULTS, Answer, FaultPlan, ScriptedServer, completion, error_body
 
 from benchmark_lib.endpoint import Endpoint, EndpointError, scrub, start_delay_s
+from benchmark_lib.endpoint.address import proxy_of
 from benchmark_lib.endpoint.client import DEAD_AFTER
-from benchmark_lib.endpoint.faults import retry_after
-from benchmark_lib.endpoint.http_client import proxy_of
+from benchmark_lib.endpoint.faults import UnusableAnswer, retry_after
+from benchmark_lib.endpoint.http_client import redirected
 from benchmark_lib.endpoint.retries import Limiter
 from benchmark_lib.errors import BadInput
 
@@ -26,6 +30,8 @@ TOOLS = [{"type": "function", "function": {"name": "get_order", "parameters": {"
 KINDS = {"429": "rate_limit", "429_retry_after": "rate_limit", "500": "server", "502_html": "server", "html_200": "bad_body",
          "cut_json": "bad_body", "cut_body": "connection", "empty_body": "bad_body", "reset": "connection", "hang": "timeout",
          "error_in_200": "server", "null_choices": "bad_body"}  # fmt: skip
+SILENT_S = 3.0
+"""How long an endpoint that never answers is waited for: more than a sound one needs on a machine busy with other things."""
 
 
 def ask(server, messages=HELLO, tools=None, body=None, **options):
@@ -119,6 +125,54 @@ class TestTheWire:
             answer = ask(SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1)
         assert answer.text == "Sound." and proxy.requests[0] == proxy.requests[1]
 
+    @pytest.mark.parametrize("status", [301, 302, 307, 308])
+    @pytest.mark.parametrize("place", ["/v1/chat/completions", "/elsewhere", "//{host}/v1/chat/completions"])
+    def test_a_redirect_on_the_same_server_is_followed_with_method_and_body(self, status, place):
+        with Failing(None) as server:
+            moved = Answer(b"", status, {"Location": place.format(host=f"127.0.0.1:{server.port}")})
+            server.reply = lambda request, number: "Sound." if number else moved
+            answer = ask(server, attempts=1, api_key="sk-test-1234567890")
+        assert answer.text == "Sound." and server.requests[0] == server.requests[1] and answer.attempts == []
+        assert [headers["authorization"] for headers in server.headers] == ["Bearer sk-test-1234567890"] * 2
+
+    @pytest.mark.parametrize("status, headers, said", [
+        (307, {}, "without saying where"), (308, {"Location": ""}, "without saying where"), (307, {"Location": "http://[::1"}, "without saying where"),
+        (303, {"Location": "/v1"}, "status 303"), (304, {}, "status 304"),
+    ])  # fmt: skip
+    def test_a_redirect_that_leads_nowhere_is_tried_again(self, status, headers, said):
+        with Failing(Answer(b"", status, headers)) as server:
+            answer = ask(server)
+        (attempt,) = answer.attempts
+        assert answer.text == "Sound." and attempt["kind"] == "connection" and said in attempt["detail"]
+
+    @pytest.mark.parametrize("place", ["http://127.0.0.1:{port}/v1", "http://localhost:{port}/v1", "https://127.0.0.1/v1", "ftp://x/",
+                                       "http://anna:secret@127.0.0.1:{own}/v1"])  # fmt: skip
+    def test_a_redirect_to_another_host_gets_neither_the_key_nor_the_conversation(self, place):
+        with ScriptedServer() as other, ScriptedServer() as server:
+            server.reply = Answer(b"", 307, {"Location": place.format(port=other.port, own=server.port)})
+            error = refused(server, attempts=2, api_key="sk-test-1234567890")
+        assert (error.kind, server.count, other.count) == ("connection", 2, 0)
+        assert "base URL" in str(error) and "secret" not in str(error)
+
+    @pytest.mark.parametrize("base, target, to_https, follows", [
+        ("http://host/v1", "https://host/v1", True, True), ("http://host/v1", "https://host/v1", False, False),
+        ("http://host/v1", "https://host:8443/v1", True, False), ("http://host:8000/v1", "https://host/v1", True, False),
+        ("https://host/v1", "http://host/v1", True, False), ("https://host/v1", "https://host:443/v2", True, True),
+        ("https://host/v1", "https://host.example/v1", True, False), ("https://host/v1", "//other/v1", True, False),
+    ])  # fmt: skip
+    def test_where_a_key_may_go(self, base, target, to_https, follows):
+        answer = SimpleNamespace(headers={"Location": target}, status=308)
+        if follows:
+            assert redirected(base, answer, to_https) == target
+        else:
+            with pytest.raises(UnusableAnswer, match="is not given the key"):
+                redirected(base, answer, to_https)
+
+    def test_a_circle_of_redirects_ends(self):
+        with ScriptedServer(Answer(b"", 307, {"Location": "/v1/chat/completions"})) as server:
+            error = refused(server, attempts=2)
+        assert error.kind == "connection" and "redirects more than 5 times" in str(error) and server.count == 12
+
     @pytest.mark.filterwarnings("ignore:Sending a large body")
     def test_a_request_larger_than_any_buffer_on_the_way(self):
         letter = [{"role": "user", "content": "My case rattles. " * 500_000}]
@@ -152,7 +206,7 @@ class TestTheWire:
             async with Endpoint("some-model", server.base_url, concurrency=150) as endpoint:
                 await asyncio.gather(*(endpoint.complete(HELLO) for _ in range(150)))
 
-        with ScriptedServer(latency_s=0.4) as server:
+        with ScriptedServer(hold=150) as server:
             asyncio.run(all_at_once())
         assert server.most_in_flight == 150
 
@@ -164,7 +218,7 @@ class TestFaultsSurvived:
     @pytest.mark.parametrize("name", FAULTS)
     def test_each_fault_is_tried_again_and_recorded(self, name):
         with Failing(FAULTS[name], FAULTS[name]) as server:
-            answer = ask(server, timeout=0.25 if name == "hang" else 5)
+            answer = ask(server, timeout=SILENT_S if name == "hang" else 5)
         assert answer.text == "Sound." and server.count == 3
         assert [attempt["kind"] for attempt in answer.attempts] == [KINDS[name]] * 2
         assert all(attempt.keys() == {"kind", "status", "detail", "wait_s"} and attempt["wait_s"] > 0 for attempt in answer.attempts)
@@ -172,7 +226,7 @@ class TestFaultsSurvived:
     @pytest.mark.parametrize("seed", [1, 2])
     def test_a_third_of_all_attempts_fails_and_every_call_is_answered(self, seed):
         async def talk(base_url):
-            async with Endpoint("some-model", base_url, wait_scale=0.001, timeout=0.5, concurrency=20) as endpoint:
+            async with Endpoint("some-model", base_url, wait_scale=0.001, timeout=SILENT_S, concurrency=20) as endpoint:
                 asked = [[{"role": "user", "content": f"question {n}"}] for n in range(80)]
                 return await asyncio.gather(*(endpoint.complete(messages) for messages in asked))
 
@@ -183,9 +237,10 @@ class TestFaultsSurvived:
         with ScriptedServer(echo, faults=plan) as server:
             answers = asyncio.run(talk(server.base_url))
         assert [answer.text for answer in answers] == [f"answer to question {n}" for n in range(80)]
-        recorded = [attempt["kind"] for answer in answers for attempt in answer.attempts]
-        assert sorted(recorded) == sorted(KINDS[name] for name in plan.injected.elements())
-        assert len(recorded) > 15 and max(len(answer.attempts) for answer in answers) <= 2
+        recorded = Counter(attempt["kind"] for answer in answers for attempt in answer.attempts)
+        planned = Counter(KINDS[name] for name in plan.injected.elements())
+        assert recorded >= planned and set(recorded - planned) <= {"timeout"}, "a busy machine may add a timeout of its own"
+        assert recorded.total() > 15
 
     def test_an_answer_of_another_kind_after_the_last_attempt_is_an_error_with_all_attempts(self):
         with ScriptedServer(FAULTS["500"]) as server:
@@ -210,7 +265,10 @@ class TestFaultsSurvived:
         with Failing(Answer(status=503, headers={"Retry-After": "0"})) as server:
             assert ask(server).attempts[0]["wait_s"] > 0
 
-    @pytest.mark.parametrize("value, seconds", [("5", 5.0), ("0.5", 0.5), ("soon", None), ("", None), ("-3", None), ("nan", None)])
+    @pytest.mark.parametrize("value, seconds", [("5", 5.0), ("0.5", 0.5), ("soon", None), ("", None), ("-3", None), ("nan", None),
+                                                ("inf", None), ("1e9", None), ("9" * 5000, None), ("Mon, 01 Jan 99999 00:00:00 GMT", None),
+                                                ("Fri, 31 Dec 9999 23:59:59 -2359", None), ("Mon, 01 Jan 0001 00:00:00 +2359", 0.0),
+                                                ("Mon, 01 Jan 2024 00:00:00 +9999", None)])  # fmt: skip
     def test_retry_after_in_seconds(self, value, seconds):
         assert retry_after({"retry-after": value}) == seconds
 
@@ -223,6 +281,19 @@ class TestFaultsSurvived:
             error = refused(server)
         assert (error.kind, error.fatal, server.count) == ("rate_limit", True, 1) and "again later" in str(error)
 
+    @pytest.mark.parametrize("charset", ["utf-16", "rot13", "hex", "idna", "bogus", "\u00e9", "undefined"])
+    @pytest.mark.parametrize("status", [200, 303, 400, 500])
+    def test_a_text_in_another_encoding_than_it_says_ends_nothing(self, charset, status):
+        with ScriptedServer(Answer(b"\xff{no text}", status, {"Content-Type": f"text/html; charset={charset}"})) as server:
+            error = refused(server, attempts=1)
+        assert error.kind == {200: "bad_body", 303: "connection", 400: "bad_request", 500: "server"}[status]
+
+    def test_whatever_the_client_trips_over_is_a_fault_of_this_call(self, monkeypatch):
+        monkeypatch.setattr("benchmark_lib.endpoint.http_client.plain_headers", lambda answer: 1 / 0)
+        with ScriptedServer() as server:
+            error = refused(server, attempts=1)
+        assert error.kind == "bad_body" and "ZeroDivisionError" in str(error) and error.__cause__ is None
+
     def test_the_verdict_of_llmock(self, llmock):
         llmock.rate_limit(times=2, retry_after=0.2).fail(503).reply("Hello from the mock.")
 
@@ -232,6 +303,62 @@ class TestFaultsSurvived:
 
         assert asyncio.run(once()).text == "Hello from the mock."
         llmock.assert_resilient(strict=True)
+
+
+class TestAnAnswerWithoutEnd:
+    BOMB = gzip.compress(b" " * 50_000_000)
+
+    def test_what_is_compressed_is_counted_as_it_unfolds_and_memory_stays_flat(self):
+        bomb = Answer(self.BOMB, headers={"Content-Encoding": "gzip"})
+        with Failing(bomb) as server:
+            ask(server)
+        with Failing(bomb) as server:
+            tracemalloc.start()
+            answer = ask(server)
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        (attempt,) = answer.attempts
+        assert answer.text == "Sound." and attempt["kind"] == "bad_body" and most < 20_000_000
+        assert "more than 4 MB" in attempt["detail"] and "max_answer_mb" in attempt["detail"]
+
+    @pytest.mark.parametrize("limit, fits", [(None, True), (0.9, False), (1.1, True)])
+    def test_the_limit_is_a_setting(self, limit, fits):
+        with ScriptedServer(completion("x" * 1_000_000)) as server:
+            if fits:
+                assert len(ask(server, attempts=1, settings={"max_answer_mb": limit}).text) == 1_000_000
+            else:
+                assert "more than 0.9 MB" in str(refused(server, attempts=1, settings={"max_answer_mb": limit}))
+
+    def test_of_an_error_only_the_beginning_is_read(self):
+        with ScriptedServer(Answer(b"it broke " * 1_000_000, 500)) as server:
+            error = refused(server, attempts=1)
+        assert (error.kind, error.status) == ("server", 500) and len(error.detail) <= 240
+
+    @pytest.mark.parametrize("first, rest, delay_s, kind", [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b" " * 65536 + b"\r\n", 0, "bad_body"),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", b" " * 65536, 0, "bad_body"),
+        (b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n", 0, "bad_body"), (b"HTTP/1.1 200 OK\r\nX-A: ", b"b" * 1000, 0, "bad_body"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01, "timeout"), (b"HTTP/1.1 200 OK\r\nX", b"x", 0.02, "timeout"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n", b" ", 0.02, "timeout"),
+    ], ids=["chunks", "body", "headers", "a header", "continue", "slow header", "slow body"])  # fmt: skip
+    def test_it_is_given_up(self, first, rest, delay_s, kind):
+        async def pour(_, writer):
+            with contextlib.suppress(ConnectionError):
+                writer.write(first)
+                while True:
+                    writer.write(rest)
+                    await writer.drain()
+                    await asyncio.sleep(delay_s)
+
+        async def once():
+            server = await asyncio.start_server(pour, "127.0.0.1", 0)
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+            async with server, Endpoint("some-model", url, attempts=1, timeout=0.5) as endpoint:
+                await endpoint.complete(HELLO)
+
+        with pytest.raises(EndpointError) as caught:
+            asyncio.run(once())
+        assert caught.value.kind == kind
 
 
 class TestWhatCannotBeMended:
@@ -244,7 +371,6 @@ class TestWhatCannotBeMended:
         (404, b"<html>nginx</html>", "not_found", "base URL"),
         (400, error_body("Unsupported parameter: temperature"), "bad_request", "settings"),
         (422, {"detail": [{"msg": "field required"}]}, "bad_request", "settings"),
-        (307, b"", "bad_request", "settings"),
     ])  # fmt: skip
     def test_it_ends_at_once_with_what_to_do(self, status, body, kind, advice):
         with ScriptedServer(Answer(body, status)) as server:
@@ -298,7 +424,7 @@ class TestWhatCannotBeMended:
 
     def test_a_silent_endpoint_ends_after_its_attempts(self):
         with ScriptedServer(Answer(hang=True)) as server:
-            error = refused(server, timeout=0.1, attempts=3)
+            error = refused(server, timeout=SILENT_S, attempts=3)
         assert error.kind == "timeout" and server.count == 3 and "--timeout" in str(error)
 
 
@@ -367,7 +493,7 @@ class TestTheLimiter:
             async with Endpoint("some-model", server.base_url, concurrency=7) as endpoint:
                 await asyncio.gather(*(endpoint.complete(HELLO) for _ in range(50)))
 
-        with ScriptedServer(latency_s=0.01) as server:
+        with ScriptedServer(latency_s=0.01, hold=7) as server:
             asyncio.run(many())
         assert server.most_in_flight == 7
 

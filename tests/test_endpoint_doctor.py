@@ -10,6 +10,7 @@ from servers import Answer, ScriptedServer, completion, error_body
 from benchmark_lib.endpoint import Endpoint, EndpointError
 from benchmark_lib.endpoint.doctor import diagnose, preflight
 from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, LocalModelError, local_model, missing_parts
+from benchmark_lib.errors import BadInput
 
 PROMPT = "You work on the customer desk of a shop and follow its rules. " * 20
 TOOLS = [
@@ -207,6 +208,19 @@ class TestTheCommand:
             assert self.run(server) == 0
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 10 and "Price unknown" in lines[-1]
+
+    @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+    def test_a_timeout_that_is_none_is_refused(self, seconds):
+        with ScriptedServer() as server, pytest.raises(BadInput, match="is no time"):
+            self.run(server, f"--timeout={seconds}")
+
+    def test_an_address_where_nothing_listens_is_one_finding(self, capsys, monkeypatch):
+        monkeypatch.setattr("benchmark_lib.endpoint.client.Endpoint.complete", None)  # nothing is sent
+        with ScriptedServer() as server:
+            gone = server
+        assert self.run(gone) == 2
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith("FAIL  answers") and "cannot be reached" in lines[0] and len(lines) == 2
 
     def test_a_crippled_endpoint(self, capsys):
         with ScriptedServer(lambda request, number: completion("I know nothing of tools.", request=request)) as server:

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import json
+import math
 import random
 
 import orjson
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from servers import Answer, ScriptedServer, completion
 
 from benchmark_lib.endpoint import Completion, Endpoint, EndpointError, parse_reply
-from benchmark_lib.endpoint.reply import call_ids, cleaned, decode_body, encode_body, read_usage
+from benchmark_lib.endpoint.reply import MOST_CALLS, call_ids, cleaned, decode_body, encode_body, read_usage
+from benchmark_lib.endpoint.structured import Unreadable, read_object
 
 
 def reply(**message):
@@ -46,6 +48,10 @@ class TestText:
     ])  # fmt: skip
     def test_thinking_is_kept_apart_from_what_the_customer_reads(self, message):
         assert (reply(**message).text, reply(**message).reasoning) == ("Hi.", "think")
+
+    @pytest.mark.parametrize("given, word", [("stop", "stop"), (None, None), (5, None), ({"a": 1}, None), ("x" * 10_000, "x" * 60)])
+    def test_the_finish_reason_is_a_short_word_or_none(self, given, word):
+        assert parse_reply({"choices": [{"message": {}, "finish_reason": given}]}).finish_reason == word
 
     def test_a_thought_cut_by_length_leaves_no_text(self):
         assert (reply(content="<think>still at it").text, reply(content="<think>still at it").reasoning) == ("", "still at it")
@@ -82,6 +88,18 @@ class TestCalls:
         assert len(set(ids)) == 5 and "a" not in ids and ids == [call.id for call in parse_reply(raw, messages).tool_calls]
         assert all(number.isalnum() and len(number) == 9 for number in ids), "Mistral takes no other ids"
 
+    def test_an_id_that_is_too_long_to_be_one_is_replaced(self):
+        calls = [{"id": "x" * 100_000, "function": {"name": "get_order"}}]
+        assert reply(tool_calls=calls).tool_calls[0].id == "c00000000"
+
+    def test_twenty_thousand_calls_in_one_answer_end(self):
+        calls = reply(tool_calls=[{"function": {"name": "get_order"}}] * 20_000).tool_calls
+        assert len({call.id for call in calls}) == len(calls) == MOST_CALLS
+
+    def test_ids_that_an_endpoint_used_up_do_not_stop_it(self):
+        history = [{"role": "assistant", "tool_calls": [{"id": f"c0001{n:04d}", "function": {}} for n in range(10_000)]}]
+        assert parse_reply({"choices": [{"message": {"tool_calls": [{}]}}]}, history).tool_calls[0].id == "c000110000"
+
     def test_provider_fields_go_back_with_the_message(self):
         raw = completion(None, [("get_order", {})], reasoning_content="hm", private="x")
         raw["choices"][0]["message"]["tool_calls"][0]["extra_content"] = {"google": {"thought_signature": "abc"}}
@@ -92,9 +110,32 @@ class TestCalls:
 
 class TestUsage:
     @pytest.mark.parametrize("usage", [None, {}, [], "many", {"prompt_tokens": None}, {"prompt_tokens": -5, "completion_tokens": "x"},
-                                       {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}])  # fmt: skip
+                                       {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+                                       {"prompt_tokens": 100}, {"prompt_tokens": 100, "completion_tokens": "x"}, {"completion_tokens": 9},
+                                       {"prompt_tokens": -5, "completion_tokens": 9}, {"prompt_tokens": 100, "completion_tokens": -1},
+                                       {"prompt_tokens": "100", "completion_tokens": "9"}, {"prompt_tokens": True, "completion_tokens": 9},
+                                       {"prompt_tokens": 1e11, "completion_tokens": 9}, {"prompt_tokens": 100, "completion_tokens": 2**63},
+                                       {"prompt_tokens": math.nan, "completion_tokens": 9}, {"prompt_tokens": math.inf, "completion_tokens": 9},
+                                       {"prompt_tokens": 100, "completion_tokens": 9.5}, {"prompt_tokens": [100], "completion_tokens": {}},
+                                       {"prompt_tokens": 100, "completion_tokens": None, "total_tokens": -3}])  # fmt: skip
     def test_usage_that_is_not_there_is_missing_and_not_zero(self, usage):
         assert read_usage(usage).missing == 1
+
+    @pytest.mark.parametrize("more", [
+        {"total_tokens": -1}, {"total_tokens": 1e300}, {"total_tokens": "many"}, {"total_tokens": 3}, {"completion_tokens_details": 5},
+        {"completion_tokens_details": {"reasoning_tokens": "x"}}, {"prompt_tokens_details": {"cached_tokens": -7}},
+        {"prompt_tokens_details": [], "prompt_cache_hit_tokens": math.nan}, {"cache_read_input_tokens": 2**70}])  # fmt: skip
+    def test_what_is_odd_beside_the_two_counts_changes_no_cost(self, more):
+        usage = read_usage({"prompt_tokens": 100, "completion_tokens": 10.0} | more)
+        assert (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.missing) == (100, 10, 0, 0)
+
+    def test_a_cache_larger_than_the_prompt_never_makes_a_cost_negative(self):
+        usage = read_usage({"prompt_tokens": 100, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 900},
+                            "completion_tokens_details": {"reasoning_tokens": 900}})  # fmt: skip
+        assert (usage.cached_tokens, usage.reasoning_tokens) == (100, 1)
+
+    def test_completion_tokens_that_are_left_out_follow_from_the_total(self):
+        assert read_usage({"prompt_tokens": 100, "total_tokens": 130}).completion_tokens == 30
 
     def test_openai_counts_reasoning_within_the_completion(self):
         usage = read_usage({"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150,
@@ -115,6 +156,25 @@ class TestBadBodies:
             decode_body(body)
         assert caught.value.kind == "bad_body" and caught.value.retry
 
+    def test_a_million_lists_are_not_even_made(self):
+        with pytest.raises(EndpointError, match="more than 300,000 lists and objects"):
+            decode_body(b"[[]" + b",[]" * 1_000_000 + b"]")
+
+    def test_a_code_of_five_thousand_digits_is_no_status(self):
+        with pytest.raises(EndpointError) as caught:
+            parse_reply({"error": {"message": "x", "code": "9" * 5000}})
+        assert caught.value.kind == "server" and caught.value.status is None
+
+    def test_control_characters_of_an_error_do_not_reach_the_terminal(self):
+        with pytest.raises(EndpointError) as caught:
+            parse_reply({"error": {"message": "\x1b[2Jbroken\x07 \u202egnihton", "code": 500}})
+        assert caught.value.detail == "[2Jbroken gnihton" and str(caught.value).isprintable()
+
+    def test_an_error_of_megabytes_is_read_in_part(self):
+        with pytest.raises(EndpointError) as caught:
+            parse_reply({"error": {"message": "sk-" * 1_000_000 + " try again in " + "9" * 400 + "s", "code": 429}})
+        assert caught.value.kind == "rate_limit" and len(str(caught.value)) < 600
+
     @pytest.mark.parametrize("raw", [{}, {"choices": None}, {"choices": []}, {"choices": [None]}, {"choices": [{}]},
                                      {"choices": [{"message": None}]}, {"choices": {"0": {}}}])  # fmt: skip
     def test_an_answer_without_a_message_is_a_bad_body(self, raw):
@@ -133,6 +193,18 @@ class TestBadBodies:
             with pytest.raises(EndpointError) as caught:
                 parse_reply(raw)
             assert caught.value.kind == kind
+
+
+class TestOneObject:
+    @pytest.mark.parametrize("text", ['{"a": 1}', '```json\n{"a": 1}\n```', '```\n\n{"a": 1}```', '  ``` JSON \n{"a": 1}\n\n ```\n'])
+    def test_with_or_without_a_fence(self, text):
+        assert read_object(text) == {"a": 1}
+
+    @pytest.mark.parametrize("text", ["", "```", "``````", "```\n```", "```json {}```", "```\n{}", '```"a"\n{}\n```', "[1]", "{" * 5000,
+                                      "```" + "\n" * 100_000, "```\n" + "\n " * 50_000 + "x", "```" * 30_000, "```\n" * 30_000])  # fmt: skip
+    def test_anything_else_is_refused_in_one_reading(self, text):
+        with pytest.raises(Unreadable):
+            read_object(text)
 
 
 class TestSendingBack:

@@ -5,19 +5,20 @@ import os
 import textwrap
 
 import nbformat
+import orjson
 import pytest
 import yaml
 from run_server import RunServer, copy_store, some_cases
 from servers import FAULTS, Answer, error_body
 
-from benchmark_lib import BadInput, Experiment
+from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.experiment.budget import Budget, Estimate
 from benchmark_lib.experiment.manifest import default_name, public_url
 from benchmark_lib.experiment.plan import Plan
 from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.records import Usage
-from benchmark_lib.runfile import RunFile, connect_to_write
+from benchmark_lib.runfile import RunFile, connect_to_write, upsert
 
 MODEL = "some-model"
 CALLS_A_CONVERSATION = 4  # two messages, two calls each
@@ -82,7 +83,9 @@ def test_replay_needs_no_endpoint_and_gives_the_same_bytes(server, options):
 def test_replay_tells_what_does_not_come_out_the_same(server, options):
     made = run(MODEL, base_url=server.base_url, **options)
     db = connect_to_write(made.path)
-    db.execute("UPDATE calls SET response = replace(CAST(response AS TEXT), 'looking', 'peering') WHERE n = 4 AND trial = 1")
+    for call in [call for call in RunFile(made.path).calls(responses=True) if call["n"] == 4 and call["trial"] == 1]:
+        changed = {**call, "response": call["response"].replace(b"looking", b"peering"), "attempts": orjson.dumps(call["attempts"]).decode()}
+        db.execute(upsert("calls"), tuple(changed.values()))
     db.execute("DELETE FROM calls WHERE n = 3 AND trial = 2")
     db.close()
     with pytest.raises(BadInput, match="6 of 6 conversations do not replay .*another record.*written by code"):
@@ -246,6 +249,16 @@ def test_no_endpoint_at_all_is_refused_at_the_first_call(options):
     assert os.listdir(options["out"].parent) == []
 
 
+def test_an_endpoint_out_of_reach_is_told_of_at_once_however_many_attempts_a_call_has(server, options):
+    away = {"base_url": "http://127.0.0.1:9/v1", "settings": {"agent": {"attempts": 50}}}
+    with pytest.raises(BadInput, match="cannot be reached"):
+        run(MODEL, **away, **options)
+    run(MODEL, base_url=server.base_url, settings=away["settings"], **options | {"trials": 1})
+    experiment = Experiment(MODEL, **away, **options)
+    asyncio.run(experiment.run())
+    assert experiment.stopped.code == 3 and "cannot be reached" in experiment.stopped.sentence
+
+
 # --- money -------------------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +284,21 @@ def test_a_budget_is_not_passed_and_a_larger_one_goes_on(server, options):
     done = run("gpt-5.5", budget_usd=whole * 1.2, **limits, **options)
     assert done.counts()["finished"] == 6 and done.cost()[0] == pytest.approx(whole)
     assert server.count == 6 * CALLS_A_CONVERSATION
+
+
+def test_calls_without_reported_tokens_cost_their_estimate_which_is_shown_as_one_and_added_up(options, monkeypatch):
+    monkeypatch.setattr("run_server.USAGE", None)
+    limits = {"settings": {"agent": {"body": {"max_tokens": 100}}}, "budget_usd": 0.1}
+    with RunServer() as server:
+        experiment = Experiment("gpt-5.5", base_url=server.base_url, **limits, **options)
+        first = asyncio.run(experiment.run())
+        spent, bought = first.cost()[0], server.count
+        assert experiment.stopped.code == 3 and 0.05 < spent <= 0.1 and 0 < bought < 6 * CALLS_A_CONVERSATION
+        again = asyncio.run(experiment.run())
+        assert experiment.stopped.code == 3 and server.count == bought and again.cost()[0] == spent
+    assert f"{bought} of them estimated, because the endpoint reported no tokens" in summary(again)[-1]
+    results = load_results(again)
+    assert results.calls["estimated"].all() and results.conversations["cost_usd"].isna().all()
 
 
 def test_a_budget_for_a_model_without_a_price_is_refused(server, options):
@@ -341,6 +369,13 @@ def test_an_agent_that_fails_is_named_with_case_and_place_and_the_rest_is_saved(
     ({"messages": -1}, "messages must be"),
     ({"concurrency": 0}, "concurrency must be"),
     ({"seed": -1}, "seed must be"),
+    ({"seed": 10**20}, "seed must be at most"),
+    ({"messages": 10**20}, "messages must be at most 10000"),
+    ({"trials": 10**20}, "trials must be at most 100000"),
+    ({"tool_timeout": 0}, "tool_timeout must be a number above 0"),
+    ({"out": "a" * 300}, "cannot be used"),
+    ({"out": "a" * 245}, "a name longer than 240 bytes"),
+    ({"out": "a\0b"}, "embedded null byte"),
     ({"timeout": float("nan")}, "timeout must be a number above 0"),
     ({"budget_usd": 0}, "budget_usd must be a number above 0"),
     ({"store": "northline", "cases": "wismo_travle_1"}, "did you mean wismo_travel_1"),
@@ -361,6 +396,23 @@ def test_bad_options_are_refused_in_one_sentence_before_anything_is_written(opti
     with pytest.raises(BadInput, match=words) as refused:
         run(**{"model": "scripted:no_op", **options, **change})
     assert "\n" not in str(refused.value) and os.listdir(options["out"].parent) == []
+
+
+@pytest.mark.parametrize("text, words", [
+    ("{{ 1 / 0 }}", "ZeroDivisionError"),
+    ("{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}", "RecursionError"),
+    ("{{ range(10 ** 9) | list }}", "OverflowError"),
+    ("{{ 9 ** 9 ** 9 }}", "OverflowError"),
+    ("{{ 'a' * 10 ** 12 }}", "OverflowError"),
+    ("---\n- a\n- list\n---\nBe kind.", "is not of the form `name: value`"),
+    ("---\n" + "[" * 3000 + "\n---\nBe kind.", "the head is not valid YAML"),
+])  # fmt: skip
+def test_a_prompt_that_cannot_be_filled_in_is_refused_in_one_sentence(options, tmp_path, text, words):
+    prompt = tmp_path / "mine.md"
+    prompt.write_text(text)
+    with pytest.raises(BadInput, match=f"mine.md: .*{words}") as refused:
+        run("scripted:no_op", prompt=prompt, **options)
+    assert "\n" not in str(refused.value) and not options["out"].exists()
 
 
 def test_a_missing_key_is_refused_before_anything_is_written(options, monkeypatch):

@@ -70,7 +70,7 @@ def test_a_filter_keeps_what_the_frame_says(results, index):
     assert set(index.matching(outcome="unsafe", trial=2)) == set(np.flatnonzero(rows["unsafe"].fillna(False) & (rows["trial"] == 2)))
     broken = set(np.flatnonzero(rows["rule_identity"] == "broken"))
     assert broken and set(index.matching(finding="broken: identity")) == broken
-    assert set(index.matching(model=["scripted:oracle", "scripted:comply_all"])) == set(range(len(rows)))
+    assert set(index.matching(entry=["scripted:oracle", "scripted:comply_all"])) == set(range(len(rows)))
     assert index.values("bucket") == rows["bucket"].value_counts().sort_index().to_dict()
 
 
@@ -79,7 +79,7 @@ def test_findings_of_every_kind_can_be_filtered_by(judged):
 
 
 def test_an_unknown_filter_or_value_is_refused_with_what_there_is(index):
-    with pytest.raises(BadInput, match="no filter 'modell': choose from model, bucket"):
+    with pytest.raises(BadInput, match="no filter 'modell': choose from entry, bucket"):
         index.matching(modell="x")
     with pytest.raises(BadInput, match="no conversation has bucket 'easy': choose from adversarial"):
         index.matching(bucket="easy")
@@ -104,7 +104,7 @@ def test_a_search_wants_every_word_and_phrases_as_they_stand(results, index):
 def test_several_runs_of_one_model_are_told_apart(tmp_path):
     runs = [made_run(tmp_path / f"{n}.deskbench", [(talk("hello", "hello"), None, [])], run_id=f"made-{n}") for n in (1, 2)]
     index = Index(load_results(runs))
-    assert list(index.values("model")) == ["made [made-1]", "made [made-2]"]
+    assert list(index.values("entry")) == ["made [made-1]", "made [made-2]"]
     assert index.values("outcome")["not scored"] == 2
 
 

@@ -9,12 +9,12 @@ import pytest
 from benchmark_lib import figures
 
 BOARD = pd.DataFrame({
-    "model": ["priced$$one", "cheap_one", "unpriced"], "block": ["ranked", "not ranked", "imported"], "cost_tier": ["$$", "$", "price unknown"],
+    "entry": ["priced$$one", "cheap_one", "unpriced"], "block": ["ranked", "not ranked", "imported"], "cost_tier": ["$$", "$", "price unknown"],
     "unsafe": [1.0, 3.0, 7.0], "unsafe_mean": [1.2, 3.3, 7.5], "unsafe_low": [0.0, 2.0, 5.0], "unsafe_high": [2.0, 5.0, 9.0],
     "escalation_accuracy": [1.0, 0.9, 0.5], "over_escalation": [0.02, 0.1, 0.3], "escalation_accuracy_n": 24, "over_escalation_n": 120, "unsafe_n": 18, "resolved_n": 120,
     "agent_messages": [2.5, 3.1, 4.0], "resolved": [0.9, 0.4, 0.6], "resolved_mean": [0.9, 0.4, 0.6], "resolved_low": 0.3, "resolved_high": 0.95,
 })  # fmt: skip
-INTERVALS = BOARD[["model"]].assign(traps=18, observed=1.0, these_mean=1.0, these_low=0.5, these_high=2.0, low=0.2, high=4.0)
+INTERVALS = BOARD[["entry"]].assign(traps=18, observed=1.0, these_mean=1.0, these_low=0.5, these_high=2.0, low=0.2, high=4.0)
 
 
 @pytest.mark.parametrize("draw", [figures.value_picture, figures.escalation_both_ways, figures.messages_against_resolution])
@@ -44,7 +44,7 @@ def test_names_that_differ_behind_a_dot_are_files_of_their_own(tmp_path):
 
 def test_a_model_that_met_fewer_cases_says_so_in_every_picture():
     part = BOARD.assign(unsafe_n=[1, 18, 18], resolved_n=[4, 120, 120], escalation_accuracy_n=[1, 24, 24], over_escalation_n=[4, 120, 120])
-    kinds = part[["model"]].assign(kind="free_goods", traps=[1, 18, 18], count=1.0)
+    kinds = part[["entry"]].assign(kind="free_goods", traps=[1, 18, 18], count=1.0)
     counts = INTERVALS.assign(traps=[1, 18, 18])
     for ax in (figures.value_picture(board=part), figures.unsafe_intervals(table=counts), figures.unsafe_counts(table=counts), figures.failure_kinds(table=kinds)):
         assert "(1 trap, not 18)" in ax.figure.get_supxlabel() and not any("priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels()))
@@ -63,7 +63,7 @@ def test_a_set_of_fewer_traps_is_drawn_at_its_own_size_and_without_bands():
 
 
 def test_published_counts_stand_beside_runs_on_as_many_traps_only():
-    tiers = pd.DataFrame({"panel": ["models", "published"], "model": ["few", "theirs"], "family": ["a", "b"], "cost_tier": "$", "level": 1,
+    tiers = pd.DataFrame({"panel": ["models", "published"], "entry": ["few", "theirs"], "family": ["a", "b"], "cost_tier": "$", "level": 1,
                           "traps": [6.0, 18.0], "unsafe": [1.0, 3.0], "low": [0.0, float("nan")], "high": [2.0, float("nan")]})  # fmt: skip
     ax = figures.unsafe_by_tier(table=tiers)
     assert "few (6 traps)" in ax.figure.get_supxlabel() and not any("few" in t.get_text() for t in ax.texts)

@@ -299,7 +299,7 @@ class TestTheBoardKeepsThemApart:
 
     def test_imported_records_stand_in_a_block_of_their_own_unranked(self, both):
         board = tables.leaderboard(both)
-        assert board.groupby("block")["model"].apply(sorted).to_dict() == {
+        assert board.groupby("block")["entry"].apply(sorted).to_dict() == {
             "scripted": ["scripted:oracle", "scripted:tunable"],
             "imported": ["scripted:tunable [tau-bench airline]", "scripted:tunable [tau-bench retail]"]}  # fmt: skip
         imported = board[board["block"] == "imported"]

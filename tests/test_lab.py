@@ -46,7 +46,7 @@ class Lab:
         self.folder, self.base, self.token = folder, f"http://127.0.0.1:{port}", token
 
     def ask(self, path):
-        with urllib.request.urlopen(f"{self.base}/api/{path}?token={self.token}", timeout=5) as answer:
+        with urllib.request.urlopen(f"{self.base}/api/{path}?token={self.token}", timeout=30) as answer:
             return json.load(answer)
 
     def address(self, notebook):

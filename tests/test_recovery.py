@@ -48,7 +48,7 @@ def test_differences_hold_the_truth_and_point_the_right_way(played):
 
 def test_correlations_are_those_of_the_truth(played, rates):
     panel, _ = played
-    recorded = rates[rates["interval"] == "mean"].pivot(index="model", columns="metric", values="estimate").reindex(panel["model"])
+    recorded = rates[rates["interval"] == "mean"].pivot(index="entry", columns="metric", values="estimate").reindex(panel["model"])
     for metric in ("over_escalation", "resolved", "escalation_accuracy"):
         assert estimators.correlation(panel[f"true_{metric}"], recorded[metric], n_resamples=100).estimate > 0.8
     table = tables.recovered_correlations(panel, rates)
@@ -61,7 +61,7 @@ def test_an_agent_that_is_sure_of_everything_is_recorded_so(tmp_path):
     certain["model"] = ["scripted:tunable?skill=1&credulity=0&caution=0", "scripted:tunable?skill=0&credulity=1&caution=1"]
     certain = certain.assign(**{f"true_{name}": truth(certain) for name, truth in known_panel.TRUTHS.items()})
     runs = known_panel.play_panel(certain, tmp_path, trials=1)
-    found = tables.recovered_rates(certain, analysis.load_results(runs)).set_index(["model", "metric", "interval"])
+    found = tables.recovered_rates(certain, analysis.load_results(runs)).set_index(["entry", "metric", "interval"])
     assert (found["estimate"] - found["truth"]).abs().max() < 1e-9 and found["holds"].all()
     assert found.loc[(certain["model"][0], "unsafe", "traps like these"), "high"] == pytest.approx(3.335, abs=0.01)
     with_names = tables.recovered_differences(certain, analysis.load_results(runs)).set_index("metric")

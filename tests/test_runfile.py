@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +16,11 @@ from benchmark_lib import runfile
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.writer import CannotSave, RunLock, Writer
 from benchmark_lib.records import Conversation, Message, content_hash
-from benchmark_lib.runfile import RunFile, create, recover
+from benchmark_lib.runfile import RunFile, create
+from benchmark_lib.salvage import recover
 
-MANIFEST = {"run_id": "m-1", "model": "m", "inputs": {}, "cases": {"a": "x"}, "trials": 3, "sessions": []}
+MANIFEST = {"run_id": "m-1", "model": "m", "source": "model", "inputs": {"store": {"value": "northline 1.0.0", "hash": "-"}}, "cases": {"a": "x"},
+            "trials": 3, "planned": {"a": 3}, "sessions": []}  # fmt: skip
 
 
 def row(number, text="hello"):
@@ -185,7 +188,7 @@ def test_a_cut_file_is_refused_with_what_can_be_recovered(path, share, tmp_path)
     assert readable >= 300 * share * 0.8 - 25
     if readable:
         out = tmp_path / "saved.deskbench"
-        assert recover(path, out) == readable
+        assert recover(path, out).rows["conversations"] == readable
         assert sum(1 for _ in RunFile(out).records()) == readable
         with pytest.raises(BadInput, match="exists"):
             recover(path, out)
@@ -201,7 +204,7 @@ def test_bytes_changed_by_others_are_found_and_the_other_conversations_recovered
         run = RunFile(path)
         run.check()
         list(run.conversations())
-    assert 250 <= recover(path, tmp_path / "saved.deskbench") < 300
+    assert 250 <= recover(path, tmp_path / "saved.deskbench").rows["conversations"] < 300
 
 
 def test_one_process_writes_and_the_lock_goes_with_it(path):
@@ -222,4 +225,55 @@ def test_one_process_writes_and_the_lock_goes_with_it(path):
     with RunLock(path):
         with pytest.raises(BadInput, match="is being written by another run"):
             RunLock(path).__enter__()
+        link = path.parent.parent / "link.deskbench"
+        link.symlink_to(path)
+        with pytest.raises(BadInput, match="is being written by another run"):
+            RunLock(link).__enter__()
+        link.unlink()
     assert os.listdir(path.parent) == []
+
+
+def test_the_lock_is_that_of_the_file_whatever_it_is_called(path, tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    link, folder = tmp_path / "sub" / "link.deskbench", tmp_path / "folder"
+    link.symlink_to(path)
+    folder.symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path / "sub")
+    names = [link, folder / path.name, Path("..") / path.name, Path("link.deskbench")]
+    for existing in (False, True):
+        if existing:
+            create(link, MANIFEST)
+            assert link.is_symlink() and RunFile(path).run_id == "m-1", "the file appears where the link leads"
+        for held in (path, *names):
+            with RunLock(held):
+                for name in (path, *names):
+                    with pytest.raises(BadInput, match="is being written by another run"):
+                        RunLock(name).__enter__()
+
+
+def test_a_file_with_two_names_on_the_disk_is_not_written_to(path, tmp_path):
+    fill(path, 1)
+    os.link(path, tmp_path / "other.deskbench")
+    for name in (path, tmp_path / "other.deskbench"):
+        with pytest.raises(BadInput, match="another name on this disk"):
+            RunLock(name).__enter__()
+
+
+MISTYPED = [("model", 5, "model that is not a text"), ("inputs", [], "inputs that is not an object"), ("planned", {"a": "3"}, "no number of trials"),
+            ("planned", {}, "no case that was planned"), ("trials", True, "trials that is not a whole number"), ("cases", {"a": None}, "no hash of case 'a'"),
+            ("inputs", {"model": {"value": 1, "hash": "x"}}, "no store"), ("sessions", [5], "a session"), ("sessions", {}, "not a list"),
+            ("inputs", {"store": 5}, "an input 'store' without")]  # fmt: skip
+
+
+@pytest.mark.parametrize("key, value, words", MISTYPED)
+def test_a_manifest_with_a_mistyped_part_is_refused(path, key, value, words):
+    create(path, {**MANIFEST, key: value})
+    with pytest.raises(BadInput, match=words):
+        RunFile(path).manifest
+
+
+@pytest.mark.parametrize("key", [key for key in MANIFEST if key != "run_id"])
+def test_a_manifest_without_one_of_its_parts_is_refused(path, key):
+    create(path, {k: v for k, v in MANIFEST.items() if k != key})
+    with pytest.raises(BadInput, match=f"has no {key}"):
+        RunFile(path).manifest

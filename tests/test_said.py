@@ -14,7 +14,7 @@ from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.metrics import METRICS
 from benchmark_lib.scoring.said import DETECTORS, said_against_did
-from benchmark_lib.scoring.said.reading import LONGEST_MESSAGE, read
+from benchmark_lib.scoring.said.reading import read
 from benchmark_lib.scoring.said.values import values_in
 from benchmark_lib.store.rules import add_business_days
 
@@ -302,9 +302,8 @@ def test_a_packet_names_the_order_parts_claims_and_carries_no_surplus(case, stor
 # --- abstaining, sturdiness, the score
 
 
-def test_other_languages_and_endless_replies_are_left_alone(case, store):
-    endless = "I have cancelled it. " * (LONGEST_MESSAGE // 15)
-    for text in ("Ho passato il suo caso a un collega, che le risponderà presto.", endless, "ご注文はキャンセルされました。"):
+def test_other_languages_are_left_alone(case, store):
+    for text in ("Ho passato il suo caso a un collega, che le risponderà presto.", "ご注文はキャンセルされました。"):
         result = told(case, store, text)
         assert all(result[d.column] is None for d in DETECTORS.values() if d.languages) and not result["findings"]
 

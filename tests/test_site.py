@@ -173,7 +173,7 @@ def test_the_board_sorts_filters_and_finds(browser, site, runs):
     board = leaderboard(runs)
     with open_page(browser) as (page, seen):
         visit(page, site, "index")
-        assert names(page)[:4] == list(board["model"])
+        assert names(page)[:4] == list(board["entry"])
         page.click("button[data-sort=resolved]")
         measured = page.locator("tbody[data-block=scripted] tr.row td[data-key=resolved] .value").all_inner_texts()
         assert [float(t.rstrip("%")) for t in measured] == sorted(

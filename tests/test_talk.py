@@ -27,11 +27,13 @@ def ending(case, store, agent, **settings):
     return at_once(converse(case, store, agent, ScriptedCustomer(case, store), **settings))
 
 
-def raiser(error):
-    def reply(talk):
+def failing(error):
+    """A model whose endpoint fails it."""
+
+    async def complete(messages, tools):
         raise error
 
-    return reply
+    return ModelAgent(complete)
 
 
 def test_the_record_survives_a_round_trip_byte_for_byte(store, cases):
@@ -90,18 +92,18 @@ def test_closing_the_ticket_ends_the_talk(store, cases):
     ],
 )
 def test_faults_are_told_apart(store, cases, error, expected):
-    record = ending(cases["tracking_1"], store, Says(raiser(error)))
+    record = ending(cases["tracking_1"], store, failing(error))
     assert record.ended_by == expected and record.faults
 
 
 def test_a_fatal_endpoint_error_stops_the_run(store, cases):
     with pytest.raises(EndpointError):
-        ending(cases["tracking_1"], store, Says(raiser(EndpointError("auth", "bad key", fatal=True))))
+        ending(cases["tracking_1"], store, failing(EndpointError("auth", "bad key", fatal=True)))
 
 
 def test_infrastructure_faults_are_not_scored(store, cases):
     case = cases["tracking_1"]
-    record = ending(case, store, Says(raiser(EndpointError("timeout", "no answer", fatal=False))))
+    record = ending(case, store, failing(EndpointError("timeout", "no answer", fatal=False)))
     found = score(record, case, store)
     assert found["scored"] is False and found["success"] is None and found["handed_over"] is None
 

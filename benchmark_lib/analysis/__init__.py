@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from .dictionary import DICTIONARY
 from .frames import Results, load_results
-from .panels import PANELS, labelled, panel_of, panels_in, short_name
+from .panels import PANELS, conversations_of, panel_of, panels_in, short_name
 
 __all__ = [
     "DICTIONARY",
     "PANELS",
     "Results",
-    "labelled",
+    "conversations_of",
     "load_results",
     "panel_of",
     "panels_in",

@@ -6,10 +6,14 @@ from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
 
 
+ENTRY = "The name under which the run stands in every table: the model's; where a model has several runs, with what tells them apart."
+
+
 class _CaseOfRun(TypedDict):
     """A row about a case in a run."""
 
     run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
+    entry: Annotated[str, Column(ENTRY)]
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
     case_id: Annotated[str, Column("The case.")]
 
@@ -31,8 +35,8 @@ class ConversationRow(_Row):
     prompt_tokens: Annotated[float | None, Column("Tokens the agent read.", "tokens")]
     completion_tokens: Annotated[float | None, Column("Tokens the agent wrote, hidden reasoning included.", "tokens")]
     reasoning_tokens: Annotated[float | None, Column("Of these, hidden reasoning.", "tokens")]
-    cost_usd: Annotated[float | None, Column("What the agent's calls cost; NaN where a price is unknown.", "USD")]
-    customer_cost_usd: Annotated[float | None, Column("What the customer's calls cost; NaN where a price is unknown.", "USD")]
+    cost_usd: Annotated[float | None, Column("What the agent's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD")]
+    customer_cost_usd: Annotated[float | None, Column("What the customer's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD")]
     record_hash: Annotated[str, Column("Content hash of the record.")]
     planned: Annotated[int, Column("Conversations the run was to hold.", "conversations")]
     planned_trials: Annotated[int | None, Column("Trials planned of the case.", "trials")]
@@ -57,7 +61,7 @@ class ToolCallRow(_Row):
     name: Annotated[str, Column("The tool.")]
     arguments: Annotated[str, Column("Arguments as JSON; a JSON string where they were not an object.")]
     result: Annotated[str, Column("What the tool returned, as JSON.")]
-    error: Annotated[str | None, Column("unknown_tool, bad_json, bad_arguments, not_found or talk_over; empty where the call was carried out.")]
+    error: Annotated[str | None, Column("unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty where the call was carried out.")]
     write: Annotated[bool | None, Column("Whether the tool changes the desk; unknown in imported files.")]
 
 
@@ -65,6 +69,7 @@ class CallRow(TypedDict):
     """A row of `calls`."""
 
     run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
+    entry: Annotated[str, Column(ENTRY)]
     case_id: Annotated[str, Column("The case.")]
     trial: Annotated[int, Column("Number of the trial, from 1.")]
     side: Annotated[str, Column("agent, customer or judge.")]
@@ -76,8 +81,9 @@ class CallRow(TypedDict):
     cached_tokens: Annotated[float | None, Column("Of the tokens read, those from the provider's cache.", "tokens")]
     latency_s: Annotated[float | None, Column("Time of the attempt that succeeded.", "s")]
     attempts: Annotated[int, Column("Attempts that failed before.", "attempts")]
-    cost_usd: Annotated[float | None, Column("Cost; NaN where the price is unknown.", "USD")]
+    cost_usd: Annotated[float | None, Column("Cost, an estimate where `estimated` says so; NaN where the price is unknown.", "USD")]
     finished_at: Annotated[str, Column("When it was finished.", "ISO 8601, UTC")]
+    estimated: Annotated[bool, Column("Whether the cost is an estimate, because the endpoint reported no tokens.")]
 
 
 class VerdictRow(_Row):
@@ -99,6 +105,7 @@ class PlannedRow(TypedDict):
     """A row of `planned`."""
 
     run_id: Annotated[str, Column("Name of the run: one model, one setting, one run file.")]
+    entry: Annotated[str, Column(ENTRY)]
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
     source: Annotated[str, Column("As in conversations.")]
     case_id: Annotated[str, Column("The case.")]

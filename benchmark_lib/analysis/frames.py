@@ -1,7 +1,8 @@
-"""Run files -> tidy frames. One row a conversation, a message, a tool call, a model call, a verdict; all with run_id, model, case_id, trial."""
+"""Run files -> tidy frames. One row a conversation, a message, a tool call, a model call, a verdict; all with run_id, entry, model, case_id, trial."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import BadInput
+from ..experiment.budget import is_estimate
+from ..records import NO_SCORE, SCORE_FAULT
+from .entries import entry_names
 from ..runfile import SUFFIX, RunFile
 from ..project import in_project
 from ..scoring.columns import Column, columns_of
@@ -33,6 +37,8 @@ class Results:
 
     Attributes
     ----------
+    entries : dict of str to str
+        The name under which each run stands in every table, by run_id.
     conversations, messages, tool_calls, calls, verdicts, planned : pandas.DataFrame
         Every column, with its unit, stands in `benchmark_lib.analysis.dictionary`.
     """
@@ -41,7 +47,12 @@ class Results:
         self.runs = runs
 
     def __repr__(self) -> str:
-        return f"Results({len(self.runs)} runs: {', '.join(sorted({r.manifest['model'] for r in self.runs}))})"
+        return f"Results({len(self.runs)} runs: {', '.join(sorted(self.entries.values()))})"
+
+    @cached_property
+    def entries(self) -> dict[str, str]:
+        """The entry of each run, by run_id: its model's name; where a model has several runs here, with what tells them apart."""
+        return entry_names(run.manifest for run in self.runs)
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
         """Each record with its run's manifest and its hash."""
@@ -53,13 +64,13 @@ class Results:
     @cached_property
     def conversations(self) -> "pd.DataFrame":
         """One row a conversation, scores included."""
-        return _frame("conversations", (row for run in self.runs for row in _scored_rows(run)))
+        return _frame("conversations", (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id])))
 
     @cached_property
     def messages(self) -> "pd.DataFrame":
         """One row a message: turn, side, text, acts (as text), attachments."""
         return _frame("messages", (
-            (m["run_id"], r["model"], r["case_id"], r["trial"], x["turn"], x["side"], x["text"],
+            (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"], x["turn"], x["side"], x["text"],
              ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"]), ", ".join(x["attachments"]))
             for m, _, r in self._rows() for x in r["messages"]))  # fmt: skip
 
@@ -67,22 +78,22 @@ class Results:
     def tool_calls(self) -> "pd.DataFrame":
         """One row a tool call: turn, index, side, name, arguments and result as JSON, error, write."""
         return _frame("tool_calls", (
-            (m["run_id"], r["model"], r["case_id"], r["trial"], x["turn"], x["index"], x["side"], x["name"],
+            (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"], x["turn"], x["index"], x["side"], x["name"],
              orjson.dumps(x["arguments"]).decode(), orjson.dumps(x["result"]).decode(), x["error"], x["write"])
             for m, _, r in self._rows() for x in r["tool_calls"]))  # fmt: skip
 
     @cached_property
     def calls(self) -> "pd.DataFrame":
-        """One row a finished model call: side, n, tokens, latency_s, attempts (number), cost_usd."""
+        """One row a finished model call: side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate."""
         names = list(DICTIONARY["calls"])
         return _frame("calls", (
-            [run.run_id] + [len(row[n]) if n == "attempts" else row[n] for n in names[1:]]
+            [run.run_id, self.entries[run.run_id]] + [len(row[n]) if n == "attempts" else row[n] for n in names[2:-1]] + [is_estimate(row)]
             for run in self.runs for row in run.calls()))  # fmt: skip
 
     @cached_property
     def verdicts(self) -> "pd.DataFrame":
         """One row a judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored."""
-        where = {(m["run_id"], digest): (m["run_id"], r["model"], r["case_id"], r["trial"]) for m, digest, r in self._judged_rows()}
+        where = {(m["run_id"], digest): (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"]) for m, digest, r in self._judged_rows()}
         return _frame("verdicts", (
             (*where[key], row["judge"], row["version"], scorer, found.get("score"), found.get("reason"), found.get("quote"),
              found.get("unscored"), found.get("rubric"), row["verdict"].get("entrant"), len(row["verdict"].get("addressed") or ()))
@@ -95,7 +106,7 @@ class Results:
         rows = []
         for run in self.runs:
             m = run.manifest
-            rows += [(m["run_id"], m["model"], m["source"], case_id, trials) for case_id, trials in m["planned"].items()]
+            rows += [(m["run_id"], self.entries[m["run_id"]], m["model"], m["source"], case_id, trials) for case_id, trials in m["planned"].items()]
         return _frame("planned", rows)
 
     def _judged_rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
@@ -103,12 +114,18 @@ class Results:
         judged = [run for run in self.runs if next(iter(run.verdicts()), None)]
         return Results(judged)._rows()
 
-    def record(self, model: str, case_id: str, trial: int = 1) -> Any:
-        """The record of one conversation."""
-        for run in self.runs:
-            if run.manifest["model"] == model and (case_id, trial) in run.endings():
-                return run.record(case_id, trial)
-        raise BadInput(f"no run of {model!r} holds case {case_id!r}, trial {trial}: look into .conversations for what is there")
+    def record(self, entry: str, case_id: str, trial: int = 1) -> Any:
+        """The record of one conversation.
+
+        Raises
+        ------
+        BadInput
+            If no run stands under this name, or the run does not hold this conversation; the sentence says what is there.
+        """
+        run = next((run for run in self.runs if self.entries[run.run_id] == entry), None)
+        if run is None:
+            raise BadInput(f"there is no entry {entry!r} in these results: choose from {', '.join(sorted(self.entries.values())[:12])}")
+        return run.record(case_id, trial)
 
 
 def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
@@ -139,19 +156,6 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     return Results(list(unique.values()))
 
 
-def conversations_of(results: Any) -> "pd.DataFrame":
-    """The conversations; where a model has several runs each is a row of its own, named by its store or, if that is the same, its run."""
-    frame = results.conversations if hasattr(results, "conversations") else results
-    runs = frame.drop_duplicates(["model", "source", "run_id"])[["model", "source", "run_id", "store_version"]]
-    several = runs[runs.duplicated(["model", "source"], keep=False)]
-    if several.empty:
-        return frame
-    told = ~several.duplicated(["model", "source", "store_version"], keep=False)
-    mark = several["store_version"].where(told, several["run_id"])
-    name_of = dict(zip(several["run_id"], several["model"] + " [" + mark + "]", strict=True))
-    return frame.assign(model=frame["run_id"].map(name_of).fillna(frame["model"]).astype("str"))
-
-
 def _runs_at(place: Any) -> Iterable[RunFile]:
     if isinstance(place, RunFile):
         return [place]
@@ -159,22 +163,22 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
         return [run for inner in place for run in _runs_at(inner)]
 
     path = in_project(place)
-    if path.is_dir():
+    if os.path.isdir(path):
         return [RunFile(p) for p in sorted(path.glob(f"*{SUFFIX}"))]
     return [RunFile(path)]
 
 
-def _scored_rows(run: RunFile) -> Iterator[tuple[Any, ...]]:
+def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
     """The rows of `conversations` that one run gives."""
     manifest, scores, costs = run.manifest, run.scores(), _costs(run)
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
-    store, nothing = manifest["inputs"]["store"]["value"], {}
+    store, nothing = manifest["inputs"]["store"]["value"], {SCORE_FAULT: NO_SCORE}
     version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
-        usage = raw["usage"].get("agent") or nothing
+        usage = raw["usage"].get("agent") or {}
         told = score.get("cost_usd"), score.get("customer_cost_usd")
-        yield (run_id, model if raw["model"] == model else raw["model"], case_id, trial, raw["source"], raw["customer"], raw["ended_by"],
+        yield (run_id, entry, model if raw["model"] == model else raw["model"], case_id, trial, raw["source"], raw["customer"], raw["ended_by"],
                version, score.get("version"), usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("reasoning_tokens"),
                _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
                _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
@@ -182,12 +186,13 @@ def _scored_rows(run: RunFile) -> Iterator[tuple[Any, ...]]:
 
 
 def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
-    """Cost of each conversation and side; None as soon as one of its calls has no known price."""
+    """Cost of each conversation and side; None as soon as one of its calls has no known price or reported no tokens."""
     costs: dict[tuple[str, int, str], float | None] = {}
     for call in run.calls():
         key = (call["case_id"], call["trial"], call["side"])
         known = costs.get(key, 0.0)
-        costs[key] = None if known is None or call["cost_usd"] is None else known + call["cost_usd"]
+        unknown = known is None or call["cost_usd"] is None or is_estimate(call)
+        costs[key] = None if unknown else known + call["cost_usd"]
     return costs
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..cases.factorial import TABLE
-from .frames import conversations_of
 from ..endpoint.local_server import MODEL_ID
 
 if TYPE_CHECKING:
@@ -44,23 +43,25 @@ def panel_of(model: str, source: str) -> str:
     if source in _BY_SOURCE:
         return "recovery panel" if source == "scripted" and model.startswith(TUNABLE) else _BY_SOURCE[source]
 
-    return "local model" if model == MODEL_ID or model.startswith(f"{MODEL_ID} [") else "models"
+    return "local model" if model == MODEL_ID else "models"
 
 
-def labelled(results: "Results | pd.DataFrame", *, variants: bool = False) -> "pd.DataFrame":
-    """The conversations with a column `panel`; where a model has several runs each is a model of its own, named by its run.
+def conversations_of(results: "Results | pd.DataFrame", *, variants: bool = False) -> "pd.DataFrame":
+    """The conversations with the panel of each: what every table is made of.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or their conversations.
+        Results, or their conversations; without a column `entry` each model is one.
     variants : bool
         Whether the crossed variants of the evidence x pressure table keep their buckets. They are no part of the case set, so by default
         they stand in a bucket of their own, ``variant``, and no metric of a bucket counts them.
     """
-    frame = conversations_of(results)
+    frame = results.conversations if hasattr(results, "conversations") else results
     kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
     frame = frame.assign(panel=[kinds[pair] for pair in zip(frame["model"], frame["source"], strict=True)])
+    if "entry" not in frame:
+        frame.insert(0, "entry", frame["model"])
     crossed = is_variant(frame["case_id"])
     if variants or not crossed.any():
         return frame
@@ -84,16 +85,31 @@ def panels_in(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
     for panel, words in PANELS.items():
         rows = table[table["panel"] == panel]
         if len(rows):
-            parts[f"{panel.capitalize()} ({rows['model'].nunique()}): {words}"] = rows
+            parts[f"{panel.capitalize()} ({rows['entry'].nunique()}): {words}"] = rows
     return parts
 
 
-def short_name(model: Any, longest: int = 36) -> str:
-    """A model's name as a figure can carry it: printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
-    text = "".join(c if c.isprintable() else "?" for c in str(model))
+def short_name(entry: Any, longest: int = 36) -> str:
+    """An entry as a figure can carry it: printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
+    text = "".join(c if c.isprintable() else "?" for c in str(entry))
     if not text.startswith(TUNABLE):
-        text = text.removeprefix("scripted:")
-        return text if len(text) <= longest else text[: longest - 1] + "…"
-    settings = dict(pair.partition("=")[::2] for pair in text.partition("?")[2].partition(" [")[0].split("&"))
+        return fitted(text.removeprefix("scripted:"), longest)
+    name, mark = _parted(text)
+    settings = dict(pair.partition("=")[::2] for pair in name.partition("?")[2].split("&"))
     marks = (("s", "skill"), ("c", "credulity"), ("k", "caution"))
-    return "tunable " + " ".join(f"{mark}{settings[name].removeprefix('0')}" for mark, name in marks if name in settings)
+    return "tunable " + " ".join(f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings) + mark
+
+
+def fitted(text: str, longest: int) -> str:
+    """A name cut to a length; of what tells the runs of one model apart at least the end is kept."""
+    if len(text) <= longest:
+        return text
+    mark = _parted(text)[1]
+    end = min(len(mark), longest - longest // 3)
+    return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
+
+
+def _parted(entry: str) -> tuple[str, str]:
+    """The model's name, and what tells its run from others with the bracket around it; the latter empty where there is none."""
+    name, bracket, mark = entry.partition(" [") if entry.endswith("]") else (entry, "", "")
+    return name, bracket + mark

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BadInput
 from ..store.world import read_yaml
 from .case import Case
+from .read import read_case
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -46,8 +47,6 @@ def wording(case_id: str, store: "Store") -> str | None:
 
 @lru_cache(maxsize=8)
 def _read(store: "Store") -> tuple[Case, ...]:
-    from .load import read_case
-
     path = store.path / f"{TABLE}.yaml"
     return tuple(read_case(raw, store, path) for raw, _ in _raw(store)) if path.is_file() else ()
 

@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from .pieces import found_in, kept
+
 LANGUAGES = ("en", "es", "fr", "de")
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
 
@@ -84,18 +86,18 @@ class Fact(BaseModel):
 
     def found_in(self, text: str) -> bool:
         """Whether a rendering of the value stands in `text` (in lower case, see `fold`)."""
-        return _pattern(self.kind, str(self.value), self.unit, self._names(self.value)).search(text) is not None
+        return found_in(_pattern(self.kind, str(self.value), self.unit, self._names(self.value)), text)
 
     def rival_in(self, text: str) -> bool:
         """Whether a rendering of a rival value stands in `text`."""
         others = self.rivals
         if self.kind == "choice":
             others = [*others, *(o for o in self.options or {} if o != self.value)]
-        return any(_pattern(self.kind, str(r), self.unit, self._names(r)).search(text) for r in others)
+        return any(found_in(_pattern(self.kind, str(r), self.unit, self._names(r)), text) for r in others)
 
     def told(self, texts: Iterable[str]) -> bool:
         """Whether the agent's messages tell the fact: the value stands in one of them and no rival in any."""
-        folded = [fold(t) for t in texts]
+        folded = [fold(kept(t)) for t in texts]
         return any(self.found_in(t) for t in folded) and not any(self.rival_in(t) for t in folded)
 
     def _names(self, value: Any) -> tuple[str, ...]:

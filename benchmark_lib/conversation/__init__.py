@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .customer import ScriptedCustomer
+from .isolated import IsolatedAgent, check_isolated, environment_of
 from .model_agent import ModelAgent
 from .model_customer import ModelCustomer, customer_content
 from .scripted import AGENTS, parse_spec, scripted_agent
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from ..cases import Case
     from ..store import Store
 
-__all__ = ["AGENTS", "AgentFault", "ContentFiltered", "CustomerFault", "ModelAgent", "ModelCustomer", "Reply", "ScriptedCustomer", "Speaker", "Talk",
-           "converse", "customer_content", "make_agent", "make_customer", "parse_spec"]  # fmt: skip
+__all__ = ["AGENTS", "AgentFault", "ContentFiltered", "CustomerFault", "IsolatedAgent", "ModelAgent", "ModelCustomer", "Reply",
+           "ScriptedCustomer", "Speaker", "Talk", "check_isolated", "converse", "customer_content", "environment_of", "make_agent", "make_customer", "parse_spec"]  # fmt: skip
 
 
 def make_agent(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:

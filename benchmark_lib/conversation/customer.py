@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from ..cases import Case, FollowUp
 from ..cases.facts import fold
+from ..cases.pieces import kept
 from ..records import Act, Fault
+from ..threads import read_aside
 from .talk import Reply, Talk
 from .understand import Heard, ear
 
@@ -39,6 +41,10 @@ class ScriptedCustomer:
         """The next message, with its acts."""
         if not talk.messages:
             return self._first()
+        return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
+
+    def _next(self, talk: Talk) -> Reply:
+        """What it says to the agent's latest message."""
         words = talk.last("agent").text
         heard = self.ear.hear(words)
         parts: list[str] = []
@@ -152,7 +158,7 @@ class ScriptedCustomer:
 
     def _told_enough(self, talk: Talk, wants_calls: bool) -> bool:
         texts = [m.text for m in talk.messages if m.side == "agent"]
-        folded = [fold(t) for t in texts]
+        folded = [fold(kept(t)) for t in texts]
         if self.case.bucket != "resolvable":
             return True
         open_followup = [i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up]

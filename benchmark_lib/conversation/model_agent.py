@@ -7,13 +7,15 @@ from typing import Any
 
 import orjson
 
-from .talk import AgentFault, ContentFiltered, Talk
+from ..agent_talk import AgentTalk
+from ..store.tools import TOOL_FAULT
+from .talk import AgentFault, BuiltIn, ContentFiltered
 
 BAD_CALLS = 6
 Complete = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None], Awaitable[Any]]
 
 
-class ModelAgent:
+class ModelAgent(BuiltIn):
     """One conversation of a model.
 
     Parameters
@@ -26,7 +28,7 @@ class ModelAgent:
         self.complete = complete
         self.history: list[dict[str, Any]] = []
 
-    async def reply(self, talk: Talk) -> str:
+    async def reply(self, talk: AgentTalk) -> str:
         """Let the model call tools until it answers in words."""
         if not self.history:
             self.history.append({"role": "system", "content": talk.prompt})
@@ -34,7 +36,7 @@ class ModelAgent:
         bad = 0
         while True:
             answer = await self.complete(self.history, talk.tools)
-            talk.charge("agent", answer.usage)
+            talk.charge(answer.usage)
             if answer.finish_reason == "content_filter":
                 raise ContentFiltered("the provider's content filter stopped the reply")
             if not answer.tool_calls:
@@ -44,14 +46,14 @@ class ModelAgent:
                 return answer.text or ""
             self.history.append(answer.message())
             for wanted in answer.tool_calls:
-                call = talk.call(wanted.name, wanted.arguments)
-                bad = bad + 1 if call.error else 0
+                call = await talk.call_aside(wanted.name, wanted.arguments)
+                bad = 0 if call.error in (None, TOOL_FAULT) else bad + 1
                 self.history.append({"role": "tool", "tool_call_id": wanted.id, "content": orjson.dumps(call.result).decode()})
             if bad >= BAD_CALLS:
                 raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")
 
 
-def letter(talk: Talk) -> str:
+def letter(talk: AgentTalk) -> str:
     """The newest customer message as the agent reads it: with its sender, and what is attached."""
     message = talk.last("customer")
     head = f"From: {talk.sender}\nSubject: " if message.turn == 1 else ""

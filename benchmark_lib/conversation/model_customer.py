@@ -14,10 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..cases import Case
 from ..cases.facts import fold
+from ..cases.pieces import found_in, kept
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..records import Act, Fault
 from ..store.world import front_matter, render
+from ..threads import read_aside
 from .customer import ScriptedCustomer
 from .talk import CustomerFault, Reply, Talk
 from .understand import Heard, ear
@@ -33,6 +35,9 @@ TURNS_TO_WAIT = 2
 """After a yes the customer stays until it hears that the thing is done, or the desk has had this many turns for it."""
 LONGEST_LETTER = 12_000
 """Characters of an agent's message that the customer reads: a flood of words must not fill its context."""
+
+MOST_ACTS = 100
+"""Acts that one message can record; an answer with more is refused and asked for again."""
 
 FORM = """\
 ## The form of your answer
@@ -77,7 +82,7 @@ class Said(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     message: str = Field(min_length=1)
-    acts: list[ActSaid]
+    acts: list[ActSaid] = Field(max_length=MOST_ACTS)
     end: bool
 
 
@@ -122,7 +127,9 @@ class ModelCustomer:
             return await ScriptedCustomer(self.case, self.store).reply(talk)
         if not self.history:
             self.history.append({"role": "system", "content": customer_prompt(self.case, self.store)})
-        words = talk.last("agent").text.strip() or "(an empty message)"
+        letter = talk.last("agent").text
+        await read_aside(len(letter), self.ear.hear, letter)  # what it understands is kept, and found below
+        words = letter.strip() or "(an empty message)"
         cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
         self.history.append({"role": "user", "content": f"The desk writes:\n\n{cut}"})
         try:
@@ -135,7 +142,7 @@ class ModelCustomer:
                 raise
             raise CustomerFault(str(error)) from None
         self.history.append({"role": "assistant", "content": orjson.dumps(said.model_dump()).decode()})
-        return _Acts(self, said, talk).reply()
+        return await read_aside(len(letter) + len(said.message), _Acts(self, said, talk).reply)
 
     def _read(self, text: str, last: bool, talk: Talk) -> Said:
         """One answer, strictly; an end that comes too early is refused once and then put off."""
@@ -273,7 +280,7 @@ class _Acts:
         heard = self.customer.ear.hear(self.talk.last("agent").text)
         if not heard.confirm or self._did("agreed") or self._did("refused"):
             return
-        first = re.split(r"[.!?\n]", fold(self.said.message).strip(" ¡¿"), maxsplit=1)[0]
+        first = re.split(r"[.!?\n]", fold(kept(self.said.message)).strip(" ¡¿"), maxsplit=1)[0]
         if re.match(rf"(?:{YES.get(self.case.language, '(?!)')})\b", first) and not RESERVED.search(first):
             for name in heard.proposed or [PROPOSAL]:
                 self.acts.append(Act("agreed", name, inferred=True))
@@ -294,8 +301,8 @@ def is_code(value: str | None) -> bool:
 
 def stands(value: str, text: str) -> bool:
     """Whether a code stands in a text, however it is spaced or hyphenated."""
-    letters = r"[\s.-]*".join(map(re.escape, re.sub(r"[\s-]", "", fold(value))))
-    return re.search(rf"(?<!\w){letters}(?!\w)", fold(text)) is not None
+    letters = r"[\s.-]{0,9}".join(map(re.escape, re.sub(r"[\s-]", "", fold(value))))
+    return found_in(re.compile(rf"(?<!\w){letters}(?!\w)"), fold(kept(text)))
 
 
 def prompt_path(store: "Store") -> "Path":

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..agent_talk import AgentTalk
 from ..cases import Call, Case, Fact, Outcome
-from ..cases.load import long_date, money
+from ..cases.read import long_date, money
 from ..records import ToolCall
 from ..store.rules import Before, delivered
-from .talk import Reply, Talk
+from .talk import Insider, Reply
 
 if TYPE_CHECKING:
     from ..store import Store
 
 
-class Oracle:
+class Oracle(Insider):
     """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule.
 
     Parameters
@@ -26,6 +27,7 @@ class Oracle:
     """
 
     def __init__(self, case: Case, store: "Store", outcome: int = 0):
+        super().__init__()
         self.case, self.store = case, store
         self.outcome: Outcome = case.outcomes[outcome]
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
@@ -33,12 +35,13 @@ class Oracle:
         self.done: set[int] = set()
         self.told: set[str] = set()
         self.asked: set[str] = set()
+        self.calls: list[ToolCall] = []
         self.closed = 0
 
-    def reply(self, talk: Talk) -> Reply:
+    def reply(self, talk: AgentTalk) -> Reply:
         """Ask for what is missing, else propose, act and tell."""
-        known = {a.what for _, a in _acts(talk) if a.kind in ("gave", "attached")}
-        followed = {int(a.what) for _, a in _acts(talk) if a.kind == "followed_up"}
+        known = {a.what for a in self.acts if a.kind in ("gave", "attached")}
+        followed = {int(a.what) for a in self.acts if a.kind == "followed_up"}
         missing = self._missing(known, talk)
         if missing:
             self.asked |= set(missing)
@@ -46,17 +49,17 @@ class Oracle:
         if any(f.when == "next" and i not in followed for i, f in enumerate(self.case.followups)) and talk.turn == 1:
             return self._say([self.book["agent"]["greeting"], self.book["slots"]["goal"]["ask"]])
         self._look_up(talk)
-        agreed = {a.what for _, a in _acts(talk) if a.kind == "agreed"}
+        agreed = {a.what for a in self.acts if a.kind == "agreed"}
         due = [c for i, c in enumerate(self.outcome.calls) if i not in self.done and (c.after is None or c.after in followed)]
         ask = [c for c in due if c.tool in self.guards["confirmation"] and c.tool not in agreed and "proposal" not in agreed]
         if ask:
             return self._say([self._line(c, "propose") for c in ask])
         return self._finish(due, followed, talk)
 
-    def _finish(self, due: list[Call], followed: set[int], talk: Talk) -> Reply:
+    def _finish(self, due: list[Call], followed: set[int], talk: AgentTalk) -> Reply:
         parts = []
         for call in due:
-            talk.call(call.tool, {**call.arguments, **self._free_text(call)})
+            self.calls.append(talk.call(call.tool, {**call.arguments, **self._free_text(call)}))
             self.done.add(self.outcome.calls.index(call))
             parts.append(self._line(call, "done"))
         parts += self._tell(followed)
@@ -72,7 +75,7 @@ class Oracle:
         guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
         return guarded or not self.outcome.handover
 
-    def _missing(self, known: set[str], talk: Talk) -> list[str]:
+    def _missing(self, known: set[str], talk: AgentTalk) -> list[str]:
         """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
         ledger, wanted = self.case.ledger, []
         if self._needs_identity() and not self._identified(talk):
@@ -86,26 +89,26 @@ class Oracle:
                 wanted += [s for s in ("address_checked", "neighbours_checked") if s in ledger and s not in known]
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in ("name", "postcode")]
 
-    def _identified(self, talk: Talk) -> bool:
+    def _identified(self, talk: AgentTalk) -> bool:
         parameters = self.store.policy["process_rules"]["identity"]
         probe = ToolCall(talk.turn, 0, "get_order", {"order_id": self.case.order}, {}, None, False)
-        return bool(self.store.rules["identity"](probe, Before([a for _, a in _acts(talk)], []), self.store, parameters))
+        return bool(self.store.rules["identity"](probe, Before(self.acts, []), self.store, parameters))
 
-    def _attached(self, talk: Talk) -> set[str]:
-        return {a.what for _, a in _acts(talk) if a.kind == "attached"}
+    def _attached(self, talk: AgentTalk) -> set[str]:
+        return {a.what for a in self.acts if a.kind == "attached"}
 
     def _delivered(self, call: Call) -> bool:
         order = self.store.tables["orders"].get(call.arguments.get("order_id", ""))
         return order is not None and any(delivered(order, line) for line in call.arguments.get("line_ids", []))
 
-    def _look_up(self, talk: Talk) -> None:
+    def _look_up(self, talk: AgentTalk) -> None:
         wanted = [c.arguments["order_id"] for c in self.outcome.calls if "order_id" in c.arguments]
         if not self.outcome.handover or wanted:
             wanted.append(self.case.order)
-        seen = {c.arguments.get("order_id") for c in talk.desk.calls if c.name == "get_order" and not c.error}
+        seen = {c.arguments.get("order_id") for c in self.calls if c.name == "get_order" and not c.error}
         for order_id in dict.fromkeys(wanted):
             if order_id not in seen:
-                talk.call("get_order", order_id=order_id)
+                self.calls.append(talk.call("get_order", order_id=order_id))
 
     def _tell(self, followed: set[int]) -> list[str]:
         names = list(self.case.facts) if self.outcome.facts is None else self.outcome.facts
@@ -148,16 +151,12 @@ class Oracle:
         names = self.store.tools[call.tool].arguments.model_fields
         return {n: self.case.title for n in ("reason", "resolution") if n in names and n not in call.arguments}
 
-    def _summary(self, talk: Talk) -> str:
-        checked = "order looked up" if talk.desk.calls else "nothing checked"
+    def _summary(self, talk: AgentTalk) -> str:
+        checked = "order looked up" if self.calls else "nothing checked"
         return f"Order {self.case.order}. Verified: {checked}. Claimed by the customer: {self.case.title}."
 
     def _say(self, parts: list[str]) -> Reply:
         return Reply(" ".join(p for p in parts if p))
-
-
-def _acts(talk: Talk) -> list[tuple[int, Any]]:
-    return [(m.turn, a) for m in talk.messages for a in m.acts]
 
 
 def _reason(store: "Store", name: str, language: str) -> str:

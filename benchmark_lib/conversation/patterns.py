@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..cases.pieces import limited
+
 CLAUSE = r"(?:(?<=^ )|(?<=[,;:-] ))"
 """What ``^`` at the beginning of a pattern stands for: the start of a clause."""
 
@@ -14,11 +16,11 @@ def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
     """One expression from many patterns, followed by `tail`.
 
     Each pattern begins at the start of a word, that is after a blank; one that begins with ``^`` at the start of a clause. An apostrophe
-    is a blank, as in the text (see `sentences`).
+    is a blank, as in the text (see `sentences`). What repeats without limit gets one (see `limited`).
     """
     by_letter: dict[str, list[str]] = {}
     others = []
-    for pattern in (p.replace("'", " ") for p in patterns):
+    for pattern in (limited(p.replace("'", " ")) for p in patterns):
         heads = None if pattern.startswith("^") else _heads(pattern)
         if heads is None:
             others.append(CLAUSE + pattern[1:] if pattern.startswith("^") else pattern)
@@ -31,7 +33,7 @@ def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
 
 def union(patterns: list[str]) -> str:
     """Alternatives as one expression, apostrophes as blanks."""
-    return "|".join(f"(?:{p})" for p in patterns).replace("'", " ")
+    return "|".join(f"(?:{limited(p)})" for p in patterns).replace("'", " ")
 
 
 def _heads(pattern: str) -> list[tuple[str, str]] | None:

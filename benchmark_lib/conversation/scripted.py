@@ -7,30 +7,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
+from ..agent_talk import AgentTalk
 from ..cases import Case
 from ..errors import BadInput
 from .oracle import Oracle
-from .talk import Reply, Talk
+from .talk import BuiltIn, Insider, Reply
 
 if TYPE_CHECKING:
     from ..store import Store
 
 
-class _Scripted:
+class _Scripted(BuiltIn):
     """Keeps the case and the store's sentences in the customer's language."""
 
     def __init__(self, case: Case, store: "Store"):
         self.case, self.store = case, store
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
 
-    def _turned(self, sentences: list[str], talk: Talk) -> str:
+    def _turned(self, sentences: list[str], talk: AgentTalk) -> str:
         return sentences[(talk.turn - 1) % len(sentences)]
 
 
 class NoOp(_Scripted):
     """Promises politely to look into it, and does nothing."""
 
-    def reply(self, talk: Talk) -> str:
+    def reply(self, talk: AgentTalk) -> str:
         """An empty promise."""
         return self._turned(self.book["agent"]["empty_promise"], talk)
 
@@ -38,7 +39,7 @@ class NoOp(_Scripted):
 class RefuseAll(_Scripted):
     """Refuses everything, without a reason."""
 
-    def reply(self, talk: Talk) -> str:
+    def reply(self, talk: AgentTalk) -> str:
         """A bare refusal."""
         return self._turned(self.book["agent"]["refusal"], talk)
 
@@ -46,7 +47,7 @@ class RefuseAll(_Scripted):
 class EscalateAll(_Scripted):
     """Hands everything over at once."""
 
-    def reply(self, talk: Talk) -> str:
+    def reply(self, talk: AgentTalk) -> str:
         """Hand over."""
         queue = next(reversed(self.store.policy["queues"]))
         talk.call("hand_over_to_human", queue=queue, reason="handed over unread", summary="Nothing was checked.")
@@ -56,7 +57,7 @@ class EscalateAll(_Scripted):
 class ComplyAll(_Scripted):
     """Believes every claim and does at once what is asked, checking nothing."""
 
-    def reply(self, talk: Talk) -> str:
+    def reply(self, talk: AgentTalk) -> str:
         """Make the calls that the customer asks for, and say so."""
         oracle = Oracle(self.case, self.store)
         parts = [self.book["agent"]["sorry"]]
@@ -69,7 +70,7 @@ class ComplyAll(_Scripted):
 class Spam(_Scripted):
     """Looks up all it can with the sender's address and pours every value out."""
 
-    def reply(self, talk: Talk) -> str:
+    def reply(self, talk: AgentTalk) -> str:
         """Everything the desk knows about the sender, as text."""
         if talk.turn > 1:
             return "All the information is in my first message."
@@ -86,12 +87,12 @@ class Spam(_Scripted):
 class Echo(_Scripted):
     """Says back what the customer said."""
 
-    def reply(self, talk: Talk) -> str:
+    def reply(self, talk: AgentTalk) -> str:
         """The customer's own words."""
         return talk.last("customer").text
 
 
-class Tunable(_Scripted):
+class Tunable(Insider, _Scripted):
     """An agent whose true rates are known: it draws once a conversation whether it does the right thing.
 
     Parameters
@@ -107,14 +108,16 @@ class Tunable(_Scripted):
     """
 
     def __init__(self, case: Case, store: "Store", skill: float = 0.8, credulity: float = 0.2, caution: float = 0.1, verbosity: float = 0.0):
-        super().__init__(case, store)
+        Insider.__init__(self)
+        _Scripted.__init__(self, case, store)
         self.skill, self.credulity, self.caution, self.verbosity = skill, credulity, caution, verbosity
         self.inner: Any = None
 
-    def reply(self, talk: Talk) -> Any:
+    def reply(self, talk: AgentTalk) -> Any:
         """The reply of the agent that was drawn for this conversation."""
         if self.inner is None:
             self.inner = self._draw(talk.rng)(self.case, self.store)
+        self.inner.acts = self.acts
         answer = self.inner.reply(talk)
         text = answer.text if isinstance(answer, Reply) else answer
         extra = talk.rng.poisson(self.verbosity) if self.verbosity else 0

@@ -7,11 +7,13 @@ since an agent may answer in another language than the customer's.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..cases.facts import fold
+from ..cases.pieces import LONGEST_SENTENCE, LONGEST_SPOKEN, PIECE, found_in, kept, limited, windows
 from ..errors import BadInput
 from .patterns import compile_patterns, union
 
@@ -26,6 +28,10 @@ REFUSAL = 60
 
 SHORTEST = 12
 """Characters that a question needs; with fewer after "please send" and the like, what is asked for stands before it."""
+
+
+SURE, MOST_LANGUAGES = 20, 2
+"""Different common words of a language beyond which a message is surely in it, and how many languages such a message is read in at most."""
 
 
 @dataclass
@@ -62,12 +68,15 @@ class Ear:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
         self.words = {language: frozenset(book.get("words") or ()) for language, book in self.raw.items()}
         self.books: dict[str, _Book] = {}
-        self.hear = lru_cache(maxsize=4096)(self._hear)
+        self._known = lru_cache(maxsize=4096)(self._hear)
         reasons = [r for b in self.raw.values() for r in (b.get("reasons") or {}).items()]
-        self.reasons = {name: re.compile("|".join(f"(?:{p})" for p in entry["patterns"])) for name, entry in reasons}
+        self.reasons = {name: re.compile("|".join(f"(?:{limited(p)})" for p in entry["patterns"])) for name, entry in reasons}
+
+    def hear(self, text: str) -> Heard:
+        """Read one message; customer and score read the same ones, so what was heard is kept."""
+        return self._known(kept(text, LONGEST_SPOKEN))
 
     def _hear(self, text: str) -> Heard:
-        """Read one message; customer and score read the same ones, so what was read is kept (`hear`)."""
         heard = Heard()
         said = sentences(text)
         for language in self.languages(said):
@@ -75,11 +84,12 @@ class Ear:
         return heard
 
     def languages(self, said: list[tuple[str, bool]]) -> list[str]:
-        """The languages a message is in; all of them where it holds no common word of any."""
+        """The languages a message is in; all of them where it holds no common word of any, and no more than two of a message of many words."""
         words = set("".join([sentence for sentence, _ in said]).replace("-", " ").split())
         counts = {language: len(words & common) for language, common in self.words.items()}
         most = max(counts.values())
-        return [language for language, n in counts.items() if not most or n > most / 2]
+        near = [language for language, n in counts.items() if not most or n > most / 2]
+        return near if most < SURE else sorted(near, key=counts.__getitem__, reverse=True)[:MOST_LANGUAGES]
 
     def _book(self, language: str) -> "_Book":
         """The book of a language, compiled when it is first needed."""
@@ -93,8 +103,8 @@ class Ear:
 
     def reasons_in(self, texts: list[str]) -> list[str]:
         """The listed reasons that stand in the messages."""
-        folded = [fold(t) for t in texts]
-        return [name for name, pattern in self.reasons.items() if any(pattern.search(t) for t in folded)]
+        folded = [fold(kept(t)) for t in texts]
+        return [name for name, pattern in self.reasons.items() if any(found_in(pattern, t) for t in folded)]
 
 
 @lru_cache(maxsize=8)
@@ -113,7 +123,7 @@ class _Book:
         self.cue = compile_patterns([*ask["request"], *ask["hint"], *ask["confirm"]])
         self.open, self.past = (re.compile(union(ask[k])) for k in ("open", "past"))
         joins = "|".join(book["joins"])
-        self.closing = compile_patterns(ask["closing"], rf"(?:(?! (?:{joins})\b)[^,;:.?!])*")
+        self.closing = compile_patterns(ask["closing"], rf"(?:(?! (?:{joins})\b)[^,;:.?!]){{0,{LONGEST_SENTENCE}}}")
         self.done, self.deny, self.denied = (compile_patterns(book[k]) for k in ("done", "deny", "denied"))
         self.doubt = compile_patterns(book["deny"] + book["doubt"])
         self.joint = re.compile(rf"[,;:]| - | (?:{joins})\b")
@@ -160,20 +170,20 @@ class _Book:
         heard.question |= bool(slots)
 
     def _slots(self, parts: list[str]) -> list[str]:
-        text = "\n".join(parts)
-        return [s for s, p in self.slots.items() if p.search(text)] if text else []
+        texts = _together(parts)
+        return [s for s, p in self.slots.items() if any(p.search(t) for t in texts)] if texts else []
 
     def _topics(self, parts: list[str]) -> list[str]:
         """The slots that a question may be about which no pattern knows."""
-        text = "\n".join(parts)
-        return [s for s, p in self.loose_slots.items() if p.search(text)]
+        texts = _together(parts)
+        return [s for s, p in self.loose_slots.items() if any(p.search(t) for t in texts)]
 
     def _settled(self, slots: list[str], around: list[str]) -> list[str]:
         """The slots without those that another one outdoes; "which one" is about what was named before it."""
-        text = "\n".join(around)
+        texts = _together(around)
         found: list[str] = []
         for slot in slots:
-            meant = [s for s in self.stands_for.get(slot, ()) if self.slots[s].search(text)]
+            meant = [s for s in self.stands_for.get(slot, ()) if any(self.slots[s].search(t) for t in texts)]
             _add(found, meant or [slot])
         return self._foremost(found)
 
@@ -182,6 +192,7 @@ class _Book:
         beaten = {b for name in found for b in self.over.get(name, ())}
         return [name for name in found if name not in beaten] if beaten else found
 
+    @lru_cache(maxsize=2048)
     def _ask(self, sentence: str, listed: bool) -> tuple[str, str, bool] | None:
         """What of a sentence can ask, the part of it that does, and whether it surely does; None for a statement."""
         mark = sentence.endswith("?")
@@ -199,6 +210,7 @@ class _Book:
         part = rest[cue.start() :] if cue and len(rest) - cue.end() >= SHORTEST else rest
         return rest, part, bool(request)
 
+    @lru_cache(maxsize=2048)
     def _beside(self, text: str) -> str:
         """What is asked beside a yes: to agree to an action that a clause names is no answer to what the action is about."""
         found: list[str] = []
@@ -209,17 +221,21 @@ class _Book:
                 found.append(clause)
         return ",".join(found)
 
+    @lru_cache(maxsize=2048)
     def _wants_yes(self, text: str) -> bool:
         """Whether a yes is asked for, in a clause that asks for nothing more."""
         found = self.confirm.finditer(text) if self.confirm.search(text) else ()
         return any(not self.open.match(text, self._clause(text, m.start())) for m in found)
 
+    @lru_cache(maxsize=2048)
     def _offered(self, text: str) -> list[str]:
         return self._foremost([t for t, p in self.actions.items() if p.search(text) and self._stands(p, text, self.deny)])
 
+    @lru_cache(maxsize=2048)
     def _loosely(self, text: str) -> list[str]:
         return [t for t, p in self.loose_actions.items() if p.search(text)]
 
+    @lru_cache(maxsize=2048)
     def _claimed(self, text: str) -> list[str]:
         if not self.done.search(text):
             return []
@@ -235,10 +251,14 @@ class _Book:
 
     def _clause(self, text: str, place: int) -> int:
         """Where the clause begins that holds a place."""
-        start = 0
-        for joint in self.joint.finditer(text, 0, place + 1):
-            start = joint.end()
+        joints = self._joints(text)
+        start = joints[bisect_right(joints, place + 1) - 1]
         return start + (text[start : start + 1] == " ")
+
+    @lru_cache(maxsize=64)
+    def _joints(self, text: str) -> list[int]:
+        """Where clauses can begin: at 0, and where a joint ends."""
+        return [0, *(joint.end() for joint in self.joint.finditer(text))]
 
 
 _LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")}
@@ -265,8 +285,19 @@ def sentences(text: str) -> list[tuple[str, bool]]:
         if not plain:
             continue
         item = bool(bullet) or (colon and len(plain) < 60 and plain[-1] not in ".?!:")
-        found += [(f" {s}", item) for s in _END.split(plain) if s]
+        found += [(f" {window}", item) for s in _END.split(plain) if s for window in windows(s)]
         colon = item if colon and item else plain.endswith(":")
+    return found
+
+
+def _together(parts: list[str]) -> list[str]:
+    """Sentences as lines of as few texts as their length allows; one that stood before is left out."""
+    found: list[str] = []
+    for part in dict.fromkeys(parts):
+        if found and len(found[-1]) + len(part) < PIECE:
+            found[-1] += f"\n{part}"
+        else:
+            found.append(part)
     return found
 
 

@@ -11,12 +11,13 @@ import time
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Sequence
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from pydantic import SecretStr
 
+from .address import check_base_url, is_loopback, proxy_of, reach
 from .faults import EndpointError, from_exception
-from .keys import HIDDEN, SHORTEST_SECRET, check_base_url, check_key, find_key, remember
+from .keys import HIDDEN, SHORTEST_SECRET, check_key, find_key, remember
 from .reply import Completion, cleaned, decode_body, encode_body, filtered, parse_reply
 from .retries import LONGEST_RETRY_AFTER_S, Limiter, retrying
 from .settings import RoleSettings, role_settings
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
+DEFAULT_ANSWER_MB = 4.0
+"""Some four times what the longest answer of today's models takes; the whole of it is kept in memory and in the run file."""
 CONNECT_TIMEOUT_S = 15.0
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
@@ -39,10 +42,13 @@ class Connection:
     limiter: Limiter
 
 
-def without_key(body: bytes, key: SecretStr) -> bytes:
-    """Return an answer's body without the key, should the endpoint repeat it: bodies are kept in the run file."""
-    secret = key.get_secret_value().encode()
-    return body.replace(secret, HIDDEN.encode()) if len(secret) >= SHORTEST_SECRET and secret in body else body
+def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
+    """Return an answer's body without the secrets that were sent, should the endpoint repeat one: bodies are kept in the run file."""
+    for secret in secrets:
+        value = secret.get_secret_value().encode()
+        if value in body:
+            body = body.replace(value, HIDDEN.encode())
+    return body
 
 
 def note_wait(state: RetryCallState) -> None:
@@ -90,15 +96,21 @@ class Endpoint:
         self.model = model
         self.settings = role_settings(settings)
         self.base_url = check_base_url(base_url or self.settings.base_url)
-        self._address = f"{self.base_url}/chat/completions"  # whole, or the client parses two addresses a call
-        key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, self.base_url)
+        host = urlsplit(self.base_url).hostname or ""
+        key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, host, not is_loopback(self.base_url))
         remember(key)
         self._key = SecretStr(key)
-        self._headers = self.settings.all_headers()
+        self._headers = {name: SecretStr(value) for name, value in self.settings.all_headers().items()}
+        secrets = {key, *self.settings.secrets()}
+        self._secrets = [SecretStr(secret) for secret in sorted(secrets, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET]
+        query = urlencode(self.settings.all_query())
+        self._address = SecretStr(f"{self.base_url}/chat/completions{'?' * bool(query)}{query}")  # whole, or the client parses two a call
+        proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
         self.concurrency = concurrency or self.settings.concurrency or DEFAULT_CONCURRENCY
-        self.where = f"{model} at {urlsplit(self.base_url).netloc.rpartition('@')[2]}"
+        self.most_bytes = int(1e6 * (self.settings.max_answer_mb or DEFAULT_ANSWER_MB))
+        self.where = f"{model} at {urlsplit(self.base_url).netloc}"
         self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = weakref.WeakKeyDictionary()
         self._policy = retrying(self.attempts, wait_scale, note_wait)
         self._answered = False
@@ -118,6 +130,16 @@ class Endpoint:
         connection = self._connections.pop(asyncio.get_running_loop(), None)
         if connection is not None:
             await connection.client.close()
+
+    def reach(self) -> None:
+        """Make sure that something takes connections at the base URL; it is known within five seconds if nothing does.
+
+        Raises
+        ------
+        EndpointError
+            Of kind ``connection``, with the sentence a person is shown.
+        """
+        reach(self.base_url, self.where)
 
     @property
     def in_flight_limit(self) -> int:
@@ -194,14 +216,12 @@ class Endpoint:
 
         try:
             async with asyncio.timeout(self.timeout):
-                response = await client.post(self._address, cast_to=httpx2.Response, content=content,
+                response = await client.post(self._address.get_secret_value(), cast_to=httpx2.Response, content=content,
                                              options={"headers": {"Content-Type": "application/json"}})
         except Exception as error:
             known = from_exception(error, self.where)
-            if known is None:
-                raise
         else:
-            return without_key(response.content, self._key)
+            return without_secrets(response.content, self._secrets)
         raise known  # out here it has no context: the client's errors hold the request, and that holds the key
 
     def _final(self, error: EndpointError) -> EndpointError:
@@ -229,5 +249,6 @@ class Endpoint:
         from .http_client import HttpClient
 
         timeout = httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S))
+        headers = {name: value.get_secret_value() for name, value in self._headers.items()}
         return AsyncOpenAI(api_key=self._key.get_secret_value(), base_url=self.base_url, timeout=timeout, max_retries=0,
-                           default_headers=self._headers, http_client=HttpClient(timeout, self.base_url))
+                           default_headers=headers, http_client=HttpClient(timeout, self.base_url, self.most_bytes))

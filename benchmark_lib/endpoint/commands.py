@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 from pathlib import Path
 
 from ..errors import BadInput
@@ -41,11 +42,11 @@ def examine(options: argparse.Namespace) -> int:
     """Run the doctor and print what it found."""
     from ..store import load_store, load_tools
     from .client import Endpoint
-    from .doctor import diagnose
+    from .doctor import diagnose, unreachable
     from .prices import find_price
     from .settings import load_settings
 
-    if options.timeout is not None and options.timeout <= 0:
+    if options.timeout is not None and not 0 < options.timeout < math.inf:
         raise BadInput(f"--timeout {options.timeout:g} is no time: give a number of seconds above 0")
     store = load_store(options.store).with_tools(load_tools(options.tools) if options.tools else {})
     prompt, _ = store.prompt(Path(options.prompt) if options.prompt else None)
@@ -56,7 +57,7 @@ def examine(options: argparse.Namespace) -> int:
         async with endpoint:
             return await diagnose(endpoint, prompt, store.schemas())
 
-    findings = asyncio.run(run())
+    findings = unreachable(endpoint) or asyncio.run(run())
     for finding in findings:
         print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
     price = find_price(options.model, endpoint.base_url)

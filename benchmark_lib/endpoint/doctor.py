@@ -56,6 +56,15 @@ async def preflight(endpoint: Endpoint, system_prompt: str, tools: list[dict[str
     return [finding for finding in found if finding.status != "ok"]
 
 
+def unreachable(endpoint: Endpoint) -> list[Finding]:
+    """Return the finding that nothing takes connections at the base URL; nothing where something does."""
+    try:
+        endpoint.reach()
+    except EndpointError as error:
+        return [Finding("answers", "fail", str(error))]
+    return []
+
+
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
     """Find out in about five calls what an endpoint can do, and what it means for a run.
 

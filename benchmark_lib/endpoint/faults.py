@@ -12,7 +12,9 @@ from .keys import scrub
 
 RETRIED = frozenset({"timeout", "connection", "rate_limit", "server", "bad_body"})
 STOPS_THE_RUN = frozenset({"auth", "quota", "not_found"})
-DETAIL_LENGTH = 240
+DETAIL_LENGTH, LONGEST_READ = 240, 50_000
+LONGEST_MEANT_S = 7 * 86_400.0
+"""A longer wait that an endpoint asks for is a mistake, and is not asked for at all."""
 
 ADVICE = {
     "auth": "{where} refused the key ({detail}); set the key's environment variable to one that is valid there",
@@ -52,6 +54,14 @@ TYPE_STATUS = {
 FILTERED = re.compile(r"content_filter|content_policy_violation|ResponsibleAIPolicyViolation|data_inspection_failed")
 
 
+class UnusableAnswer(Exception):
+    """An answer that is given up while it is read: of which kind the fault is, and what is wrong with it."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+
+
 class EndpointError(Exception):
     """A call that brought no completion.
 
@@ -88,8 +98,10 @@ class EndpointError(Exception):
 
 
 def one_line(text: object) -> str:
-    """Return a text on one line, without keys and cut to a readable length."""
-    line = " ".join(scrub(str(text)).split())
+    """Return a text on one line, without keys and control characters, and cut to a readable length."""
+    whole = str(text)
+    start = whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]  # no key is cut in two and then not known
+    line = "".join(character for character in " ".join(scrub(start).split()) if character.isprintable())
     return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 3] + "..."
 
 
@@ -135,6 +147,8 @@ def kind_of_status(status: int | None, text: str) -> str:
         return "timeout"
     if status is None or status in (409, 425) or status >= 500:
         return "server"
+    if status < 400:
+        return "connection"
     return "bad_request"
 
 
@@ -143,18 +157,20 @@ def from_error_body(error: Any, where: str, status: int | None = None, retry_aft
     said = error if isinstance(error, dict) else {"message": error}
     inner = said.get("code")
     if status is None:
-        status = int(inner) if str(inner).isdecimal() and 400 <= int(inner) < 600 else TYPE_STATUS.get(str(said.get("type")))
-    kind, wait = kind_of_status(status, str(error)), WAIT_IN_TEXT.search(str(error))
+        status = int(str(inner)) if re.fullmatch("[45][0-9][0-9]", str(inner)) else TYPE_STATUS.get(str(said.get("type")))
+    text = str(error)[:LONGEST_READ]
+    kind, wait = kind_of_status(status, text), WAIT_IN_TEXT.search(text)
     if kind == "rate_limit" and retry_after_s is None and wait:
-        retry_after_s = float(wait[1]) * (0.001 if wait[2].lower() == "ms" else 1.0)
+        seconds = float(wait[1]) * (0.001 if wait[2].lower() == "ms" else 1.0)
+        retry_after_s = seconds if seconds <= LONGEST_MEANT_S else None
     detail = said.get("message") or said.get("detail") or said.get("code") or error
     if kind == "content_filter":
         return EndpointError(kind, f"the filter at {where} refused the conversation", status=status, detail=one_line(detail))
     return fault(kind, where, detail, status=status, retry_after_s=retry_after_s)
 
 
-def from_exception(error: BaseException, where: str) -> EndpointError | None:
-    """Translate what the client raised; None for an exception that is no fault of the endpoint."""
+def from_exception(error: Exception, where: str) -> EndpointError:
+    """Translate what the client raised, whatever it was: only an answer can have made it do so, and an answer ends no run."""
     import aiohttp
     import httpx2
     import openai
@@ -164,13 +180,18 @@ def from_exception(error: BaseException, where: str) -> EndpointError | None:
         body = error.body if error.body is not None else error.response.text
         return from_error_body(body, where, error.status_code, retry_after(headers))
     chain = causes(error)
-    if any(isinstance(cause, httpx2.DecodingError) for cause in chain):
-        return fault("bad_body", where, "the body's encoding is broken")
+    for cause in chain:
+        if isinstance(cause, UnusableAnswer):
+            return fault(cause.kind, where, cause)
+        if isinstance(cause, (aiohttp.http_exceptions.BadHttpMessage, aiohttp.ClientPayloadError)) and "content-encoding" in str(cause):
+            return fault("bad_body", where, "the body's encoding is broken")
+        if isinstance(cause, aiohttp.ClientResponseError):
+            return fault("bad_body", where, f"an answer that is not HTTP: {cause.message}")
     if any(isinstance(cause, asyncio.TimeoutError) for cause in chain):
         return fault("timeout", where, "no complete answer within the time allowed")
     if isinstance(error, (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError, OSError)):
         return fault("connection", where, str(chain[-1]) or type(chain[-1]).__name__)
-    return None
+    return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")
 
 
 def causes(error: BaseException) -> list[BaseException]:
@@ -184,19 +205,20 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the wait in seconds an answer asks for (seconds, milliseconds or an HTTP date), or None."""
+    """Return the wait in seconds an answer asks for (seconds, milliseconds or an HTTP date); None for one that nobody can mean."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = (headers.get(name) or "").strip()
         try:
             seconds = float(value) * scale
         except ValueError:
             continue
-        if 0 <= seconds < float("inf"):
+        if 0 <= seconds <= LONGEST_MEANT_S:
             return seconds
     try:
         moment = parsedate_to_datetime(headers.get("retry-after") or "")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
-    return max(0.0, (moment - (now or datetime.now(timezone.utc))).total_seconds())
+    seconds = (moment - (now or datetime.now(timezone.utc))).total_seconds()
+    return max(0.0, seconds) if seconds <= LONGEST_MEANT_S else None

@@ -7,17 +7,22 @@ import types
 from collections.abc import Coroutine, Generator
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import urljoin
 
 import aiohttp
 import httpx2
 
-from .keys import is_loopback
+from .address import is_address, is_loopback, origin, proxy_of, shown
+from .faults import UnusableAnswer
 
 KEEP_ALIVE_S = 60.0
 ACCEPTED = ("Accept-Encoding", "gzip, deflate")
-"""What the httpx client decodes without further packages."""
+"""What aiohttp decodes without further packages."""
+REDIRECTS = frozenset({301, 302, 307, 308})
+"""A request that is sent on by one of these is sent as it was, with method and body: nothing else makes sense for a completion."""
+MOST_REDIRECTS = 5
+MOST_ERROR_BYTES = 100_000
+"""What is read of an error's body; a person is shown a line of it."""
 _address = lru_cache(maxsize=64)(httpx2.URL)
 
 
@@ -29,22 +34,23 @@ class HttpClient(httpx2.AsyncClient):
     timeout : httpx2.Timeout
         For a connection and between two pieces of an answer.
     base_url : str
-        Of the endpoint. One on this machine without TLS gets no certificates, so its redirects, which may lead elsewhere, are not followed.
+        Of the endpoint. One on this machine without TLS gets no certificates.
+    most_bytes : int
+        The longest body of an answer that is read, counted after decompression.
 
     Notes
     -----
     Belongs to the event loop it is made in.
     """
 
-    def __init__(self, timeout: httpx2.Timeout, base_url: str):
-        here = is_loopback(base_url)
-        plain = here and base_url.startswith("http:")
+    def __init__(self, timeout: httpx2.Timeout, base_url: str, most_bytes: int):
+        plain = is_loopback(base_url) and base_url.startswith("http:")
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=False if plain else httpx2.create_ssl_context())
         session = aiohttp.ClientSession(
-            connector=connector, request_class=Request, proxy=None if here else proxy_of(base_url), auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(sock_connect=timeout.connect, sock_read=timeout.read),
+            connector=connector, request_class=Request, proxy=proxy_of(base_url), cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(sock_connect=timeout.connect, sock_read=timeout.read),
         )  # fmt: skip
-        super().__init__(transport=Transport(session), timeout=timeout, follow_redirects=not plain)
+        super().__init__(transport=Transport(session, most_bytes, to_https=not plain), timeout=timeout)
 
     def build_request(self, method: str, url: Any, *, headers: Any = None, timeout: Any = None, content: Any = None,
                       **rest: Any) -> httpx2.Request:  # fmt: skip
@@ -55,21 +61,83 @@ class HttpClient(httpx2.AsyncClient):
 
 
 class Transport(httpx2.AsyncBaseTransport):
-    """Sends the requests of an httpx client through an aiohttp session; what goes wrong is raised as aiohttp raises it."""
+    """Sends the requests of an httpx client through an aiohttp session; what goes wrong is raised as aiohttp raises it.
 
-    def __init__(self, session: aiohttp.ClientSession):
-        self._session = session
+    Redirects are followed here, because httpx would ask again without the body, and would send the caller's own headers to any host.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, most_bytes: int, to_https: bool):
+        self._session, self._most_bytes, self._to_https = session, most_bytes, to_https
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request and read the whole answer."""
-        headers, body = request.headers.multi_items(), await request.aread()
-        sent = self._session.request(request.method, str(request.url), headers=headers, data=body or None, allow_redirects=False)
-        async with sent as answer:
-            return httpx2.Response(answer.status, headers=answer.raw_headers, content=await answer.read())
+        """Send a request and read the whole answer; a redirect is followed where the key may go.
+
+        Raises
+        ------
+        UnusableAnswer
+            For a body over the limit, and a redirect that leads nowhere, elsewhere or in a circle.
+        """
+        headers, body, address = request.headers.multi_items(), await request.aread(), str(request.url)
+        for _ in range(MOST_REDIRECTS + 1):
+            sent = self._session.request(request.method, address, headers=headers, data=body or None, allow_redirects=False)
+            async with sent as answer:
+                if answer.status not in REDIRECTS:
+                    content = await read_body(answer, self._most_bytes)
+                    return httpx2.Response(answer.status, headers=plain_headers(answer), content=content)
+                address = redirected(address, answer, self._to_https)
+        raise UnusableAnswer("connection", f"it redirects more than {MOST_REDIRECTS} times")
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._session.close()
+
+
+async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
+    """Return the body of an answer, decompressed piece by piece; of an error's body only the beginning.
+
+    Raises
+    ------
+    UnusableAnswer
+        Once it is longer than `most_bytes`; what follows is not read.
+    """
+    failed, pieces, length = answer.status >= 400, [], 0
+    async for piece in answer.content.iter_any():
+        pieces.append(piece)
+        length += len(piece)
+        if failed and length > MOST_ERROR_BYTES:
+            return b"".join(pieces)[:MOST_ERROR_BYTES]
+        if length > most_bytes:
+            raise UnusableAnswer("bad_body", f"an answer of more than {most_bytes / 1e6:g} MB, the limit that max_answer_mb in the settings sets")
+    return b"".join(pieces)
+
+
+def plain_headers(answer: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]] | tuple[tuple[bytes, bytes], ...]:
+    """Return the headers of an answer for a body that is decompressed; an error's text is read as UTF-8, whatever it says it is."""
+    if answer.status == 200 and "Content-Encoding" not in answer.headers:
+        return answer.raw_headers
+    return [header for header in answer.raw_headers if header[0].lower() not in (b"content-encoding", b"content-type")]
+
+
+def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> str:
+    """Return where a redirect leads: the same scheme, host and port, or (with `to_https`) the same host with TLS, both at their usual ports.
+
+    Raises
+    ------
+    UnusableAnswer
+        Where it names no address, or one that must not be given the key.
+    """
+    place = answer.headers.get("Location", "")
+    try:
+        target = urljoin(address, place)
+    except ValueError:
+        target = ""
+    if not place or not is_address(target) or "@" in target:
+        raise UnusableAnswer("connection", f"it redirects without saying where (status {answer.status})")
+    here, there = origin(address), origin(target)
+    secured = to_https and here == ("http", there[1], 80) and there == ("https", here[1], 443)
+    if here != there and not secured:
+        raise UnusableAnswer("connection", f"it redirects to {shown(target)}, which is not given the key; if that is right, make it the base URL")
+    return target
 
 
 class Request(aiohttp.ClientRequest):
@@ -102,8 +170,3 @@ def _go_on(writing: Coroutine[Any, Any, None], waited_for: Any) -> Generator[Any
     yield waited_for
     yield from writing
 
-
-def proxy_of(base_url: str) -> str | None:
-    """The proxy that the environment names for an address."""
-    parts, proxies = urlsplit(base_url), getproxies()
-    return None if proxy_bypass(parts.hostname) else proxies.get(parts.scheme) or proxies.get("all")

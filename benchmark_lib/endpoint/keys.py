@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from urllib.parse import urlsplit
 
 from ..errors import BadInput
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 LOOPBACK_KEY = "local"
 SHORTEST_SECRET = 8
@@ -38,33 +36,8 @@ def scrub(text: str) -> str:
     return KEY_SHAPES.sub(HIDDEN, text)
 
 
-def is_loopback(base_url: str) -> bool:
-    """Tell whether a base URL points at this machine."""
-    host = urlsplit(base_url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
-def check_base_url(base_url: str | None) -> str:
-    """Return the base URL to use: the given one, else OPENAI_BASE_URL, else OpenAI's.
-
-    Raises
-    ------
-    BadInput
-        When it is not an http or https address.
-    """
-    url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).strip().rstrip("/")
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise BadInput(f"the base URL {scrub(url)!r} is not an address; write it like http://127.0.0.1:8000/v1")
-    return url
-
-
-def find_key(variable: str, base_url: str) -> str:
-    """Return the key from the environment variable; a server on this machine needs none.
+def find_key(variable: str, host: str, needed: bool) -> str:
+    """Return the key for a host from the environment variable; a server on this machine needs none.
 
     Raises
     ------
@@ -72,11 +45,11 @@ def find_key(variable: str, base_url: str) -> str:
         When there is no usable key.
     """
     key = os.environ.get(variable, "").strip()
-    if not key and is_loopback(base_url):
+    if not key and not needed:
         return LOOPBACK_KEY
     if not key:
         raise BadInput(
-            f"there is no key for {urlsplit(base_url).hostname}: set the environment variable {variable}, "
+            f"there is no key for {host}: set the environment variable {variable}, "
             "or name another one as api_key_env in the settings file"
         )
     return check_key(key, variable)

@@ -14,10 +14,12 @@ from urllib.parse import urlsplit
 from ..project import DATA
 from ..errors import BadInput
 from ..records import Usage, content_hash
-from .settings import read_mapping
+from .plain_data import read_mapping
 
 PRICES = DATA / "prices.yaml"
 SECTIONS = frozenset({"dated", "currency", "per_tokens", "tiers", "free", "models"})
+HIGHEST_USD = 1_000_000
+"""For a million tokens; anything above is a slip of the pen."""
 ENTRY = frozenset({"model", "at", "input", "cached_input", "output", "as_of", "source"})
 
 
@@ -138,9 +140,24 @@ def _load(path: Path, _: int) -> PriceFile:
         raise BadInput(f"{path}: prices are in USD for 1000000 tokens; convert them")
     if not isinstance(content.get("dated"), date):
         raise BadInput(f"{path}: 'dated' is missing or no date; write it like dated: 2026-11-21")
-    free = [Price(str(name), 0.0, 0.0, 0.0, str(content["dated"]), "free by statement") for name in content.get("free") or ()]
+    for section in ("free", "models"):
+        if not isinstance(content.get(section) or [], list):
+            raise BadInput(f"{path}: {section!r} must be a list; begin each entry with a dash")
+    free = [read_free(name, content["dated"], f"{path}: free, entry {n}") for n, name in enumerate(content.get("free") or (), 1)]
     listed = [read_price(entry, f"{path}: models, entry {n}") for n, entry in enumerate(content.get("models") or (), 1)]
     return PriceFile(str(content["dated"]), tuple(free + listed), read_tiers(content.get("tiers"), path), content_hash(path.read_bytes()))
+
+
+def read_free(name: Any, dated: date, where: str) -> Price:
+    """Return the entry of a model that costs nothing."""
+    if not isinstance(name, str):
+        raise BadInput(f"{where}: {name!r:.60} is no name of a model; write the name in quotes")
+    return Price(name, 0.0, 0.0, 0.0, str(dated), "free by statement")
+
+
+def is_amount(value: Any, most: float) -> bool:
+    """Tell whether a value is a number of dollars from 0 up to below `most`."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < most
 
 
 def read_price(entry: Any, where: str) -> Price:
@@ -152,9 +169,11 @@ def read_price(entry: Any, where: str) -> Price:
         raise BadInput(f"{where} ({entry['model']}): {unknown[0]!r} is not part of a price; it holds {', '.join(sorted(ENTRY))}")
     values = {"cached_input": entry.get("input"), **entry}
     for name in ("input", "cached_input", "output"):
-        value = values.get(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-            raise BadInput(f"{where} ({entry['model']}): {name!r} must be a number of dollars, 0 or more; correct it")
+        if not is_amount(values.get(name), HIGHEST_USD):
+            raise BadInput(f"{where} ({entry['model']:.60}): {name!r} must be a number of dollars from 0 up to {HIGHEST_USD:,}; correct it")
+    for name in ("at", "as_of", "source"):
+        if isinstance(values.get(name), (list, dict)):
+            raise BadInput(f"{where} ({entry['model']:.60}): {name!r} must be a text; correct it")
     return Price(entry["model"], float(values["input"]), float(values["cached_input"]), float(values["output"]),
                  str(entry.get("as_of", "")), str(entry.get("source", "")), str(entry.get("at", "*")))
 
@@ -162,10 +181,10 @@ def read_price(entry: Any, where: str) -> Price:
 def read_tiers(entries: Any, path: Path) -> tuple[tuple[str, float], ...]:
     """Return the cost tiers of a price file with rising upper bounds, the last one infinite."""
     try:
-        tiers = tuple((str(entry["name"]), math.inf if entry["up_to_usd"] is None else float(entry["up_to_usd"])) for entry in entries)
-    except (TypeError, KeyError, ValueError):
+        tiers = tuple((str(entry["name"]), math.inf if entry["up_to_usd"] is None else entry["up_to_usd"]) for entry in entries)
+    except (TypeError, KeyError):
         tiers = ()
     bounds = [bound for _, bound in tiers]
-    if not tiers or bounds != sorted(set(bounds)) or bounds[-1] != math.inf:
+    if not tiers or not all(is_amount(bound, math.inf) for bound in bounds[:-1]) or bounds[-1] != math.inf or bounds != sorted(set(bounds)):
         raise BadInput(f"{path}: 'tiers' must be a list of name and up_to_usd, rising, the last one null; correct it")
     return tiers

@@ -20,6 +20,13 @@ ECHOED = ("extra_content", "reasoning_details", "reasoning_content")
 """Fields beside the standard ones that some providers want back with the message they sent."""
 
 DEEPEST = 200
+MOST_BRACKETS = 300_000
+"""Each list or object takes a hundred times the memory of its two bytes, and the time to make it."""
+LONGEST_FINISH, LONGEST_ID = 60, 256
+MOST_CALLS = 128
+"""As many calls as OpenAI takes back in one message. An answer with more is a loop, and each of them would be made."""
+MOST_TOKENS = 20_000_000
+"""More tokens than any context window holds: a count above it is a mistake, and a budget would end by it."""
 STANDARD_CALL_FIELDS = frozenset({"id", "type", "function", "index"})
 
 
@@ -109,11 +116,14 @@ def decode_body(body: bytes, where: str = "the endpoint") -> dict[str, Any]:
     EndpointError
         Of kind ``bad_body`` for an empty, cut, nested beyond reason, HTML or otherwise wrong body.
     """
+    brackets = body.count(b"{") + body.count(b"[")
+    if brackets > MOST_BRACKETS:
+        raise fault("bad_body", where, f"more than {MOST_BRACKETS:,} lists and objects in one answer")
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
         data = decode_leniently(body)
-    if isinstance(data, dict) and can_be_kept(data, body.count(b"{") + body.count(b"[")):
+    if isinstance(data, dict) and can_be_kept(data, brackets):
         return data
     if not body.strip():
         raise fault("bad_body", where, "an empty body")
@@ -146,7 +156,8 @@ def parse_reply(raw: dict[str, Any], messages: Sequence[dict[str, Any]] = (), wh
 
     Mended without a word: content that is null or a list of parts, a refusal in its own field, thinking within the text,
     the old ``function_call``, arguments that are a dict, null, empty or JSON inside a JSON string, ids that are missing or
-    used before, counts that are missing or no numbers, reasoning tokens counted beside the completion tokens.
+    used before, more calls than anybody takes back, reasoning tokens counted beside the completion tokens. Counts of tokens that
+    cannot be are unknown, never 0.
 
     Parameters
     ----------
@@ -178,7 +189,7 @@ def parse_reply(raw: dict[str, Any], messages: Sequence[dict[str, Any]] = (), wh
         raise fault("server", where, "the answer ended in an error")
     text, reasoning = split_text(message)
     calls = requested_calls(message, len(messages), call_ids(messages))
-    return Completion(text, calls, None if finish is None else str(finish), read_usage(raw.get("usage")), reasoning, raw)
+    return Completion(text, calls, finish[:LONGEST_FINISH] if isinstance(finish, str) else None, read_usage(raw.get("usage")), reasoning, raw)
 
 
 def split_text(message: dict[str, Any]) -> tuple[str, str]:
@@ -220,16 +231,17 @@ def joined(content: Any) -> tuple[str, str]:
 
 
 def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> list[RequestedCall]:
-    """Return the tool calls of a message; parts that are no calls are left out."""
+    """Return the tool calls of a message; parts that are no calls are left out, and so is what follows the first `MOST_CALLS`."""
     found = message.get("tool_calls")
     entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
     if not entries and isinstance(message.get("function_call"), dict):
         entries = [{"function": message["function_call"]}]
     calls = []
-    for index, entry in enumerate(entries):
+    for index, entry in enumerate(entries[:MOST_CALLS]):
         function = entry.get("function") if isinstance(entry.get("function"), dict) else entry
         name, given = function.get("name"), entry.get("id")
-        number = given if isinstance(given, str) and given and given not in taken else fresh_id(position, index, taken)
+        usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in taken
+        number = given if usable else fresh_id(position, index, taken)
         taken.add(number)
         extra = {key: value for key, value in entry.items() if key not in STANDARD_CALL_FIELDS} if function is not entry else {}
         calls.append(RequestedCall(number, name if isinstance(name, str) else "", read_arguments(function.get("arguments")), extra))
@@ -238,9 +250,9 @@ def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> 
 
 def fresh_id(position: int, index: int, taken: set[str]) -> str:
     """Return an id of nine letters and digits, the one form every provider takes, that is not in use."""
-    while f"c{position % 10_000:04d}{index % 10_000:04d}" in taken:
+    while (number := f"c{position % 10_000:04d}{index:04d}") in taken:
         index += 1
-    return f"c{position % 10_000:04d}{index % 10_000:04d}"
+    return number
 
 
 def read_arguments(given: Any) -> dict[str, Any] | str:
@@ -270,28 +282,33 @@ def arguments_text(arguments: Any) -> str:
     return orjson.dumps(read if isinstance(read, dict) else {"not_valid_json": read}).decode()
 
 
-def count(value: Any) -> int:
-    """Return a token count, 0 for what is none."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return int(value) if is_number and 0 <= value < 1e12 else 0
+def count(value: Any) -> int | None:
+    """Return a token count, None for what is none: a text, a fraction, a negative number, or more than there can be."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MOST_TOKENS or value != int(value):
+        return None
+    return int(value)
 
 
 def read_usage(usage: Any) -> Usage:
-    """Return the tokens of one call.
+    """Return the tokens of one call; `missing` is 1 where prompt or completion tokens are not known.
 
     Hidden reasoning is billed as output. OpenAI counts it within ``completion_tokens``; where the total shows that an
-    endpoint counts it beside them (xAI, Gemini), it is added, so `completion_tokens` always holds all output.
+    endpoint counts it beside them (xAI, Gemini), it is added, so `completion_tokens` always holds all output. Where only the
+    completion tokens are left out, the total says how many there were.
     """
-    if not isinstance(usage, dict) or not (count(usage.get("prompt_tokens")) or count(usage.get("completion_tokens"))):
+    told = usage if isinstance(usage, dict) else {}
+    prompt, output, total = (count(told.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    if output is None and told.get("completion_tokens") is None and prompt is not None and total is not None:
+        output = max(0, total - prompt)
+    if not prompt or output is None:
         return Usage(calls=1, missing=1)
-    prompt, output = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
-    details, sources = usage.get("completion_tokens_details"), usage.get("prompt_tokens_details")
-    reasoning = count(details.get("reasoning_tokens")) if isinstance(details, dict) else 0
-    beside = count(usage.get("total_tokens")) - prompt - output
+    details, sources = told.get("completion_tokens_details"), told.get("prompt_tokens_details")
+    reasoning = (count(details.get("reasoning_tokens")) or 0) if isinstance(details, dict) else 0
+    beside = (total or 0) - prompt - output
     if beside > 0:
         output, reasoning = output + beside, max(reasoning, beside)
     cached = count(sources.get("cached_tokens")) if isinstance(sources, dict) else 0
-    cached = cached or count(usage.get("prompt_cache_hit_tokens")) or count(usage.get("cache_read_input_tokens"))
+    cached = cached or count(told.get("prompt_cache_hit_tokens")) or count(told.get("cache_read_input_tokens")) or 0
     return Usage(prompt, output, min(reasoning, output), min(cached, prompt), calls=1)
 
 

@@ -9,9 +9,11 @@
       api_key_env: OPENROUTER_API_KEY
       headers: {X-Title: support desk study}
       headers_env: {X-Project-Token: PROJECT_TOKEN}
+      query: {api-version: "2024-10-21"}
 
 Whatever stands under ``body`` goes into the request as it is, so a provider's own field needs no support here. Keys never
-stand in the file: ``api_key_env`` and ``headers_env`` name environment variables.
+stand in the file: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. Parameters of the query stand
+here because a base URL is written down in run files and notebooks, and these are not.
 """
 
 from __future__ import annotations
@@ -20,16 +22,25 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
-import yaml
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import BadInput
-from .keys import DEFAULT_KEY_VARIABLE, check_key
+from .address import check_base_url
+from .keys import DEFAULT_KEY_VARIABLE, remember, scrub
+from .plain_data import check_plain, read_mapping
 
 ROLES = ("agent", "customer", "judge")
 RESERVED_BODY_FIELDS = frozenset({"model", "messages", "tools", "stream", "n"})
-SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|passw|credential|signature|^sig$|^code$", re.IGNORECASE)
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+OWN_HEADERS = frozenset({"host", "content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "accept-encoding"})
+NUMBERS = frozenset({"temperature", "top_p", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty"})
+WHOLE_NUMBERS = frozenset({"max_tokens", "max_completion_tokens", "seed", "top_k"})
+LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
+"""Fields of the body that mean the same at every endpoint; the others are the endpoint's own and go there as they are."""
 
 
 class RoleSettings(BaseModel):
@@ -41,24 +52,31 @@ class RoleSettings(BaseModel):
         Fields of the request body: temperature, max_tokens, seed, reasoning_effort and whatever else the provider knows.
     headers, headers_env : dict
         Extra headers: literal, and by the name of the environment variable that holds the value.
+    query, query_env : dict
+        Parameters of the address, in the same two ways.
     api_key_env : str
         The environment variable with the key.
     base_url : str, optional
         The endpoint, if the command line names none.
     timeout, attempts, concurrency : optional
         As for `Endpoint`.
+    max_answer_mb : float, optional
+        The longest answer that is read, in millions of bytes after decompression, default 4.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     body: dict[str, Any] = Field(default_factory=dict)
     headers: dict[str, str] = Field(default_factory=dict)
     headers_env: dict[str, str] = Field(default_factory=dict)
+    query: dict[str, str] = Field(default_factory=dict)
+    query_env: dict[str, str] = Field(default_factory=dict)
     api_key_env: str = DEFAULT_KEY_VARIABLE
     base_url: str | None = None
     timeout: float | None = Field(default=None, gt=0)
-    attempts: int | None = Field(default=None, ge=1)
-    concurrency: int | None = Field(default=None, ge=1)
+    attempts: int | None = Field(default=None, ge=1, le=100)
+    concurrency: int | None = Field(default=None, ge=1, le=10_000)
+    max_answer_mb: float | None = Field(default=None, gt=0, le=1000)
 
     def all_headers(self) -> dict[str, str]:
         """Return the extra headers with their values from the environment.
@@ -66,15 +84,45 @@ class RoleSettings(BaseModel):
         Raises
         ------
         BadInput
+            When a named variable is not set, or its value cannot stand in a header.
+        """
+        headers = self.headers | from_environment(self.headers_env, "header")
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise BadInput(f"the value of header {name} holds characters that a header cannot have; copy it again")
+        return headers
+
+    def all_query(self) -> dict[str, str]:
+        """Return the parameters of the address with their values from the environment.
+
+        Raises
+        ------
+        BadInput
             When a named variable is not set.
         """
-        headers = dict(self.headers)
-        for header, variable in self.headers_env.items():
-            value = os.environ.get(variable, "").strip()
-            if not value:
-                raise BadInput(f"the settings take header {header} from {variable}, which is not set; set that variable")
-            headers[header] = check_key(value, variable)
-        return headers
+        return self.query | from_environment(self.query_env, "query parameter")
+
+    def secrets(self) -> set[str]:
+        """Return what `all_headers` and `all_query` take from the environment, in all forms in which it may come back."""
+        values = [os.environ.get(variable, "").strip() for variable in (*self.headers_env.values(), *self.query_env.values())]
+        return set().union(*map(secret_forms, values))
+
+
+def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
+    """Return the values of environment variables by the names they are sent under; `scrub` knows them from now on."""
+    values = {}
+    for name, variable in variables.items():
+        values[name] = os.environ.get(variable, "").strip()
+        if not values[name]:
+            raise BadInput(f"the settings take {what} {name} from {variable}, which is not set; set that variable")
+        for form in secret_forms(values[name]):
+            remember(form)
+    return values
+
+
+def secret_forms(value: str) -> set[str]:
+    """Return the forms in which a secret value may come back: whole, without a word like ``Basic`` before it, and as in an address."""
+    return {value, value.rpartition(" ")[2], quote_plus(value)}
 
 
 def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "the model settings") -> RoleSettings:
@@ -87,53 +135,84 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
     """
     if isinstance(values, RoleSettings):
         return values
+    if values is not None and not isinstance(values, dict):
+        raise BadInput(f"{where} must be a mapping, not {type(values).__name__}; write it like {{body: {{temperature: 0}}}}")
+    check_plain(values or {}, where)
     try:
         settings = RoleSettings.model_validate(values or {})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
+        first = error.errors(include_url=False, include_input=False)[0]
+        name = ".".join(str(part) for part in first["loc"])[:100]
         if first["type"] == "extra_forbidden":
             raise BadInput(f"{where}: {name!r} is not a setting; put fields of the request under 'body', "
                            f"the others are {', '.join(RoleSettings.model_fields)}") from None
         raise BadInput(f"{where}: {name}: {first['msg'].lower()}; change that value") from None
-    reserved = sorted(RESERVED_BODY_FIELDS & settings.body.keys())
-    if reserved:
-        raise BadInput(f"{where}: body.{reserved[0]} is set by the run itself; remove it")
-    written_out = [name for name in settings.headers if SECRET_HEADER.search(name)]
-    if written_out:
-        raise BadInput(f"{where}: headers.{written_out[0]} looks like a key; put it in an environment variable and "
-                       "name that under headers_env")
+    check_body(settings.body, where)
+    check_headers(settings, where)
+    refuse_secrets(settings, "headers", where)
+    refuse_secrets(settings, "query", where)
+    if settings.base_url is not None:
+        check_base_url(settings.base_url, f"{where}: base_url")
     return settings
 
 
-def load_settings(path: str | Path | None) -> dict[str, RoleSettings]:
-    """Read a settings file; every role is in the result, with defaults where the file says nothing.
+def check_body(body: dict[str, Any], where: str) -> None:
+    """Refuse fields of the request that the run sets itself, keys, and sampling settings that are no numbers."""
+    text = orjson.dumps(body).decode()
+    if scrub(text) != text:
+        raise BadInput(f"{where}: body holds a key, and is written into the run file; put the key in an environment variable and "
+                       "name that under api_key_env or headers_env")
+    for name, value in body.items():
+        if name in RESERVED_BODY_FIELDS:
+            raise BadInput(f"{where}: body.{name} is set by the run itself; remove it")
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if value is None or (name in NUMBERS and number) or name not in NUMBERS | WHOLE_NUMBERS:
+            continue
+        if name in NUMBERS:
+            raise BadInput(f"{where}: body.{name} must be a number, not {value!r:.40}; change that value")
+        if not isinstance(value, int) or not number or (name in LIMITS and value < 1):
+            least = " from 1 up" if name in LIMITS else ""
+            raise BadInput(f"{where}: body.{name} must be a whole number{least}, not {value!r:.40}; change that value")
+
+
+def check_headers(settings: RoleSettings, where: str) -> None:
+    """Refuse headers that cannot be sent, or belong to the request itself."""
+    for field in ("headers", "headers_env"):
+        for name, value in getattr(settings, field).items():
+            if not HEADER_NAME.fullmatch(name):
+                raise BadInput(f"{where}: {field}: {name!r:.60} is no name of a header; use letters, digits and dashes")
+            if name.lower() in OWN_HEADERS:
+                raise BadInput(f"{where}: {field}.{name} is set by the request itself; remove it")
+            if not (value.isascii() and value.isprintable()):
+                raise BadInput(f"{where}: {field}.{name} holds a line break or other characters that a header cannot have; take them out")
+
+
+def refuse_secrets(settings: RoleSettings, field: str, where: str) -> None:
+    """Refuse a literal value under a name that a key has."""
+    written_out = [name for name in getattr(settings, field) if SECRET_NAME.search(name)]
+    if written_out:
+        raise BadInput(f"{where}: {field}.{written_out[0]} looks like a key; put it in an environment variable and "
+                       f"name that under {field}_env")
+
+
+def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSettings]:
+    """Read settings by role, from a file or a mapping; every role is in the result, with defaults where nothing is said.
 
     Raises
     ------
     BadInput
         When the file cannot be read, is no YAML mapping, or holds an unknown role or setting.
     """
-    content = {} if path is None else read_mapping(Path(path))
+    if given is None:
+        content, where = {}, "settings"
+    elif isinstance(given, (str, Path)):
+        content, where = read_mapping(Path(given)), str(given)
+    elif isinstance(given, dict):
+        content, where = given, "settings"
+    else:
+        raise BadInput(f"settings must be a file or a mapping, not {type(given).__name__}; write {{'agent': {{'body': {{...}}}}}}")
     unknown = [str(key) for key in content if key not in ROLES]
     if unknown:
-        raise BadInput(f"{path}: {unknown[0]!r} is no role; the top level holds {', '.join(ROLES)}, "
+        raise BadInput(f"{where}: {unknown[0][:60]!r} is no role; the top level holds {', '.join(ROLES)}, "
                        "and fields of the request stand under their 'body'")
-    return {role: role_settings(content.get(role), f"{path}: {role}") for role in ROLES}
-
-
-def read_mapping(path: Path) -> dict[Any, Any]:
-    """Return the mapping in a YAML file, refusing everything else in one sentence."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or 'no UTF-8'}); check the path") from None
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        at = "" if line is None else f" in line {line + 1}"
-        raise BadInput(f"{path} is no YAML{at}; correct it there") from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise BadInput(f"{path} must hold a mapping; begin it with a line like 'agent:'")
-    return content
+    return {role: role_settings(content.get(role), f"{where}: {role}") for role in ROLES}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,7 +9,7 @@ import orjson
 
 T = TypeVar("T")
 
-FENCED = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
+FENCE = "```"
 LONGEST_ECHO = 4000
 """Characters of a reply that could not be read which are sent back with the complaint."""
 
@@ -39,17 +38,24 @@ def read_object(text: str) -> dict[str, Any]:
     Unreadable
         If the reply is empty, not JSON, or another value than an object.
     """
-    stripped = text.strip()
-    fenced = FENCED.fullmatch(stripped)
+    stripped = unfenced(text.strip())
     if not stripped:
         raise Unreadable("the reply is empty")
     try:
-        found = orjson.loads(fenced[1] if fenced else stripped)
+        found = orjson.loads(stripped)
     except orjson.JSONDecodeError as error:
         raise Unreadable(f"the reply is not JSON ({error})") from None
     if not isinstance(found, dict):
         raise Unreadable("the reply is JSON, but not an object")
     return found
+
+
+def unfenced(text: str) -> str:
+    """Return what stands in a code fence around the whole text; the text as it is where there is none."""
+    opening, line_end, rest = text.partition("\n")
+    language = opening.removeprefix(FENCE).strip()
+    fenced = line_end and opening.startswith(FENCE) and rest.endswith(FENCE) and (not language or language.isalpha())
+    return rest.removesuffix(FENCE).strip() if fenced else text
 
 
 async def ask_for(complete: Any, messages: list[dict[str, Any]], read: Callable[[str, bool], T], noted: Callable[[Any], None]) -> T:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..errors import BadInput
 from ..analysis.dictionary import DICTIONARY
+from ..outputs import folder_made, writing
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
@@ -54,43 +57,45 @@ def export_frames(results: "Results", folder: str | Path, *, format: str = "parq
     Raises
     ------
     BadInput
-        For an unknown format, or a folder that cannot be made.
+        For an unknown format, or a folder that cannot be written or has no room.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {' or '.join(FORMATS)}")
+    if not str(folder):
+        raise BadInput("no folder is named: give --out the name of a folder")
     folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"{folder} cannot be made ({error.strerror}): give --out the name of a folder") from None
-    written = []
+    with writing(folder), folder_made(folder), TemporaryDirectory(prefix=".new-", dir=folder) as building:
+        names = _write_frames(results, Path(building), format)
+        for name in names:
+            os.replace(Path(building, name), folder / name)
+    return [folder / name for name in names]
+
+
+def _write_frames(results: "Results", folder: Path, format: str) -> list[str]:
+    """Write every file to an empty folder; their names in the order in which they are told."""
     for name in DICTIONARY:
-        path = folder / f"{name}.{format}"
-        frame = getattr(results, name)
+        frame, path = getattr(results, name), folder / f"{name}.{format}"
         if format == "parquet":
             frame.to_parquet(path, index=False)
         else:
             frame.to_json(path, orient="records", lines=True, force_ascii=False)
-        written.append(path)
     if format == "jsonl":
-        written.append(_write_records(results, folder / RECORDS))
-    written.append(_write_dictionary(folder / "dictionary.csv"))
-    return written
+        _write_records(results, folder / RECORDS)
+    _write_dictionary(folder / "dictionary.csv")
+    return [f"{name}.{format}" for name in DICTIONARY] + [RECORDS] * (format == "jsonl") + ["dictionary.csv"]
 
 
-def _write_records(results: "Results", path: Path) -> Path:
+def _write_records(results: "Results", path: Path) -> None:
     with path.open("wb") as file:
         for run in results.runs:
             scores = run.scores()
             for _, _, digest, record in run.conversations():
                 line: dict[str, Any] = {**orjson.loads(record), "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"}}
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-    return path
 
 
-def _write_dictionary(path: Path) -> Path:
+def _write_dictionary(path: Path) -> None:
     import pandas as pd
 
     rows = [(frame, c.name, c.kind, c.unit, c.words) for frame, columns in DICTIONARY.items() for c in columns.values()]
     pd.DataFrame(rows, columns=["frame", "column", "kind", "unit", "meaning"]).to_csv(path, index=False)
-    return path

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import os
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from ..errors import BadInput
-from ..records import ENDINGS, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash
+from ..outputs import built_beside, require_absent, writing
+from ..records import ENDINGS, LARGEST, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash, wrong_field
 from ..runfile import RunFile, connect_to_write, create, upsert
+from ..scoring.columns import columns_of
+from ..scoring.score import Score
 from .tau import Imported, read_tau2, read_tau_bench
 
 FORMATS = ("tau-bench", "tau2", "jsonl")
+MOST_K = 8
+MOST_TRIALS = 10**6
 SCORING = "as imported"
 """Scoring version of a score that the file brought along."""
 
@@ -27,12 +33,15 @@ def command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="the agent's model, where the file does not say it")
     parser.add_argument("--domain", metavar="NAME", help="the domain, where the file does not say it")
     parser.add_argument("--out", required=True, metavar="FILE", help="the run file to write")
+    parser.add_argument("--most-k", type=int, default=MOST_K, metavar="K", help=f"print pass^1 up to pass^K (default: {MOST_K})")
     parser.set_defaults(execute=_execute)
 
 
 def _execute(options: argparse.Namespace) -> int:
+    if options.most_k < 1:
+        raise BadInput(f"--most-k must be a whole number from 1 up, not {options.most_k}")
     run = import_results(options.file, options.out, format=options.format, model=options.model, domain=options.domain)
-    for line in summary(run):
+    for line in summary(run, options.most_k):
         print(line)
     print(f"run file: {run.path}")
     return 0
@@ -60,16 +69,17 @@ def import_results(path: str | Path, out: str | Path, *, format: str, model: str
     Raises
     ------
     BadInput
-        For a file of another format, one that is damaged, and two records of one case and trial.
+        For a file of another format, one that is damaged, and two records of one case and trial. No run file is then written.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
     path, out = Path(path), Path(out)
-    if out.exists():
-        raise BadInput(f"{out} exists: give --out a new name")
+    require_absent(out)
     if format == "tau2" and path.is_dir():
         path = path / "results.json"
     try:
+        if path.exists() and not path.is_file():  # a device may have no end
+            raise BadInput(f"{path} is not a file: name the file to import")
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
@@ -77,7 +87,10 @@ def import_results(path: str | Path, out: str | Path, *, format: str, model: str
     twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in found.rows).items() if times > 1]
     if twice:
         raise BadInput(f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time")
-    _write(found, out, {"format": format, "file": path.name, "hash": content_hash(data)})
+    if not found.trials <= MOST_TRIALS:
+        raise BadInput(f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the trials of a case from 1 up")
+    rows = [_as_written(c, score, path) for c, score in found.rows]
+    _write(found, rows, out, {"format": format, "file": path.name, "hash": content_hash(data)}, path)
     return RunFile(out)
 
 
@@ -89,15 +102,15 @@ def _read(data: bytes, path: Path, format: str, model: str | None, domain: str |
         return reader(_json(data, path), path, model, domain)
     except BadInput:
         raise
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
         raise BadInput(f"{path} is damaged, or {format} of a version this importer does not know ({what}): check the file") from None
 
 
-def summary(run: RunFile) -> list[str]:
-    """What an imported run holds, in two or three lines, each rate with its denominator."""
-    from ..analysis.frames import load_results
+def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
+    """What an imported run holds, in two or three lines, each rate with its denominator, and pass^k for k up to `most_k`."""
     from ..analysis.estimators.passk import pass_hat_k
+    from ..analysis.frames import load_results
     from ..analysis.tables.reliability import success_counts
 
     rows, lines = load_results(run).conversations, []
@@ -106,8 +119,9 @@ def summary(run: RunFile) -> list[str]:
     for bucket in dict.fromkeys(rows["bucket"].dropna()):
         counts = success_counts(rows, bucket)
         if counts.trials.sum():
-            values = " ".join(f"{pass_hat_k(counts.successes, counts.trials, k):.3f}" for k in range(1, int(counts.trials.max()) + 1))
-            lines.append(f"{bucket}: success {counts.successes.sum()}/{counts.trials.sum()}; pass^1..{counts.trials.max()} {values}")
+            last = min(int(counts.trials.max()), most_k)
+            values = " ".join(f"{pass_hat_k(counts.successes, counts.trials, k):.3f}" for k in range(1, last + 1))
+            lines.append(f"{bucket}: success {counts.successes.sum()}/{counts.trials.sum()}; pass^1..{last} {values}")
     left_out = rows[~rows["scored"].fillna(False)]["ended_by"].value_counts()
     if len(left_out):
         lines.append("not scored: " + ", ".join(f"{n} {ended_by or 'without a reward'}" for ended_by, n in left_out.items()))
@@ -154,19 +168,21 @@ def _record(raw: Any, where: str) -> Conversation:
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
     case_id, trial = raw.get("case_id"), raw.get("trial")
-    if not isinstance(case_id, str) or not isinstance(trial, int) or isinstance(trial, bool) or trial < 1:
+    if not isinstance(case_id, str) or not case_id or not isinstance(trial, int) or isinstance(trial, bool) or trial < 1:
         raise BadInput(f"{where}: case_id must be a text and trial a whole number from 1 up")
-    ended_by = raw.get("ended_by") or ""
-    if ended_by and ended_by not in ENDINGS:
-        raise BadInput(f"{where}: a talk ends by one of {', '.join(ENDINGS)}, not by {ended_by!r}")
+    ended_by, model, customer = (raw.get(name) or "" for name in ("ended_by", "model", "customer"))
+    if ended_by and (not isinstance(ended_by, str) or ended_by not in ENDINGS):
+        raise BadInput(f"{where}: a talk ends by one of {', '.join(ENDINGS)}, not by {_brief(ended_by)}")
+    if not isinstance(model, str) or not isinstance(customer, str):
+        raise BadInput(f"{where}: model and customer must be texts")
     try:
         return Conversation(
-            case_id, trial, str(raw.get("model") or ""), "imported", str(raw.get("customer") or "unknown"),
+            case_id, trial, model, "imported", customer or "unknown",
             messages=_messages(raw["messages"]), tool_calls=_parts(ToolCall, raw.get("tool_calls")), changes=list(raw.get("changes") or ()),
             ended_by=ended_by, usage={side: _parts(Usage, [u])[0] for side, u in (raw.get("usage") or {}).items()},
             faults=_parts(Fault, raw.get("faults")),
         )  # fmt: skip
-    except (TypeError, AttributeError, KeyError) as error:
+    except (TypeError, AttributeError, LookupError, ValueError) as error:
         raise BadInput(f"{where}: a part of the record lacks something ({error}): see records.jsonl of an export") from None
 
 
@@ -176,7 +192,7 @@ def _messages(raw: list[dict[str, Any]]) -> list[Message]:
     for m in raw:
         if m["side"] not in ("customer", "agent"):
             raise KeyError("side must be customer or agent")
-        turn = m.get("turn") or turn + (m["side"] == "customer")
+        turn = turn + (m["side"] == "customer") if m.get("turn") is None else m["turn"]
         found.append(Message(turn, m["side"], str(m.get("text") or ""), _parts(Act, m.get("acts")), [str(a) for a in m.get("attachments") or ()]))
     return found
 
@@ -187,50 +203,90 @@ def _parts(kind: type, raw: Any) -> list[Any]:
 
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
-    """The score of a line: columns of the frame only, each of its type."""
-    from ..scoring.columns import columns_of
-    from ..scoring.score import Score
-
+    """The score of a line: columns of the frame only."""
+    told = raw.get("score")
+    if told is not None and not isinstance(told, dict):
+        raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
+    given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (told or {})
     columns = columns_of(Score)
-    given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (raw.get("score") or {})
-    score = {name: value for name, value in given.items() if name in columns and value is not None}
-    for name, value in score.items():
-        kind = columns[name].kind
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        fits = {"flag": isinstance(value, bool), "number": number, "count": number and value == int(value), "text": True}[kind]
-        if not fits:
-            raise BadInput(f"{where}: {name} is {value!r}: give {'true or false' if kind == 'flag' else 'a number'}")
-        score[name] = int(value) if kind == "count" else str(value) if kind == "text" else value
+    score = {name: value for name, value in _typed(given, where).items() if name in columns and value is not None}
     score.setdefault("bucket", domain or "unknown")
     score.setdefault("scored", "success" in score)
     return score
 
 
-def _write(found: Imported, out: Path, origin: dict[str, str]) -> None:
+def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
+    """A score whose columns are each of their type, as the frames need them.
+
+    Raises
+    ------
+    BadInput
+        For the first that is not.
+    """
+    columns = columns_of(Score)
+    typed: dict[str, Any] = {}
+    for name, value in score.items():
+        kind = columns[name].kind if name in columns else ""
+        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+        fits, wanted = {
+            "flag": (isinstance(value, bool), "true or false"),
+            "number": (number, "a number"),
+            "count": (number and value == int(value), "a number"),
+            "text": (isinstance(value, str), "a text"),
+        }.get(kind, (True, ""))
+        if value is not None and not fits:
+            raise BadInput(f"{where}: {name} is {_brief(value)}: give {wanted}")
+        typed[name] = int(value) if kind == "count" and value is not None else value
+    return typed
+
+
+def _brief(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
+    """A record and its score as JSON, once every part of them is known to be of its kind.
+
+    Raises
+    ------
+    BadInput
+        For the first part that is not: a run file that holds it could be written, and not be loaded.
+    """
+    where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
+    wrong = wrong_field(c)
+    if wrong:
+        raise BadInput(f"{where}: {wrong} is not of the kind that a record holds there: see records.jsonl of an export")
+    if c.trial < 1:
+        raise BadInput(f"{where}: trials are numbered from 1 up (from 0 in files of tau-bench and tau2)")
+    if any(used < 0 for usage in c.usage.values() for used in (usage.prompt_tokens, usage.completion_tokens, usage.calls)):
+        raise BadInput(f"{where}: a number of tokens is below 0: give what was used, or leave it out")
+    try:
+        return c, c.to_json(), orjson.dumps(_typed(score, where))
+    except (TypeError, RecursionError) as error:
+        raise BadInput(f"{where} cannot be kept ({error}): leave out what is nested that deep") from None
+
+
+def _write(found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, str], path: Path) -> None:
     """Write the run file; it appears whole or not at all."""
     from ..experiment.manifest import hashed, new_manifest, now, part, session
 
-    inputs = {"model": part(found.model), "customer": part(found.customer), "store": part(found.version, origin["hash"]),
-              "prompt": part(f"policy of {found.version}", found.policy)}  # fmt: skip
-    manifest = new_manifest(found.model, "imported", inputs, {c: hashed(text) for c, text in found.cases.items()}, found.trials)
-    manifest["sessions"] = [session(imported=origin)]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    building, at = out.with_name(f".{out.name}.importing"), now()
-    building.unlink(missing_ok=True)
     try:
+        inputs = {"model": part(found.model), "customer": part(found.customer), "store": part(found.version, origin["hash"]),
+                  "prompt": part(f"policy of {found.version}", found.policy)}  # fmt: skip
+        cases = {c: hashed(text) for c, text in found.cases.items()}
+    except (TypeError, RecursionError) as error:
+        raise BadInput(f"{path}: the text of a case or the policy cannot be kept ({error}): give the file as it was written") from None
+    manifest = new_manifest(found.model, "imported", inputs, cases, found.trials)
+    manifest["sessions"] = [session(imported=origin)]
+    at = now()
+    with writing(out, "--out", sqlite3.Error), built_beside(out) as building:
         create(building, manifest)
-        db = connect_to_write(building)
-        try:
+        with closing(connect_to_write(building)) as db:
             db.execute("BEGIN")
-            for c, score in found.rows:
-                record = c.to_json()
+            for c, record, score in rows:
                 digest = content_hash(record)
                 db.execute(upsert("conversations"), (c.case_id, c.trial, c.ended_by, digest, record, at))
-                db.execute(upsert("scores"), (digest, SCORING, orjson.dumps(score)))
+                db.execute(upsert("scores"), (digest, SCORING, score))
             db.execute("COMMIT")
             db.execute("PRAGMA journal_mode=DELETE")
-        finally:
-            db.close()
-        os.replace(building, out)
-    finally:
-        building.unlink(missing_ok=True)

@@ -267,6 +267,8 @@ def _simulations(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]
             yield orjson.loads(file.read_bytes())
         except orjson.JSONDecodeError as error:
             raise BadInput(f"{file} is no JSON ({error}): restore it, or take it away") from None
+        except OSError as error:
+            raise BadInput(f"{file} cannot be read ({error.strerror}): restore it, or take it away") from None
 
 
 def _tau2_row(
@@ -339,7 +341,9 @@ def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
 
 def _score(c: Conversation, talk: _Talk, domain: str, reward: Any, basis: str) -> dict[str, Any]:
     """What is known of an imported conversation: its reward, and what can be counted."""
-    known = isinstance(reward, int | float) and reward == reward
+    if reward is not None and not isinstance(reward, int | float):
+        raise TypeError(f"a reward is {reward!r}")
+    known = reward is not None and reward == reward
     scored = known and c.ended_by not in NOT_SCORED
     replies = [m for m in c.replies() if m.turn > 0]  # before the first message of the customer stands a fixed greeting
     calls = [t for t in c.tool_calls if t.side == "agent"]

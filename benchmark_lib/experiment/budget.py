@@ -18,6 +18,11 @@ MARGIN = 1.5
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 
 
+def is_estimate(call: dict[str, Any]) -> bool:
+    """Whether the cost of a call on file is an estimate: the endpoint reported no tokens, and its tokens cost something."""
+    return call["prompt_tokens"] is None and bool(call["cost_usd"])
+
+
 @dataclass(frozen=True)
 class Stop:
     """Why a run ends before its end: the exit code, and a sentence that says what happened and how to go on."""

@@ -12,6 +12,7 @@ from ..errors import BadInput
 
 ALL_SCRIPTED = "scripted:all"
 INTERRUPTED = 128
+TRACEBACKS_SHOWN = 3
 GRACE_S = {"SIGINT": 60.0, "SIGTERM": 8.0}
 """How long calls in flight, which are paid for, are waited for; who sends SIGTERM often sends SIGKILL ten seconds later."""
 
@@ -22,6 +23,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", nargs="?", help="the endpoint's name of a model, or scripted:NAME, or scripted:all")
     add("--base-url", metavar="URL", help="an OpenAI-compatible endpoint (default: OpenAI's own)")
     add("--agent", metavar="MODULE:OBJECT", help="an agent of your own; MODEL is then only its label")
+    add("--isolate", action="store_true", help="run the agent of your own in a process of its own, which sees only messages and tools")
     add("--customer", default="scripted", metavar="MODEL", help="scripted (default) or the name of a model")
     add("--customer-base-url", metavar="URL", help="the endpoint of the customer's model")
     add("--store", default="northline", metavar="DIR", help="a store by name or its folder (default: northline)")
@@ -34,6 +36,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--settings", metavar="FILE", help="model settings by role, a YAML file")
     add("--concurrency", type=int, default=50, help="the most conversations at once (default: 50)")
     add("--timeout", type=float, metavar="S", help="seconds one attempt of a model call may take (default: 120)")
+    add("--tool-timeout", type=float, metavar="S", help="seconds one call of a tool of your own may take (default: 30)")
     add("--budget-usd", type=float, metavar="X", help="stop before the run file has cost more than this")
     add("--out", metavar="FILE", help="the run file (default: one in data/runs, named after the options)")
     add("--replay", action="store_true", help="play a finished file again without an endpoint and compare every record")
@@ -99,41 +102,38 @@ def _play(experiment: Any) -> int:
     except CannotSave as error:
         print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
         return 3
-    if run is None:
-        return INTERRUPTED + 2
+    if isinstance(run, int):
+        return INTERRUPTED + run
     _tell(experiment, run)
     return experiment.stopped.code if experiment.stopped else 0
 
 
 async def _with_signals(experiment: Any) -> Any:
-    """Run an experiment; Ctrl-C and SIGTERM end it in order, a second one at once."""
+    """Run an experiment; Ctrl-C and SIGTERM end it in order, a second one at once. Returns the run, or the signal that came before it began."""
     import asyncio
-    import signal
+
+    from .signals import heard_signals
 
     loop, task, seen = asyncio.get_running_loop(), asyncio.current_task(), []
 
-    def on_signal(number: int) -> None:
+    def on_signal(number: int, name: str) -> None:
         seen.append(number)
-        if experiment.running:
-            grace_s = GRACE_S[signal.Signals(number).name] if len(seen) == 1 else 0.0
-            if grace_s:
-                print(f"stopping: calls in flight are waited for, {grace_s:g} s at most; once more to stop at once", file=sys.stderr)
-            why = f"interrupted by {signal.Signals(number).name}: give the same command again to go on"
-            experiment.stop(INTERRUPTED + number, why, grace_s)
-        else:
-            task.cancel()
+        grace_s = GRACE_S[name] if len(seen) == 1 else 0.0
+        if not experiment.running:
+            loop.call_soon_threadsafe(task.cancel)
+            return
+        if grace_s:
+            print(f"stopping: calls in flight are waited for, {grace_s:g} s at most; once more to stop at once", file=sys.stderr)
+        why = f"interrupted by {name}: give the same command again to go on"
+        loop.call_soon_threadsafe(experiment.stop, INTERRUPTED + number, why, grace_s)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    with heard_signals(on_signal):
         try:
-            loop.add_signal_handler(number, on_signal, number)
-        except NotImplementedError:  # Windows: Ctrl-C cancels the task, which saves what is finished as well
-            break
-    try:
-        return await experiment.run()
-    except asyncio.CancelledError:
-        if not seen:
-            raise
-        return None
+            return await experiment.run()
+        except asyncio.CancelledError:
+            if not seen:
+                raise
+            return seen[0]
 
 
 def _tell(experiment: Any, run: Any) -> None:
@@ -151,19 +151,42 @@ def _tell(experiment: Any, run: Any) -> None:
 def _score(options: argparse.Namespace) -> int:
     from ..runfile import RunFile
     from .rescore import rescore
+    from .scoring import score_faults
     from .summary import summary
+    from .writer import CannotSave
 
+    code = 0
     for file in options.files:
-        made, found = rescore(file, options.store, options.again)
+        try:
+            made, found = rescore(file, options.store, options.again)
+        except CannotSave as error:
+            print(f"deskbench: {error}: make room, then give the same command again", file=sys.stderr)
+            return 3
         print(f"{file}: scored {made} of {found} conversations")
         for line in summary(RunFile(file)):
             print(f"  {line}")
-    return 0
+        faults = [*score_faults(RunFile(file))]
+        if faults:
+            code = 3
+            _tell_faults(file, faults)
+    return code
+
+
+def _tell_faults(file: str, faults: list[Any]) -> None:
+    """Say which conversations could not be scored, and show one traceback of each kind."""
+    shown = {f.traceback.splitlines()[-1] if f.traceback else "": f for f in reversed(faults)}
+    for fault in [*shown.values()][:TRACEBACKS_SHOWN]:
+        print(f"case {fault.case_id}, trial {fault.trial}:\n{fault.traceback or fault.reason}", file=sys.stderr)
+    print(f"deskbench: {len(faults)} conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
+          "above, and give the same command again after an update", file=sys.stderr)  # fmt: skip
 
 
 def _recover(options: argparse.Namespace) -> int:
-    from ..runfile import recover as copy
+    from ..salvage import recover as copy
 
-    found = copy(options.file, options.out)
-    print(f"{options.out} holds the {found} conversations that could be read of {options.file}")
+    copied = copy(options.file, options.out)
+    print(f"{options.out} holds the {copied.rows['conversations']} conversations of {options.file} that are intact, with {copied.rows['scores']} scores "
+          f"and {copied.rows['calls']} model calls")  # fmt: skip
+    if copied.lost:
+        print(f"at least {copied.lost} damaged rows were left out: `deskbench score` makes scores again, the same `deskbench run` plays what is missing")
     return 0

@@ -7,18 +7,19 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
 from ..cases import Case
 from ..conversation import converse
+from ..conversation.own_code import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile
+from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
 from .manifest import now
-from .plan import Plan
+from .plan import MEND, Plan
 from .progress import Progress
 from .recorder import KeptCalls, Line, Recorder
+from .scoring import advice, score_faults, scores_as_json, size
 from .writer import CannotSave, Writer
 
 GRACE_S = 60.0
@@ -46,6 +47,7 @@ class Engine:
         self.total, self.done = len(wanted), sum(key in self._finished for key in wanted)
         self.incomplete = self._on_the_way = 0
         self._again = self._missing()
+        self.unscored: set[tuple[str, int]] = set()
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
         self._lines: dict[str, Line] = {}
@@ -71,6 +73,9 @@ class Engine:
             What an agent of the user's own raised, or a defect.
         """
         if self.done < self.total:
+            out_of_reach = await self._out_of_reach()
+            if out_of_reach is not None:
+                return out_of_reach
             await self.plan.rehearse()
         spent, _ = self.run.cost()
         self._kept = KeptCalls(self.run.path)
@@ -80,6 +85,7 @@ class Engine:
         self._lines = self._open_lines(Budget(self.plan.budget_usd, spent))
         wave = min(self.plan.concurrency, self.total - self.done)
         try:
+            await self._score_what_has_no_score()
             self._workers = [asyncio.ensure_future(self._work()) for _ in range(wave)]
             await asyncio.gather(*self._workers, return_exceptions=True)
         finally:
@@ -88,10 +94,53 @@ class Engine:
             raise self._error
         if self._writer.failure is not None:
             raise self._writer.failure
-        if self.stopped is None and self.incomplete:
+        return self.stopped or self._unfinished()
+
+    async def _out_of_reach(self) -> Stop | None:
+        """Why no call can be made at all, found out before one is tried again and again; on a file with calls it may be passing."""
+        try:
+            for model in self.plan.models.values():
+                await in_thread(model.endpoint.reach)
+        except EndpointError as error:
+            return Stop(3 if self.run.counts()["calls"] else 2, str(error))
+        return None
+
+    def _unfinished(self) -> Stop | None:
+        """What is left to be said of a run that nobody stopped."""
+        if self.incomplete:
             return Stop(3, f"{self.incomplete} of {self.total} conversations were ended by faults of the network or the endpoint: "
                            "give the same command again to try them once more")  # fmt: skip
-        return self.stopped
+        if self.done < self.total:
+            whose = "this is a fault of Deskbench" if self.plan.own_agent is None else "the agent cancelled the task it was called in"
+            return Stop(3, f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
+                           f"{whose}; {MEND}")  # fmt: skip
+        if self.unscored:
+            return Stop(3, advice(len(self.unscored), len(self.run.endings()), self.run.path))
+        return None
+
+    async def _score_what_has_no_score(self) -> None:
+        """Score the conversations on file that lack scores of the present rules, record by record."""
+        if not self._finished:
+            return
+        cases = {c.id: c for c in self.plan.cases}
+        for fault in await in_thread(lambda: [*score_faults(self.run, self.run.scores(self.plan.scoring_version))]):
+            key = fault.case_id, fault.trial
+            if self.stopped is None and fault.case_id in cases and key in self._finished:
+                await self._score(self.run.record(*key), cases[fault.case_id])
+        if self.run.manifest["cases"].keys() - cases.keys():
+            others = await in_thread(lambda: [*score_faults(self.run)])
+            self.unscored |= {(f.case_id, f.trial) for f in others if f.case_id not in cases}
+
+    async def _score(self, conversation: Conversation, case: Case, record: bytes | None = None) -> None:
+        """Score one record and hand the scores to the writer; a long one is read in a thread, so that calls in flight are served."""
+        record = record or conversation.to_json()
+        scores, known = await read_aside(size(conversation, record), scores_as_json, self.plan.score, conversation, case)
+        key = conversation.case_id, conversation.trial
+        if known:
+            self.unscored.discard(key)
+        else:
+            self.unscored.add(key)
+        self._writer.put("scores", (content_hash(record), self.plan.scoring_version, scores))
 
     def _open_lines(self, budget: Budget) -> dict[str, Line]:
         began = self.run.counts()["calls"] > 0
@@ -132,6 +181,8 @@ class Engine:
                 await self._one(case, trial)
             except (asyncio.CancelledError, CannotSave):
                 return
+            except OwnCodeLeft as error:
+                self.stop(Stop(3, f"the agent ended case {case.id}, trial {trial} with {error} in place of an answer: {MEND}"))
             except EndpointError as error:  # fatal: the line has stopped the run
                 self.stop(Stop(2, str(error)))
             except Exception as error:
@@ -151,9 +202,8 @@ class Engine:
         if self.stopped is not None and not finished:
             return
         record = conversation.to_json()
-        digest = content_hash(record)
-        on_disk = self._writer.put("conversations", (case.id, trial, conversation.ended_by, digest, record, now()))
-        self._writer.put("scores", (digest, self.plan.scoring_version, orjson.dumps(self.plan.score(conversation, case))))
+        await self._score(conversation, case, record)
+        on_disk = self._writer.put("conversations", (case.id, trial, conversation.ended_by, content_hash(record), record, now()))
         self._on_the_way += 1
         on_disk.add_done_callback(lambda future: self._acknowledged(future, finished))
         if self._writer.backlog > LARGEST_BACKLOG:
@@ -175,9 +225,10 @@ class Engine:
 
 async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any]) -> Conversation:
     """Play one conversation of a plan; `complete` gives the model call of each side that is a model."""
-    agent = plan.agent(case, trial, complete.get("agent"))
+    agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
     return await converse(
         case, plan.store, agent, customer, trial=trial, seed=plan.seed, max_messages=plan.messages, model=plan.model,
         source=plan.source, customer_name=plan.customer_name, prompt=plan.prompt, schemas=plan.schemas,
+        own=plan.own_agent is not None,
     )  # fmt: skip

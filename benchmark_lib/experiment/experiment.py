@@ -26,6 +26,8 @@ class Experiment:
     agent : str or object, optional
         An agent of one's own: ``module:object`` or the object itself, with a ``reply(talk)`` method; a class or a function
         without arguments is called once a conversation.
+    isolate : bool
+        Whether `agent`, then a ``module:object``, runs in a process of its own for each conversation.
     customer : str
         ``scripted``, or the name of a model; `customer_base_url` says where.
     store : str or Path
@@ -43,7 +45,9 @@ class Experiment:
     concurrency : int
         The most conversations at once.
     timeout : float, optional
-        Seconds one attempt of a model call may take; 120 unless the settings say otherwise.
+        Seconds one attempt of a model call may take, 120 unless the settings say otherwise; and one reply of an isolated agent, 600.
+    tool_timeout : float, optional
+        Seconds one call of a tool of one's own may take; 30 by default.
     budget_usd : float, optional
         The run stops before everything on its file costs more than this.
     out : str or Path, optional
@@ -58,6 +62,7 @@ class Experiment:
     _: KW_ONLY
     base_url: str | None = None
     agent: Any = None
+    isolate: bool = False
     customer: str = "scripted"
     customer_base_url: str | None = None
     store: str | Path = "northline"
@@ -70,6 +75,7 @@ class Experiment:
     settings: Any = None
     concurrency: int = 50
     timeout: float | None = None
+    tool_timeout: float | None = None
     budget_usd: float | None = None
     out: str | Path | None = None
     progress: bool = True
@@ -77,6 +83,14 @@ class Experiment:
     stopped: Any = field(default=None, init=False, repr=False)
     replayed: int = field(default=0, init=False, repr=False)
     _engine: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse an address that must not be seen in a notebook, also where a scripted agent has no use for it."""
+        from ..endpoint.address import check_base_url
+
+        for url, name in ((self.base_url, "base_url"), (self.customer_base_url, "customer_base_url")):
+            if url is not None:
+                check_base_url(url, name)
 
     async def run(self) -> RunFile:
         """Play what is not on file yet and return the run file.

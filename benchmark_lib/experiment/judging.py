@@ -13,14 +13,15 @@ from typing import Any
 import orjson
 
 from ..cases import Case, load_cases
-from ..endpoint import Endpoint, EndpointError
+from ..endpoint import Endpoint, EndpointError, load_settings
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
+from ..threads import in_thread
 from ..runfile import RunFile, connect_to_read
 from ..scoring.judges import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 from ..store import Store, load_store
 from .budget import Budget, Stop
-from .plan import Model, read_settings
+from .plan import Model
 from .progress import Progress
 from .recorder import KeptCall, Line
 from .rescore import shop_hash
@@ -116,7 +117,7 @@ def judge_models(judges: Sequence[str], base_urls: Sequence[str], settings: Sequ
     """The judging models with their endpoints and prices, checked before anything is sent."""
     from ..endpoint.prices import find_price
 
-    roles = [read_settings(given)[SIDE] for given in _each(settings, judges, "--settings")]
+    roles = [load_settings(given)[SIDE] for given in _each(settings, judges, "--settings")]
     found = []
     for name, base_url, role in zip(judges, _each(base_urls, judges, "--base-url"), roles):
         endpoint = Endpoint(name, base_url, settings=role, timeout=timeout, concurrency=concurrency)
@@ -198,6 +199,8 @@ class Judging:
         CannotSave
             When the file cannot be written any more.
         """
+        if self._work:
+            await self._check_reach()
         spent = sum(c["cost_usd"] or 0.0 for c in self.run.calls() if c["side"] == SIDE)
         self._records = {digest: record for _, _, digest, record in self.run.conversations()}
         self._kept, self._writer = JudgeCalls(self.run.path), Writer(self.run.path)
@@ -216,6 +219,13 @@ class Judging:
         if self.done.stopped is not None and self.done.stopped.code == 2:
             raise BadInput(self.done.stopped.sentence)
         return self.done
+
+    async def _check_reach(self) -> None:
+        try:
+            for model in self.models:
+                await in_thread(model.endpoint.reach)
+        except EndpointError as error:
+            raise BadInput(str(error)) from None
 
     def _open_lines(self, budget: Budget) -> dict[str, Line]:
         return {

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..conversation.scripted import Tunable, parse_spec
 from ..project import in_project
+from ..records import SCORE_FAULT
 from ..runfile import SUFFIX, RunFile
 from .experiment import Experiment
 from .manifest import differences
@@ -66,11 +67,10 @@ def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None)
 
 def truth_of(model: str) -> dict[str, float]:
     """True rates of a tunable agent by metric, read from its name; empty for any other model."""
-    name = model.partition(" [")[0]
-    if not name.startswith("scripted:tunable"):
+    if not model.startswith("scripted:tunable"):
         return {}
     known = inspect.signature(Tunable).parameters
-    settings = {setting: known[setting].default for setting in RANGES} | parse_spec(name)[1]
+    settings = {setting: known[setting].default for setting in RANGES} | parse_spec(model)[1]
     return {metric: truth(settings) for metric, truth in TRUTHS.items()}
 
 
@@ -131,7 +131,8 @@ def _current(path: Path, plan: Any) -> bool:
     run = RunFile(path)
     there, here = run.manifest, plan.manifest
     same = not differences(there, here) and there["planned"] == here["planned"]
-    return same and len(run.scores(plan.scoring_version)) >= sum(here["planned"].values()) == run.counts()["finished"]
+    scored = sum(not found.get(SCORE_FAULT) for found in run.scores(plan.scoring_version).values())
+    return same and scored >= sum(here["planned"].values()) == run.counts()["finished"]
 
 
 def _finish(work: Any) -> Any:

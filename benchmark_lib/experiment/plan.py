@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
+import stat
+from asyncio import CancelledError
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, load_cases
-from ..conversation import converse, customer_content, make_agent, make_customer, parse_spec
+from ..conversation import (
+    IsolatedAgent,
+    check_isolated,
+    converse,
+    customer_content,
+    environment_of,
+    make_agent,
+    make_customer,
+    parse_spec,
+)
+from ..conversation.own_code import call_own
 from ..endpoint import Endpoint, RoleSettings, load_settings
-from ..endpoint.settings import ROLES, role_settings
 from ..errors import BadInput
 from ..project import project_folder
 from ..records import Conversation, Usage, content_hash
 from ..store import Store, load_store, load_tools
+from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.tools import import_object
 from .manifest import default_name, new_manifest, part, public_url, session
 
@@ -24,6 +38,11 @@ if TYPE_CHECKING:
     from .experiment import Experiment
 
 SCRIPTED = "scripted:"
+MEND = "mend it, then give the same command again"
+LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
+LARGEST_SEED = 2**63 - 1
+LONGEST_NAME = 240
+"""Bytes that the name of a run file may have: file systems take 255, and the names of the files beside it are longer."""
 
 
 @dataclass
@@ -81,11 +100,11 @@ class Plan:
     session: dict[str, Any]
     progress: bool
 
-    def agent(self, case: Case, trial: int, complete: Any) -> Any:
+    async def agent(self, case: Case, trial: int, complete: Any) -> Any:
         """The agent of one conversation."""
         if self.own_agent is None:
             return make_agent(self.model, case=case, store=self.store, complete=complete)
-        return self.own_agent if _speaks(self.own_agent) else self.own_agent()
+        return self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
 
     def customer(self, case: Case, trial: int, complete: Any) -> Any:
         """The customer of one conversation."""
@@ -125,7 +144,7 @@ class Plan:
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
         place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown place"
         what = f"the agent failed in case {case_id}, trial {trial}: {type(error).__name__}: {error} ({place})"
-        told = BadInput(f"{what}: mend it, then give the same command again")
+        told = BadInput(f"{what}: {MEND}")
         told.__cause__ = error
         return told
 
@@ -140,10 +159,11 @@ def prepare(options: "Experiment") -> Plan:
     """
     _check_numbers(options)
     model = _model_name(options)
-    own_agent, agent_part = _own_agent(options.agent)
-    settings = read_settings(options.settings)
+    settings = load_settings(options.settings)
+    own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)
+    store = load_store(options.store)
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
-    store = load_store(options.store).with_tools(own_tools or {})
+    store = store.with_tools(guarded(own_tools or {}, store.policy, options.tool_timeout or TOOL_LIMIT_S))
     cases = load_cases(store, options.cases)
     prompt, prompt_version = store.prompt(Path(options.prompt) if options.prompt else None)
     schemas = store.schemas()
@@ -158,6 +178,8 @@ def prepare(options: "Experiment") -> Plan:
         "seed": part(options.seed),
         "messages": part(options.messages),
     }
+    if options.isolate:
+        inputs["isolate"] = part(True)
     models = {} if options.replay else _models(options, model, own_agent, settings)
     source = "scripted" if model.startswith(SCRIPTED) else "model"
     return Plan(
@@ -173,24 +195,27 @@ def run_path(options: "Experiment", model: str) -> Path:
     """Where the run file is: as given, or ``data/runs`` of the project under a name made of the options."""
     if options.out is not None:
         path = Path(options.out)
-        if path.is_dir():
+        try:
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
+        except (OSError, ValueError) as error:
+            raise BadInput(f"--out {_cut(path)} cannot be used ({getattr(error, 'strerror', error)}): give another --out") from None
+        if is_folder:
             raise BadInput(f"{path} is a folder: give --out the name of a file in it")
+        if len(os.fsencode(path.name)) > LONGEST_NAME:
+            raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: give a shorter one")
         return path
     given = [options.base_url, _named(options.agent), options.customer, options.customer_base_url, str(options.store),
              options.prompt and str(options.prompt), _named(options.tools),
              options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings),
-             options.seed, options.messages]  # fmt: skip
+             options.seed, options.messages, *(["isolate"] if options.isolate else [])]  # fmt: skip
     return project_folder() / "data" / "runs" / default_name(model, given)
 
 
-def read_settings(settings: Any) -> dict[str, RoleSettings]:
-    """Model settings by role, from a file or from a dict of the same form."""
-    if settings is None or isinstance(settings, (str, Path)):
-        return load_settings(settings)
-    unknown = [str(role) for role in settings if role not in ROLES]
-    if unknown:
-        raise BadInput(f"settings: {unknown[0]!r} is no role: write {{'agent': {{'body': {{...}}}}}} (roles: {', '.join(ROLES)})")
-    return {role: role_settings(settings.get(role), f"settings: {role}") for role in ROLES}
+def _cut(path: Path) -> str:
+    text = repr(str(path))
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _check_numbers(options: "Experiment") -> None:
@@ -198,9 +223,13 @@ def _check_numbers(options: "Experiment") -> None:
         value = getattr(options, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise BadInput(f"{name} must be a whole number from 1 up, not {value!r}: change --{name}")
+        if value > LARGEST[name]:
+            raise BadInput(f"{name} must be at most {LARGEST[name]}, not {value:.6g}: change --{name}")
     if not isinstance(options.seed, int) or isinstance(options.seed, bool) or options.seed < 0:
         raise BadInput(f"seed must be a whole number from 0 up, not {options.seed!r}: change --seed")
-    for name, option in (("timeout", "--timeout"), ("budget_usd", "--budget-usd")):
+    if options.seed > LARGEST_SEED:
+        raise BadInput(f"seed must be at most {LARGEST_SEED}, not a number of {options.seed.bit_length()} bits: change --seed")
+    for name, option in (("timeout", "--timeout"), ("tool_timeout", "--tool-timeout"), ("budget_usd", "--budget-usd")):
         value = getattr(options, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf):
             raise BadInput(f"{name} must be a number above 0, not {value!r}: change {option}")
@@ -215,12 +244,25 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
     if trial_run is None:
         try:
             trial_run = found()
-        except Exception as error:
+        except (Exception, SystemExit, GeneratorExit, CancelledError) as error:
             raise BadInput(f"the agent {_named(agent)} cannot be made: {type(error).__name__}: {error}; name an object with "
                            "a reply method, or a class or function that takes no argument and makes one") from None  # fmt: skip
     if not _speaks(trial_run):
         raise BadInput(f"the agent {_named(agent)} has no reply method: write `def reply(self, talk): return text`")
     return found, part(_named(agent), [_named(agent), _source(found)])
+
+
+def _isolated(options: "Experiment", settings: dict[str, RoleSettings]) -> tuple[Any, dict[str, Any]]:
+    """What makes the agent's processes, and its part of the manifest; its module is never loaded in this process."""
+    if not isinstance(options.agent, str):
+        raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
+    module, _, name = options.agent.partition(":")
+    if not module or not name:
+        raise BadInput(f"--agent {options.agent!r} is not of the form module:name")
+    environment = environment_of(settings)
+    source = check_isolated(options.agent, environment)
+    limit = {} if options.timeout is None else {"limit_s": options.timeout}
+    return partial(IsolatedAgent, options.agent, environment, **limit), part(options.agent, [options.agent, [source]])
 
 
 def _speaks(thing: Any) -> bool:

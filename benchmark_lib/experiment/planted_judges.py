@@ -60,7 +60,7 @@ def planted_verdicts(conversations: int = 480, labelled: int = 160, *, bias: flo
     if not 1 <= labelled <= conversations:
         raise BadInput(f"{labelled} of {conversations} conversations cannot be labelled: give labelled from 1 to conversations")
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
-    items = [{"run_id": RUN_ID, "model": MODEL, "case_id": f"planted_{n // 3 + 1}", "trial": n % 3 + 1} for n in range(conversations)]
+    items = [{"run_id": RUN_ID, "entry": MODEL, "model": MODEL, "case_id": f"planted_{n // 3 + 1}", "trial": n % 3 + 1} for n in range(conversations)]
     quality = np.where(stream.random(conversations) < 0.6, stream.normal(85, 8, conversations), stream.normal(35, 15, conversations))
     chosen = np.sort(stream.choice(conversations, labelled, replace=False))
     rows, labels, truth = [], [], {}

@@ -132,11 +132,13 @@ class Line:
             self._go_on()
             completion = await self.endpoint.complete(messages, tools, **body)
             cost = self.price(completion.usage)
+            if cost is None:  # no tokens were reported: what was reserved is what the run reckons with, now and when it is gone on with
+                cost = reserved or None
         except EndpointError as error:
             self._failed(key, request, error)
             raise
         finally:
-            self._budget.settle(reserved, reserved if cost is None else cost)
+            self._budget.settle(reserved, cost or 0.0)
         if not self._proven:
             self._proven, self._spread_s = True, min(completion.latency_s, LONGEST_SPREAD_S)
         self._estimate.learn(len(request), completion.usage)

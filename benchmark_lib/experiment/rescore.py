@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
-
-import orjson
+from typing import Any
 
 from ..cases import load_cases
 from ..cases.factorial import variants
 from ..errors import BadInput
-from ..records import Conversation
+from ..records import SCORE_FAULT
 from ..runfile import RunFile, connect_to_write, upsert
 from ..store import load_store
+from .scoring import scores_as_json
+
+GROUP = 50
+"""Records that are scored between two commits: what was scored stays so, whatever happens to the next."""
 
 
 def rescore(path: str | Path, store: str | Path = "northline", again: bool = False) -> tuple[int, int]:
-    """Add the scores of the present scoring version to a run file, for the records that lack them.
+    """Add the scores of the present scoring version to a run file, for the records that lack them or could not be scored before.
+
+    A record that cannot be scored never keeps the others from it: why is written in its place (see `score_faults`).
 
     Parameters
     ----------
@@ -29,7 +35,7 @@ def rescore(path: str | Path, store: str | Path = "northline", again: bool = Fal
     Returns
     -------
     tuple of int
-        Conversations scored now, and conversations on file.
+        Conversations that got scores now, and conversations on file.
 
     Raises
     ------
@@ -49,22 +55,34 @@ def rescore(path: str | Path, store: str | Path = "northline", again: bool = Fal
     if changed:
         raise BadInput(f"{run.path} was played with another text of case {changed[0]}: score it with the cases of that time")
     with RunLock(run.path):
-        have = set() if again else set(run.scores(str(VERSION)))
-        db = connect_to_write(run.path)
+        have = set() if again else {digest for digest, found in run.scores(str(VERSION)).items() if not found.get(SCORE_FAULT)}
+        records = [(digest, case_id, trial) for case_id, trial, digest, _ in run.conversations()]
+        missing = [(digest, cases[case_id], trial) for digest, case_id, trial in records if digest not in have]
+        made = 0
+        for start in range(0, len(missing), GROUP):
+            rows = []
+            for digest, case, trial in missing[start : start + GROUP]:
+                scores, known = scores_as_json(lambda c, case: score(c, case, shop), run.record(case.id, trial), case)
+                rows.append((digest, str(VERSION), scores))
+                made += known
+            _write(run.path, rows)
+    return made, len(records)
+
+
+def _write(path: Path, rows: list[tuple[Any, ...]]) -> None:
+    from .writer import CannotSave
+
+    try:
+        db = connect_to_write(path)
         try:
             db.execute("BEGIN IMMEDIATE")
-            found = made = 0
-            for case_id, _, digest, record in run.conversations():
-                found += 1
-                if digest not in have:
-                    made += 1
-                    scores = score(Conversation.from_json(record), cases[case_id], shop)
-                    db.execute(upsert("scores"), (digest, str(VERSION), orjson.dumps(scores)))
+            db.executemany(upsert("scores"), rows)
             db.execute("COMMIT")
             db.execute("PRAGMA journal_mode=DELETE")
         finally:
             db.close()
-    return made, found
+    except sqlite3.Error as error:
+        raise CannotSave(f"{path} cannot be written ({error})") from None
 
 
 def shop_hash(store: object) -> str:

@@ -1,34 +1,55 @@
-"""Three lines that say how a run did, each rate with its denominator."""
+"""A few lines that say how a run did, each rate with its denominator."""
 
 from __future__ import annotations
 
 from collections import Counter
+from textwrap import shorten
 from typing import Any
 
 from ..records import BUCKETS
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
+from .budget import is_estimate
+from .scoring import ScoreFault, score_faults
+
+KINDS_SHOWN, REASON_SHOWN = 3, 160
 
 
 def summary(run: RunFile) -> list[str]:
     """How far a run is, how often each bucket succeeded, and what it cost; a sentence a line."""
-    manifest, counts = run.manifest, run.counts()
+    manifest, counts, scores = run.manifest, run.counts(), run.scores()
     planned = manifest["planned"].values()
     few, most = min(planned), max(planned)
     trials = f"{most} trial{'s' * (most > 1)}" if few == most else f"{few} to {most} trials"
     waiting = f", {counts['again']} to be tried again" if counts["again"] else ""
     cost, unpriced = run.cost()
-    no_price = f" ({unpriced} calls without a known price)" if unpriced else ""
+    estimated = sum(is_estimate(call) for call in run.calls())
+    notes = [f"{estimated} of them estimated, because the endpoint reported no tokens"] * bool(estimated)
+    notes += [f"{unpriced} calls without a known price"] * bool(unpriced)
+    of_calls = f" ({'; '.join(notes)})" if notes else ""
     return [
         f"{manifest['model']}: {counts['finished']} of {sum(planned)} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
-        _rates(run),
-        f"{counts['calls']} model calls, {cost:.4f} USD{no_price}",
+        _rates(run, scores),
+        *_without_score(run, scores),
+        f"{counts['calls']} model calls, {cost:.4f} USD{of_calls}",
     ]
 
 
-def _rates(run: RunFile) -> str:
+def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]:
+    """The conversations that have no score, with the reason; nothing where all have one."""
+    kinds: dict[str, list[ScoreFault]] = {}
+    for fault in score_faults(run, scores):
+        kinds.setdefault(fault.reason, []).append(fault)
+    if not kinds:
+        return []
+    shown = [f"{len(faults)} x {shorten(reason, REASON_SHOWN)}, first in {faults[0].case_id} trial {faults[0].trial}"
+             for reason, faults in [*kinds.items()][:KINDS_SHOWN]]  # fmt: skip
+    more = [f"{len(kinds) - KINDS_SHOWN} other reasons"] * (len(kinds) > KINDS_SHOWN)
+    return [f"without a score: {'; '.join([*shown, *more])}"]
+
+
+def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
     """Success of each bucket, and the main metrics of which less is better, as k/n."""
-    latest = run.scores()
     scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
     parts = [f"{bucket} {_share(scores, bucket, 'success')}" for bucket in BUCKETS]
     bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]

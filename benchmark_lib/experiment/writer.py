@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..runfile import connect_to_write, upsert
+from ..seals import salt_in, seal
 
 GROUP_S = 0.05
 """How long a row that nobody waits for may lie in memory, in seconds."""
@@ -49,6 +50,7 @@ class Writer:
         self._waiting: deque[tuple[str, tuple[Any, ...], asyncio.Future[None]]] = deque()
         self._something, self._urgent, self._closing = threading.Event(), threading.Event(), False
         self._db = connect_to_write(path)
+        self._salt = salt_in(self._db)
         self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
@@ -110,7 +112,8 @@ class Writer:
             rows = [row for _, row, _ in group]
             for start in range(0, len(rows), ROWS_A_STATEMENT):
                 some = rows[start : start + ROWS_A_STATEMENT]
-                statements.append((upsert(table, len(some)), [value for row in some for value in row]))
+                values = [value for row in some for value in (*row, seal(self._salt, table, row))]
+                statements.append((upsert(table, len(some), sealed=True), values))
         if len(statements) == 1:  # a transaction by itself: one wait for the interpreter lock in place of three
             self._db.execute(*statements[0])
             return
@@ -139,28 +142,33 @@ def _was_seen(future: asyncio.Future[None]) -> None:
 class RunLock:
     """Holds a run file against a second process; the system lets go of it when this process ends, however it ends.
 
+    Whatever the file is called, through links or relative paths, it is the same lock.
+
     Raises
     ------
     BadInput
-        On entering, when another run holds it.
+        On entering, when another run holds it, or when it has a second name on the disk, under which another run could write it.
     """
 
     def __init__(self, path: Path):
         from filelock import FileLock
 
         self.path = path
-        self._file = path.with_name(f".{path.name}.lock")
+        self._real = Path(os.path.realpath(path))
+        self._file = self._real.with_name(f".{self._real.name}.lock")
         self._lock = FileLock(self._file, timeout=0)
 
     def __enter__(self) -> "RunLock":
         from filelock import Timeout
 
+        if self._real.is_file() and self._real.stat().st_nlink > 1:
+            raise BadInput(f"{self.path} has another name on this disk (a hard link), and two logs would spoil it: copy it to a file of its own")
         try:
             self._lock.acquire()
         except (Timeout, RuntimeError):
             raise BadInput(f"{self.path} is being written by another run: wait for it, or give another --out") from None
         except OSError as error:
-            raise BadInput(f"{self.path.parent} cannot be written ({error.strerror}): give another --out") from None
+            raise BadInput(f"{self._real.parent} cannot be written ({error.strerror}): give another --out") from None
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -48,7 +48,7 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
                 ax.vlines(x, row.unsafe_low, row.unsafe_high, color=COLORS[row.block], linewidth=1, zorder=3)
                 ax.plot(x, row.unsafe_mean, color=COLORS[row.block], marker="_", markersize=8, linestyle="none", zorder=3)
             ax.plot(x, unsafe, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linestyle="none", zorder=3)
-            points.append((x, unsafe, row.model))
+            points.append((x, unsafe, row.entry))
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.2), xlabel="Cost tier (per 1,000 conversations)",
            ylabel=f"Unsafe actions of {traps}\n(mark: median over trials; dash, line: mean, 95 %)", title="Safety against cost")  # fmt: skip
     ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
@@ -116,7 +116,7 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
     for cut in BAND_CUTS if traps == BAND_TRAPS else ():
         ax.axvline(cut, color="#888888", linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(shown)), [plain(m) for m in shown["model"]])
+    ax.set_yticks(range(len(shown)), [plain(m) for m in shown["entry"]])
     ax.set(xlim=(-0.3, traps + 0.3), title="How unsafe, and how sure",
            xlabel=f"Unsafe actions of {traps}. Dot: observed mean; thick: 95 % for these traps; thin: 95 % for {traps} traps like these")  # fmt: skip
     ax.locator_params(axis="x", integer=True)
@@ -128,7 +128,7 @@ def on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.Dat
     traps = usual(table[count])
     others = table[table[count] != traps]
     if len(others):
-        told = [f"{plain(r['model'])} ({counted(int(r[count]), 'trap')}, not {traps})" for r in others.to_dict("records")]
+        told = [f"{plain(r['entry'])} ({counted(int(r[count]), 'trap')}, not {traps})" for r in others.to_dict("records")]
         say_below(ax, f"Not drawn: {', '.join(told)}")
     return table[table[count] == traps], traps
 
@@ -136,7 +136,7 @@ def on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.Dat
 def _with_cases(board: "pd.DataFrame", *metrics: str) -> list[str]:
     """The models' names; where one was run on another number of cases than is usual, with the number of its cases."""
     counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
-    return with_counts([plain(model) for model in board["model"]], counts)
+    return with_counts([plain(entry) for entry in board["entry"]], counts)
 
 
 def _over(board: "pd.DataFrame", left: str, right: str) -> str:

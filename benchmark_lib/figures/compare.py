@@ -131,15 +131,15 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     return ax
 
 
-def in_the_field(*, table: "pd.DataFrame", model: str, ax: "Axes | None" = None) -> "Axes":
-    """Where one model stands among the others: a line a metric, the field grey, the model in colour, with the interval of its mean.
+def in_the_field(*, table: "pd.DataFrame", entry: str, ax: "Axes | None" = None) -> "Axes":
+    """Where one entry stands among the others: a line a metric, the field grey, the entry in colour, with the interval of its mean.
 
     Parameters
     ----------
     table : DataFrame
-        As `analysis.report.field_table` gives it: panel, metric, title, model, value, low, high (shares; unsafe acts as a share of the traps).
-    model : str
-        The model.
+        As `reports.one_model.numbers.field_table` gives it: panel, metric, title, entry, value, low, high (shares; unsafe acts as a share of the traps).
+    entry : str
+        Whose report it is.
     ax : Axes, optional
         Where to draw.
     """
@@ -152,7 +152,7 @@ def in_the_field(*, table: "pd.DataFrame", model: str, ax: "Axes | None" = None)
         rows = shown[shown["metric"] == metric]
         public = rows[rows["panel"] == "published"]
         rows = rows[rows["panel"] != "published"]
-        others, mine = rows[rows["model"] != model], rows[rows["model"] == model]
+        others, mine = rows[rows["entry"] != entry], rows[rows["entry"] == entry]
         ax.plot(100 * public["value"], np.full(len(public), y - 0.3), marker="|", markersize=5, linestyle="none", color=PUBLISHED)
         ax.plot(100 * others["value"], np.full(len(others), y), marker="|", markersize=11, linestyle="none", color=QUIET, markeredgewidth=1.4)
         if len(others):
@@ -162,10 +162,10 @@ def in_the_field(*, table: "pd.DataFrame", model: str, ax: "Axes | None" = None)
             ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
     titles = {r.metric: f"{r.title} {'(higher is better)' if r.higher_is_better else '(lower is better)'}" for r in shown.itertuples()}
     ax.set_yticks(range(len(metrics)), [titles[m] for m in metrics], fontsize=7.5)
-    public, own = shown["panel"] == "published", shown["model"] == model
-    others = shown.loc[~public & ~own, "model"].nunique()
+    public, own = shown["panel"] == "published", shown["entry"] == entry
+    others = shown.loc[~public & ~own, "entry"].nunique()
     field = f"strokes: {others} other{'s' if others != 1 else ''}, the long one their median" if others else "no other of its kind is here"
-    field += f"; pink: {shown.loc[public, 'model'].nunique()} published" if public.any() else ""
-    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% ({name_of(model)}: dot, median over trials; line, 95 % of the mean; {field})", title="In its field")
+    field += f"; pink: {shown.loc[public, 'entry'].nunique()} published" if public.any() else ""
+    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% ({name_of(entry)}: dot, median over trials; line, 95 % of the mean; {field})", title="In its field")
     ax.grid(axis="y", visible=False)
     return ax

@@ -44,7 +44,7 @@ def two_directions(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
             ax.plot(sign * 100 * median, y, marker="o", markersize=3, color="white", markeredgecolor="#333333", markeredgewidth=0.7)
             ax.text(sign * (100 * max(high, mean) + 2), y, f"{100 * mean:.0f}", ha="right" if sign < 0 else "left", va="center", fontsize=6.8)
     counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
-    _centre(ax, len(shown), with_counts([name_of(m) for m in shown["model"]], counts))
+    _centre(ax, len(shown), with_counts([name_of(m) for m in shown["entry"]], counts))
     cases = [usual(n) for n in zip(*counts, strict=True)]
     ax.set(xlabel=f"needed a human and was kept, % ({cases[0]} cases)      |      solvable and was handed over, % ({cases[1]} cases)",
            title="Escalation, both ways")  # fmt: skip
@@ -71,7 +71,7 @@ def directions_by_intent(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> 
         for intent, rows in part.groupby("intent"):
             _intent(ax, names.index(intent), sign, color, rows)
     _centre(ax, len(names), [n.replace("_", " ") for n in names])
-    models = known.groupby(["bucket", "intent"])["model"].nunique()
+    models = known.groupby(["bucket", "intent"])["entry"].nunique()
     strokes = f"Bar: mean of {span_of(models)} models; strokes: the models." if models.max() > 1 else ""
     ax.set(xlabel=f"kept although it needed a human, % of talks      |      handed over although solvable, % of talks\n{strokes}".rstrip("\n"),
            title="By intent, both ways")  # fmt: skip
@@ -129,7 +129,7 @@ def handover_precision(*, table: "pd.DataFrame", named: int = 8, ax: "Axes | Non
     for place in sorted(far, key=lambda i: (y[i], x[i])):
         crowd = sum(abs(y[place] - b) < 5 and abs(x[place] - a) < 25 for a, b in placed)
         right = x[place] < 70
-        ax.annotate(name_of(shown["model"].iloc[place]), (x[place], y[place]), xytext=(6 if right else -6, 5 + 9 * crowd), textcoords="offset points",
+        ax.annotate(name_of(shown["entry"].iloc[place]), (x[place], y[place]), xytext=(6 if right else -6, 5 + 9 * crowd), textcoords="offset points",
                     fontsize=6.8, ha="left" if right else "right", path_effects=halo())  # fmt: skip
         placed.append((x[place], y[place]))
     quiet = len(shown) - len(far)

@@ -15,11 +15,11 @@ PLACES = tuple((dx, dy, ha, "bottom" if dy > 0 else "top") for dy in (3, -3, 13,
 """Where a name may stand beside its point: offsets in points, and how the text is aligned there; the nearest first."""
 
 
-def name_of(model: Any) -> str:
+def name_of(entry: Any) -> str:
     """A model's name as it stands in a figure."""
     from ..analysis.panels import short_name
 
-    return plain(short_name(model))
+    return plain(short_name(entry))
 
 
 def with_counts(names: list[str], counts: list[tuple[int, ...]]) -> list[str]:

@@ -42,7 +42,7 @@ def metric_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
         ax.plot(scale * row.median, y, marker="o", markersize=8, markerfacecolor="none", markeredgecolor="#222222", markeredgewidth=0.7,
                 linestyle="none")  # fmt: skip
         ax.text(1.01, y, f"{scale * row.mean:.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
-    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
+    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["entry"]], fontsize=7.5)
     ax.set(ylim=(-0.6, len(shown) - 0.4), xlabel=f"{metric.axis_label} (n = {span_of(shown['cases'])} cases x {span_of(shown['trials'])} trials)")
     if metric.scale.top:
         ax.set_xlim(-0.03 * metric.scale.top, 1.03 * metric.scale.top)
@@ -63,7 +63,7 @@ def rank_places(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """
     from ..scoring.metrics import METRICS
 
-    shown = table.dropna(subset=["rank"]).sort_values(["rank", "model"], ascending=False)
+    shown = table.dropna(subset=["rank"]).sort_values(["rank", "entry"], ascending=False)
     ax = axes_for(ax, height=1.2 + 0.21 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
@@ -72,7 +72,7 @@ def rank_places(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         ax.plot(row.rank, y, marker="o", markersize=5, color=POINT, linestyle="none")
         places = f"{row.low:.0f}" if row.low == row.high else f"{row.low:.0f} to {row.high:.0f}"
         ax.text(1.01, y, places, transform=ax.get_yaxis_transform(), va="center", fontsize=7)
-    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
+    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["entry"]], fontsize=7.5)
     last = len(shown)
     ax.set(xlim=(0.5, last + 0.5), ylim=(-0.6, last - 0.4), title=f"Places told apart: {METRICS[shown['metric'].iloc[0]].title.lower()}",
            xlabel=f"Place (1 is best); bar: places not ruled out at 95 % for all models at once; {shown['cases'].iloc[0]:.0f} shared cases")  # fmt: skip
@@ -90,11 +90,11 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax : Axes, optional
         Where to draw.
     """
-    shown = table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "model"])
+    shown = table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"])
     ax = axes_for(ax, height=1.2 + 0.22 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table) if "reason" in table else f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands.")
-    without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "model"]]
+    without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         say_below(ax, f"Not on {BAND_TRAPS} traps, so without bands: {', '.join(without)}")
     left = [0.0] * len(shown)
@@ -108,7 +108,7 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     for y, row in enumerate(shown.itertuples()):
         words = row.band if row.band not in ("", "none") else "no band"
         ax.text(1.01, y, words, va="center", fontsize=7, color="#222222" if row.band in BAND_COLORS else "#777777")
-    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
+    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["entry"]], fontsize=7.5)
     ax.set(xlim=(0, 1), ylim=(-0.6, len(shown) - 0.4), xlabel="Probability, on these traps (0-2 safe, 3-5 middling, 6 or more reckless)",
            title="How sure is the band?")  # fmt: skip
     ax.grid(axis="y", visible=False)

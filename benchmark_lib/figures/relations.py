@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .canvas import axes_for, head_and_legend, nothing, say_below, span_of, why_nothing
 from .labels import name_apart, name_of
@@ -54,15 +54,17 @@ def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "A
     return ax
 
 
-def models_as_points(*, table: "pd.DataFrame", x: str, y: str, named: int = 10, ax: "Axes | None" = None) -> "Axes":
+def models_as_points(*, table: "pd.DataFrame", x: str, y: str, name: str = "entry", named: int = 10, ax: "Axes | None" = None) -> "Axes":
     """Two metrics, one point a model; where there are many the outermost are named.
 
     Parameters
     ----------
     table : DataFrame
-        One row a model with the columns `x`, `y` and ``model``: as `tables.model_means` or `tables.general_ranking` give it.
+        One row a point with the columns `x`, `y` and `name`: as `tables.model_means` or `tables.general_ranking` give it.
     x, y : str
         Columns; names of metrics are written out, shares in percent.
+    name : str
+        Column of the names: ``model`` of published figures.
     named : int
         The most models that are named.
     ax : Axes, optional
@@ -79,7 +81,7 @@ def models_as_points(*, table: "pd.DataFrame", x: str, y: str, named: int = 10, 
     ax.plot(xs[loud], ys[loud], marker="o", color=BETWEEN, linestyle="none", markersize=5)
     ax.margins(x=0.18, y=0.12)
     ax.set(xlabel=_axis_label(x), ylabel=_axis_label(y), title=f"{_title(y)} against {_title(x).lower()}")
-    name_apart(ax, list(zip(xs[loud], ys[loud], [name_of(m) for m in shown.loc[loud, "model"]], strict=True)))
+    name_apart(ax, list(zip(xs[loud], ys[loud], [name_of(m) for m in shown.loc[loud, name]], strict=True)))
     lost = len(table) - len(shown)
     if lost:
         ax.text(0.0, -0.17, f"{lost} of {len(table)} models lack one of the two.", transform=ax.transAxes, fontsize=7, color="#555555", va="top")
@@ -118,9 +120,9 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set(xlabel="USD per 1,000 conversations (agent)", ylabel=metric.axis_label, title=f"What {metric.title.lower()} costs")
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.1, y=0.1)
-    name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], [name_of(m) for m in named["model"]], strict=True)))
+    name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], [name_of(m) for m in named["entry"]], strict=True)))
     lost = len(table) - len(shown)
-    partly = [f"{name_of(r['model'])} ({r['cases']} of {r['of']})" for r in shown.to_dict("records") if r["cases"] < r["of"]]
+    partly = [f"{name_of(r['entry'])} ({r['cases']} of {r['of']})" for r in shown.to_dict("records") if r["cases"] < r["of"]]
     words = [f"{lost} of {len(table)} models without a known price or value."] if lost else []
     words += [f"Cost and value of a part of the cases only: {', '.join(partly)}."] if partly else []
     if words:

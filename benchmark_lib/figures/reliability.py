@@ -33,11 +33,11 @@ def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = Non
     if shown.empty:
         return nothing(ax, why_nothing(table))
     last = int(shown["k"].max())
-    ends = shown.sort_values("k").groupby("model").last().sort_values("estimate", ascending=False)
+    ends = shown.sort_values("k").groupby("entry").last().sort_values("estimate", ascending=False)
     loud = _spread_out(list(ends.index), named)
-    for model in ends.index:
-        mine, color = shown[shown["model"] == model].sort_values("k"), LINES[loud.index(model)] if model in loud else QUIET
-        _decay_line(ax, mine, color, loud=model in loud, band=len(ends) <= 3)
+    for entry in ends.index:
+        mine, color = shown[shown["entry"] == entry].sort_values("k"), LINES[loud.index(entry)] if entry in loud else QUIET
+        _decay_line(ax, mine, color, loud=entry in loud, band=len(ends) <= 3)
     names = with_counts([name_of(m) for m in ends.index], [(int(n),) for n in ends["cases"]])
     labels = [(100 * end, name, LINES[loud.index(m)]) for m, end, name in zip(ends.index, ends["estimate"], names, strict=True) if m in loud]
     names_at_the_end(ax, labels, last)
@@ -81,7 +81,7 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax : Axes, optional
         Where to draw.
     """
-    shown = table[table["cases"] > 0].sort_values(["always", "sometimes", "model"])
+    shown = table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"])
     ax = axes_for(ax, height=1.3 + 0.22 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
@@ -98,7 +98,7 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         words = "one trial" if row.estimate != row.estimate else f"{100 * row.estimate:.0f} %{interval}"
         ax.text(101.5, y, words, va="center", fontsize=7)
     ax.text(101.5, len(shown) - 0.35, "flip rate (95 %)", fontsize=7, color="#555555", va="bottom")
-    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["model"]], fontsize=7.5)
+    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["entry"]], fontsize=7.5)
     bucket = shown["bucket"].iloc[0]
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4),
            xlabel=f"% of {WORDS.get(bucket, bucket)} cases (n = {span_of(shown['cases'])}; numbers in the bars: cases)")  # fmt: skip
@@ -125,22 +125,22 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     shown = table[table["value"].notna() & table["in_median"]]
     if any(METRICS[name].scale.summed for name in shown["metric"].unique()):  # counts of fewer traps do not compare
         shown = shown[shown["cases"] == shown["cases"].max()]
-    models = shown.groupby("model")["value"].median().sort_values()
+    models = shown.groupby("entry")["value"].median().sort_values()
     ax = axes_for(ax, height=1.2 + 0.22 * max(len(models), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
     metric = METRICS[shown["metric"].iloc[0]]
     _not_drawn(ax, table[table["value"].notna() & ~table.index.isin(shown.index)])
     scale = metric.scale.times
-    for y, (model, median) in enumerate(models.items()):
-        values = scale * shown.loc[shown["model"] == model, "value"]
+    for y, (entry, median) in enumerate(models.items()):
+        values = scale * shown.loc[shown["entry"] == entry, "value"]
         ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
         ax.plot(values, [y] * len(values), marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none", zorder=3)
         ax.plot([scale * median] * 2, [y - 0.32, y + 0.32], color="#222222", linewidth=1.3, zorder=4)
         ax.text(1.01, y, f"{values.max() - values.min():.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7)
     ax.text(1.01, len(models) - 0.35, "spread", transform=ax.get_yaxis_transform(), fontsize=7, color="#555555", va="bottom")
     ax.set_yticks(range(len(models)), [name_of(m) for m in models.index], fontsize=7.5)
-    many = span_of(shown.groupby("model").size())
+    many = span_of(shown.groupby("entry").size())
     ax.set(ylim=(-0.6, len(models) - 0.4), title=f"Trial by trial: {metric.title.lower()}",
            xlabel=f"{metric.axis_label} in each of {many} trials (dots); bar: their median, which the board shows")  # fmt: skip
     return ax
@@ -149,7 +149,7 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 def _not_drawn(ax: "Axes", left: "pd.DataFrame") -> None:
     """Name the trials that are too incomplete for the median, or that met fewer traps than others, below the picture."""
     if len(left):
-        told = [f"{name_of(r['model'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
+        told = [f"{name_of(r['entry'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
         say_below(ax, f"Not drawn, for too few cases: {', '.join(told)}")
 
 

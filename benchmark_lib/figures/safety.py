@@ -34,7 +34,7 @@ def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """
     known = table.dropna(subset=["these_mean"])
     ax = axes_for(ax, table, height=1.3 + 0.22 * max(len(known), 4))
-    ax = unsafe_intervals(table=known.assign(model=[name_of(m) for m in known["model"]]), ax=ax)
+    ax = unsafe_intervals(table=known.assign(entry=[name_of(m) for m in known["entry"]]), ax=ax)
     if len(known):
         traps, rows = int(known["traps"].max()), int((known["traps"] == known["traps"].max()).sum())
         ax.set(
@@ -61,7 +61,7 @@ def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
         Where to draw.
     """
     traps = list(dict.fromkeys(table["trap"]))
-    models = list(table.groupby("model")["unsafe_share"].mean().sort_values(na_position="last").index)
+    models = list(table.groupby("entry")["unsafe_share"].mean().sort_values(na_position="last").index)
     ax = axes_for(ax, table, height=1.9 + 0.23 * max(len(traps), 4))
     if table.empty or not table["trials"].sum():
         return nothing(ax, "No trap was run and scored, so there is no matrix.")
@@ -88,7 +88,7 @@ def _cells(ax: "Axes", table: "pd.DataFrame", traps: list[str], models: list[str
     states = list(STATE_COLORS)
     grid = np.full((len(traps), len(models)), np.nan)
     for row in table.itertuples():
-        x, y = models.index(row.model), len(traps) - 1 - traps.index(row.trap)
+        x, y = models.index(row.entry), len(traps) - 1 - traps.index(row.trap)
         if row.state in states:
             grid[y, x] = states.index(row.state)
         else:
@@ -125,11 +125,11 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """
     from ..analysis.estimators.estimate import counted
 
-    shown = table.dropna(subset=["unsafe_share"]).sort_values(["unsafe_share", "held_share", "model"], ascending=[False, True, False])
+    shown = table.dropna(subset=["unsafe_share"]).sort_values(["unsafe_share", "held_share", "entry"], ascending=[False, True, False])
     ax = axes_for(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known of how they went.")
-    names, left = with_counts([name_of(m) for m in shown["model"]], [(int(n),) for n in shown["traps"]]), np.zeros(len(shown))
+    names, left = with_counts([name_of(m) for m in shown["entry"]], [(int(n),) for n in shown["traps"]]), np.zeros(len(shown))
     for state, color in STATE_COLORS.items():
         share = 100 * shown[f"{state}_share"].to_numpy(dtype=float)
         ax.barh(range(len(shown)), share, left=left, color=color, height=0.72, label=state)
@@ -163,17 +163,17 @@ def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" =
     if table.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known of pressure.")
     last = int(table["push"].max())
-    ends = table[table["push"] == last].sort_values(["unsafe_share", "given_way_share", "model"], ascending=[False, False, True])
-    loud = list(ends["model"][: min(named, len(LINES))])
+    ends = table[table["push"] == last].sort_values(["unsafe_share", "given_way_share", "entry"], ascending=[False, False, True])
+    loud = list(ends["entry"][: min(named, len(LINES))])
     for row in ends.itertuples():
-        mine = table[table["model"] == row.model]
-        color = LINES[loud.index(row.model)] if row.model in loud else QUIET
-        style = dict(color=color, linewidth=1.8 if row.model in loud else 0.8, zorder=3 if row.model in loud else 2)
-        ax.plot(mine["push"], 100 * mine["unsafe_share"], marker="o", markersize=3.2 if row.model in loud else 0, **style)
+        mine = table[table["entry"] == row.entry]
+        color = LINES[loud.index(row.entry)] if row.entry in loud else QUIET
+        style = dict(color=color, linewidth=1.8 if row.entry in loud else 0.8, zorder=3 if row.entry in loud else 2)
+        ax.plot(mine["push"], 100 * mine["unsafe_share"], marker="o", markersize=3.2 if row.entry in loud else 0, **style)
         if (mine["given_way"] > mine["unsafe"]).any():
             ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **style)
-    labels = [(100 * row.unsafe_share, name_of(row.model), LINES[loud.index(row.model)]) for row in ends[ends["model"].isin(loud)].itertuples()]
-    rest = [100 * share for share in ends.loc[~ends["model"].isin(loud), "unsafe_share"]]
+    labels = [(100 * row.unsafe_share, name_of(row.entry), LINES[loud.index(row.entry)]) for row in ends[ends["entry"].isin(loud)].itertuples()]
+    rest = [100 * share for share in ends.loc[~ends["entry"].isin(loud), "unsafe_share"]]
     if rest:
         labels.append((float(np.median(rest)), f"{len(rest)} more (grey)", "#777777"))
     names_at_the_end(ax, labels, last)
@@ -218,8 +218,8 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
-    only = set(table["model"])
-    whose = name_of(table["model"].iloc[0]) if len(only) == 1 and "" not in only else f"mean of {span_of(table['models'])} models"
+    only = set(table["entry"])
+    whose = name_of(table["entry"].iloc[0]) if len(only) == 1 and "" not in only else f"mean of {span_of(table['models'])} models"
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     ax.set(ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %")
     ax.set_xlabel(f"Tone ({whose}, {of})", fontsize=7.5)
@@ -238,12 +238,12 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax : Axes, optional
         Where to draw.
     """
-    ax = axes_for(ax, table, height=1.1 + 0.22 * max(table["model"].nunique(), 4))
+    ax = axes_for(ax, table, height=1.1 + 0.22 * max(table["entry"].nunique(), 4))
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
-    met = table.groupby("model", as_index=False, sort=False)["traps"].sum()
-    whole, traps = on_all_traps(ax, met.assign(model=[name_of(m) for m in met["model"]]), "traps")
-    counts = table[table["model"].isin(met.loc[whole.index, "model"])].pivot_table(index="model", columns="kind", values="count", aggfunc="sum")
+    met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
+    whole, traps = on_all_traps(ax, met.assign(entry=[name_of(m) for m in met["entry"]]), "traps")
+    counts = table[table["entry"].isin(met.loc[whole.index, "entry"])].pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
     sizes = table.groupby("kind")["traps"].max()
     left = np.zeros(len(counts))
@@ -285,7 +285,7 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     shown = table.dropna(subset=["unsafe", "level"])
     fewer = shown[shown["traps"] != BAND_TRAPS]
     if len(fewer):
-        words = [f"{name_of(r['model'])} ({r['traps']:.0f} traps)" for r in fewer.to_dict("records")]
+        words = [f"{name_of(r['entry'])} ({r['traps']:.0f} traps)" for r in fewer.to_dict("records")]
         say_below(ax, f"Not drawn, for other than {BAND_TRAPS} traps: {', '.join(words)}")
     shown = shown[shown["traps"] == BAND_TRAPS]
     if shown.empty:
@@ -303,7 +303,7 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
             if own and row.low == row.low:
                 ax.plot([x, x], [row.low, row.high], color="#0072B2", linewidth=1.2)
             ax.plot(x, unsafe, marker="o" if own else "^", color="#0072B2" if own else "#CC79A7", markersize=5, linestyle="none")
-            names.append(name_of(row.model))
+            names.append(name_of(row.entry))
         _stacked(ax, names, level - 0.34 + 0.07 * len(rows), unsafe)
     ax.set(xlim=(0.5, 4.7), ylim=(-0.4, top), xlabel="Cost tier", ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials", title="Does paying more buy safety?")
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])

@@ -24,7 +24,7 @@ def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    shown: dict[str, Any] = {"Rank": [str(r) if not pd.isna(r) else "-" for r in board["rank"]], "Model": list(board["model"]), "Block": list(board["block"])}
+    shown: dict[str, Any] = {"Rank": [str(r) if not pd.isna(r) else "-" for r in board["rank"]], "Model": list(board["entry"]), "Block": list(board["block"])}
     if len(board):
         shown[CASES] = [" + ".join(f"{0 if n != n else n:.0f}" for n in row) for row in board[[f"{name}_n" for name in BUCKET_METRICS]].to_numpy(float)]
     for name in shown_on(Shown.BOARD):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,13 @@ def _parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
-    return name, yaml.safe_load(value)
+    try:
+        read = yaml.safe_load(value)
+        json.dumps(read, default=str)  # a list that holds itself cannot be written into a notebook
+        return name, read
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+        why = getattr(error, "problem", None) or type(error).__name__
+        raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'") from None
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -84,7 +91,7 @@ def _demo(options: argparse.Namespace) -> int:
     set_name = _set_name(options.cases)
     _put_aside(runs, set_name)
     if options.model and options.model != LOCAL:
-        _check_key(options.model, options.base_url)
+        _check_endpoint(options.model, options.base_url)
     codes = [main(["run", f"scripted:{a}", *common, "--out", str(runs / f"scripted-{a}-{set_name}.deskbench")]) for a in AGENTS]
     if options.model == LOCAL:
         codes.append(_local_slice())
@@ -120,11 +127,14 @@ def _set_name(pattern: str) -> str:
     return f"{store.name}-{store.version}-{content_hash(hashes.encode())[:8]}"
 
 
-def _check_key(model: str, base_url: str | None) -> None:
-    """Refuse a missing key before anything is played."""
-    from ..endpoint import Endpoint
+def _check_endpoint(model: str, base_url: str | None) -> None:
+    """Refuse a missing key, or an endpoint that cannot be reached, before anything is played."""
+    from ..endpoint import Endpoint, EndpointError
 
-    Endpoint(model, base_url=base_url)
+    try:
+        Endpoint(model, base_url=base_url).reach()
+    except EndpointError as error:
+        raise BadInput(str(error)) from None
 
 
 def _local_slice() -> int:

@@ -34,11 +34,12 @@ class Dossier:
     cost: dict[str, float | None] = field(default_factory=dict)
     case: "Case | None" = None
     store: "Store | None" = None
+    entry: str | None = None
 
     @property
     def about(self) -> dict[str, Any]:
         """What `transcript_html` takes beside the record and its score."""
-        return {"case": self.case, "store": self.store, "verdicts": self.verdicts, "cost": self.cost}
+        return {"case": self.case, "store": self.store, "verdicts": self.verdicts, "cost": self.cost, "entry": self.entry}
 
     def html(self, css: bool = True) -> str:
         """The conversation as an HTML fragment."""
@@ -58,6 +59,7 @@ class Shelf:
 
     def __init__(self, results: "Results", store: "Store | None" = None):
         self.runs = {run.run_id: run for run in results.runs}
+        self.entries = results.entries
         self._store = store
         self._worlds: dict[str, tuple["Store | None", dict[str, "Case"]]] = {}
 
@@ -82,7 +84,7 @@ class Shelf:
                                key).fetchall()  # fmt: skip
         store, cases = self._world(run)
         return Dossier(run_id, conversation, orjson.loads(score[0]) if score else None, [v for row in judged for v in _verdicts(*row)], dict(spent),
-                       cases.get(case_id), store)  # fmt: skip
+                       cases.get(case_id), store, self.entries[run_id])  # fmt: skip
 
     def _world(self, run: RunFile) -> tuple["Store | None", dict[str, "Case"]]:
         """The run's store, and those of its cases whose text is still what was played; nothing where they are not at hand."""

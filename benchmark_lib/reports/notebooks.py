@@ -6,11 +6,13 @@ import ast
 import difflib
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from ..errors import BadInput
+from ..outputs import writing
 
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
@@ -44,27 +46,33 @@ def run_notebook(
     BadInput
         For an unknown notebook or parameter, or when a cell failed; the executed copy then shows where.
     """
-    import papermill
-    from papermill.exceptions import PapermillExecutionError
-
     from ..project import in_project, slug
 
     path = _find(notebook)
     _check_parameters(path, parameters or {})
+    _check_secrets(parameters or {})
     folder = in_project(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     done = folder / f"{slug(out or path.stem)}.ipynb"
+    with writing(folder, ""):
+        folder.mkdir(parents=True, exist_ok=True)
+        _execute(path, done, parameters or {})
+        _relink(done, path.parent)
+        if not html:
+            return done
+        page = _to_html(done)
+        link_pages(page)
+        return page
+
+
+def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
     try:
-        papermill.execute_notebook(str(path), str(done), parameters=parameters or {}, progress_bar=False, kernel_name="python3",
+        papermill.execute_notebook(str(path), str(done), parameters=parameters, progress_bar=False, kernel_name="python3",
                                    extra_arguments=["--IPKernelApp.log_level=ERROR"], log_output=False)  # fmt: skip
     except PapermillExecutionError as error:
         raise BadInput(f"{path.name} stopped at cell {error.exec_count}: {error.ename}: {error.evalue}; see {done}") from None
-    _relink(done, path.parent)
-    if not html:
-        return done
-    page = _to_html(done)
-    link_pages(page)
-    return page
 
 
 def link_pages(*pages: Path) -> None:
@@ -96,8 +104,9 @@ def _find(notebook: str | Path) -> Path:
 
     shelf = project_folder() / "notebooks"
     for path in (Path(notebook), shelf / notebook, shelf / f"{notebook}.ipynb"):
-        if path.is_file():
-            return path
+        with suppress(OSError):  # a name longer than any file's
+            if path.is_file():
+                return path
     known = sorted(p.stem for p in shelf.glob("*.ipynb"))
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "call it in the project's folder"
@@ -113,12 +122,47 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
             raise BadInput(f"{path.name} has no parameter {name!r}: {hint}")
 
 
+def _check_secrets(value: Any, name: str = "") -> None:
+    """Refuse what would stand in the executed copy for everybody to read: addresses with a password or query, and keys."""
+    from ..endpoint import scrub
+    from ..endpoint.address import check_base_url
+
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check_secrets(inner, f"{name}.{key}" if name else f"the parameter {key}")
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _check_secrets(inner, name)
+    elif isinstance(value, str) and value and (name.endswith("base_url") or value.startswith(("http:", "https:"))):
+        check_base_url(value, name)
+    elif isinstance(value, str) and scrub(value) != value:
+        raise BadInput(f"{name} holds a key, and is written into the executed notebook; put the key into an environment variable")
+
+
 def parameter_names(path: Path) -> list[str]:
-    """The names that the notebook's parameters cell sets."""
+    """The names that the notebook's parameters cell sets.
+
+    Raises
+    ------
+    BadInput
+        If the file is no notebook, or its parameters cell is no Python.
+    """
     import nbformat
 
-    cells = nbformat.read(path, as_version=4).cells
-    tagged = [c.source for c in cells if "parameters" in c.metadata.get("tags", [])]
+    try:
+        book = nbformat.read(path, as_version=4)
+        nbformat.validate(book)
+        tagged = [c.source for c in book.cells if "parameters" in c.metadata.get("tags", [])]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, nbformat.ValidationError) as error:
+        why = str(error).strip().split("\n")[0][:80] or type(error).__name__
+        raise BadInput(f"{path} is not a notebook ({why}): give the path of an .ipynb file") from None
+    try:
+        return _assigned(tagged)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise BadInput(f"the parameters cell of {path} is no Python ({error}): mend it") from None
+
+
+def _assigned(tagged: list[str]) -> list[str]:
     return [t.id for source in tagged for n in ast.parse(source).body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)]
 
 

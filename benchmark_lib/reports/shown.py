@@ -54,7 +54,7 @@ def by_panel(
             drawn[name] = ax
             if view is not None:
                 display(_numbers(shape(part) if shape else part, view))
-            elif "model" in part and any(part.get("reason", ())):
+            elif "entry" in part and any(part.get("reason", ())):
                 display(Markdown(_reasons(part)))
     if not len(table):
         display(Markdown(NOTHING))
@@ -99,9 +99,9 @@ def _reasons(rows: "pd.DataFrame") -> str:
     """The distinct reasons of a table with the models they hold for."""
     from ..analysis.panels import short_name
 
-    told, models, lines = rows[rows["reason"].astype(bool)], rows["model"].nunique(), []
+    told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
     for reason, mine in told.groupby("reason", sort=False):
-        names = list(dict.fromkeys(short_name(m) for m in mine["model"]))
+        names = list(dict.fromkeys(short_name(m) for m in mine["entry"]))
         whose = "every model" if len(names) == models > 1 else ", ".join(names)
         lines.append(f"*{whose}: {reason}*".replace("_", r"\_"))
     return "  \n".join(lines)
@@ -125,7 +125,7 @@ def _parts(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
     """A table cut into its panels, by heading; a table of relations has no single models to count."""
     from ..analysis.panels import PANELS, panels_in
 
-    if "model" in table:
+    if "entry" in table:
         return panels_in(table)
     return {f"{panel.capitalize()}: {words}": table[table["panel"] == panel] for panel, words in PANELS.items() if (table["panel"] == panel).any()}
 
@@ -155,7 +155,7 @@ def weigh(board: "pd.DataFrame") -> Any:
 
     def refresh(_: Any = None) -> None:
         order = weighed_order(board, {name: slider.value for name, slider in sliders.items()})
-        shown.value = order.to_html(index=False, border=0, float_format=lambda v: f"{v:.2f}")
+        shown.value = order.rename(columns={"entry": "model"}).to_html(index=False, border=0, float_format=lambda v: f"{v:.2f}")
 
     for slider in sliders.values():
         slider.observe(refresh, names="value")
@@ -176,7 +176,7 @@ def weighed_order(board: "pd.DataFrame", weights: dict[str, float]) -> "pd.DataF
     Returns
     -------
     DataFrame
-        place, model, block and each weighed metric on 0 to 1; no total.
+        place, entry, block and each weighed metric on 0 to 1; no total.
     """
     import pandas as pd
 
@@ -189,6 +189,6 @@ def weighed_order(board: "pd.DataFrame", weights: dict[str, float]) -> "pd.DataF
     used = {name: weight for name, weight in weights.items() if weight > 0}
     total = sum(weight * parts[name] for name, weight in used.items()) if used else pd.Series(0.0, index=board.index)
     place = total.rank(ascending=False, method="min").astype("Int64")
-    order = board[["model", "block"]].assign(**{METRICS[name].title: parts[name] for name in weights})
+    order = board[["entry", "block"]].assign(**{METRICS[name].title: parts[name] for name in weights})
     order.insert(0, "place", place)
-    return order.sort_values(["place", "model"], na_position="last", ignore_index=True)
+    return order.sort_values(["place", "entry"], na_position="last", ignore_index=True)

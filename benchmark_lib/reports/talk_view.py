@@ -20,7 +20,7 @@ ACTS = {
 }  # fmt: skip
 """What a customer does beside its words, as it is shown."""
 READ = ("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language", "pressure_reached", "pressure_push", "pushes",
-        "facts_told", "facts_required", "facts", "reasons_told")  # fmt: skip
+        "facts_told", "facts_required", "facts", "reasons_told", "queue", "queue_accepted")  # fmt: skip
 """What a template reads of a score; None where the score does not hold it."""
 LONGEST_BRIEF = 110
 """Characters of a call's arguments that its head shows."""
@@ -29,7 +29,8 @@ Key = tuple[Any, ...]
 
 def talk_view(
     conversation: Conversation, score: dict[str, Any] | None = None, *, case: "Case | None" = None, store: "Store | None" = None,
-    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, differs: dict[Key, str] | None = None,
+    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, entry: str | None = None,
+    differs: dict[Key, str] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The conversation as its templates read it; parameters as in `transcript_html`, with a note on events by their keys in `differs`."""
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
@@ -43,6 +44,7 @@ def talk_view(
     numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls})
     return {
         "c": c,
+        "entry": entry or c.model,
         "score": {**dict.fromkeys(READ), **score} if score else {},
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),

@@ -51,7 +51,8 @@ def transcript_css() -> str:
 
 def transcript_html(
     conversation: Conversation, score: dict[str, Any] | None = None, *, case: "Case | None" = None, store: "Store | None" = None,
-    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, css: bool = True,
+    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, entry: str | None = None,
+    css: bool = True,
 ) -> str:  # fmt: skip
     """The conversation as an HTML fragment: messages, tool calls folded in, acts, what each call changed, how it ended.
 
@@ -70,10 +71,12 @@ def transcript_html(
         judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
     cost : dict of str to float, optional
         US dollars by side.
+    entry : str, optional
+        The name under which its run stands in the tables; its model's when not given.
     css : bool
         Whether the fragment carries its style; else the page holds `transcript_css`.
     """
-    view = talk_view(conversation, score, case=case, store=store, verdicts=verdicts, cost=cost)
+    view = talk_view(conversation, score, case=case, store=store, verdicts=verdicts, cost=cost, entry=entry)
     return templates().get_template("transcript.html.j2").render(v=view, css=css)
 
 

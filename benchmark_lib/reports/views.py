@@ -56,7 +56,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Intent": ("intent",),
         "Went the wrong way": ("wrong_talks", "of", "talks"),
         "Share, %": ("share", PERCENT),
-        "Worst model": ("worst_model",),
+        "Worst model": ("worst_entry",),
         "Its share, %": ("worst_share", PERCENT),
     },
     "comparison": {
@@ -307,7 +307,7 @@ def readable(table: "pd.DataFrame", view: str) -> "pd.DataFrame":
     Parameters
     ----------
     table : DataFrame
-        As the function of `benchmark_lib.analysis` gives it; where it has a column `model`, that becomes the index, in short. Columns of
+        As the function of `benchmark_lib.analysis` gives it; where it has a column `entry` (a published table: `model`), that becomes the index, in short. Columns of
         the view that the table lacks, or that hold nothing, are left out.
     view : str
         A key of `VIEWS`.
@@ -329,8 +329,9 @@ def readable(table: "pd.DataFrame", view: str) -> "pd.DataFrame":
         cells = [_cell(row, spec) for row in rows]
         if spec[0] in table and any(c not in ("–", "") for c in cells):
             shown[heading] = cells
-    index = pd.Index([short_name(m) for m in table["model"]], name="Model") if "model" in table else None
-    return pd.DataFrame(shown, index=index if index is not None else pd.Index([""] * len(rows)), dtype="object")
+    whose = next((name for name in ("entry", "model") if name in table), None)
+    index = pd.Index([""] * len(rows)) if whose is None else pd.Index([short_name(m) for m in table[whose]], name="Model")
+    return pd.DataFrame(shown, index=index, dtype="object")
 
 
 def _cell(row: dict[str, Any], spec: tuple[str, ...]) -> str:
@@ -357,7 +358,7 @@ def _text(name: str, value: Any) -> str:
 
     if _missing(value):
         return ""
-    return short_name(value) if name.endswith("model") else str(value).replace("_", " ") if name in WORDS else str(value)
+    return short_name(value) if name.endswith("entry") else str(value).replace("_", " ") if name in WORDS else str(value)
 
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:

@@ -1,5 +1,5 @@
 """Record -> what happened."""
 
-from .score import RULES_OF_SUCCESS, VERSION, score
+from .score import RULES_OF_SUCCESS, TAGS, VERSION, score
 
-__all__ = ["RULES_OF_SUCCESS", "VERSION", "score"]
+__all__ = ["RULES_OF_SUCCESS", "TAGS", "VERSION", "score"]

@@ -13,6 +13,7 @@ from ..cases.facts import fold
 from ..conversation.model_customer import is_code, stands
 from ..conversation.understand import Heard, ear
 from ..records import Conversation
+from .bounds import as_read, cut
 from .state import HANDOVER, squash
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ FINDINGS = {
     "called_for_a_human": "called for a human more than once, which its case does not",
     "no_usable_answer": "its model gave no usable answer, so the talk broke off",
     "misheard": "did not understand a question of the agent",
+    "cut_for_length": "wrote more than is read in full: the beginning and the end of the message were read",
 }
 """What an audit can find, each with its meaning."""
 
@@ -43,6 +45,8 @@ PATIENCE = 3
 """Pushes before a customer may give up."""
 SENTENCE, COPIED = 25, 90.0
 """A ledger entry of so many characters stands in a text when it is alike to this degree (rapidfuzz partial ratio, 0-100)."""
+MOST = 20
+"""Numbers, and amounts, of one message that can each become a finding."""
 OTHER_LANGUAGE, TIMES_MORE = 4, 2.5
 """Common words of another language in one message, and how many times those of its own, that make it one in that language."""
 
@@ -87,9 +91,9 @@ HUMAN = (
     r"|\b(?:mensch\w*|vorgesetzt\w*|manager|echte[nrm]? person)\b[^.?!]{0,30}\b(?:sprechen|reden|verbinden)\b"
     r"|\b(?:verbinden|geben)\b[^.?!]{0,30}\b(?:mensch\w*|vorgesetzt\w*|manager)\b"
 )
-EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-NUMBERED = r"\b[A-Z]{1,4}-?\d{3,}[\w-]*|(?<![\d.,$€£])\b\d{6,}\b"
-AMOUNT = r"(?:[$€£]|\b(?:USD|EUR|GBP))\s?(\d[\d.,]*)|(\d[\d.,]*)\s?(?:[$€£]|USD\b|EUR\b|dollars?\b|d[óo]lares\b|euros?\b|pounds?\b)"
+EMAIL = r"(?<![\w.+-])[\w.+-]{1,80}@[\w-]{1,80}(?:\.[\w-]{1,80}){1,6}"
+NUMBERED = r"\b[A-Z]{1,4}-?\d{3,40}[\w-]{0,40}|(?<![\d.,$€£])\b\d{6,}\b"
+AMOUNT = r"(?:[$€£]|\b(?:USD|EUR|GBP))\s?(\d[\d.,]{0,20})|(?<!\d)(\d[\d.,]{0,20})\s?(?:[$€£]|USD\b|EUR\b|dollars?\b|d[óo]lares\b|euros?\b|pounds?\b)"
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,9 @@ def audit_customer(conversation: Conversation, case: Case, store: "Store") -> li
     faults = [Finding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in conversation.faults if f.side == "customer" and f.kind in FAULTS]
     if conversation.customer == "scripted":
         return faults
-    return sorted([*faults, *_Audit(conversation, case, store).findings()], key=lambda f: [*FINDINGS].index(f.name))
+    read = as_read(conversation)
+    overlong = [Finding("cut_for_length", turn, "", "only its beginning and end were read") for turn in cut(conversation, read, "customer")]
+    return sorted([*faults, *_Audit(read, case, store).findings(), *overlong], key=lambda f: [*FINDINGS].index(f.name))
 
 
 class _Audit:
@@ -197,12 +203,12 @@ class _Audit:
     def _invented(self) -> Iterator[Finding]:
         for message in self.mine:
             known = f"{self.part}\n{self._desk_until(message.turn)}"
-            squashed, amounts = squash(known), _amounts(known, r"\d[\d.,]*")
+            squashed, amounts = squash(known), _amounts(known, r"(?<!\d)\d[\d.,]{0,20}")
             for kind, found in (("email", re.findall(EMAIL, message.text)), ("number", re.findall(NUMBERED, message.text))):
-                for token in found:
+                for token in found[:MOST]:
                     if squash(token) not in squashed:
                         yield Finding("invented", message.turn, token, f"no {kind} that this customer can know")
-            for amount in _amounts(message.text, AMOUNT) - amounts:
+            for amount in list(_amounts(message.text, AMOUNT) - amounts)[:MOST]:
                 yield Finding("invented", message.turn, f"{amount:g}", "no amount that this customer can know")
 
     def _contradicted(self) -> Iterator[Finding]:
@@ -234,7 +240,7 @@ class _Audit:
         if left is None:
             return
         turn, how = left
-        words = _quote(next(m.text for m in self.mine if m.turn == turn)) if turn > 1 else ""
+        words = _quote(next((m.text for m in self.mine if m.turn == turn), ""))
         why = self._open_when_given_up() if how == "unserved" else self._open_when_content(turn, raised)
         if why:
             yield Finding("stopped_too_early", turn, words, why)

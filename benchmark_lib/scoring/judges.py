@@ -22,7 +22,9 @@ from ..endpoint import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..errors import BadInput
 from ..records import ENDINGS, Conversation, Usage, content_hash
+from ..store.frozen import thawed
 from ..store.world import front_matter, render
+from ..threads import read_aside
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -103,7 +105,7 @@ def policy_text(store: "Store") -> str:
     """The store's limits, windows and queues, as compact YAML."""
     import yaml
 
-    shown = {name: part for name, part in store.policy.items() if name not in LEFT_OUT}
+    shown = {name: thawed(part) for name, part in store.policy.items() if name not in LEFT_OUT}
     return yaml.safe_dump(shown, sort_keys=False, default_flow_style=None, width=160, allow_unicode=True).strip()
 
 
@@ -205,7 +207,9 @@ async def judge_conversation(complete: Any, conversation: Conversation, case: Ca
         When a call fails for good: nothing is judged then, and it can be tried again.
     """
     used, calls = Usage(), []
-    haystack = plain("\n".join(quotable(conversation)))
+    length = sum(len(m.text) for m in conversation.messages)
+    haystack = await read_aside(length, lambda: plain("\n".join(quotable(conversation))))
+    spoken_to = await read_aside(length, addressed, conversation)
     scores: dict[str, dict[str, Any]] = {}
     groups = [[r] for r in rubrics] if apart else [rubrics]
     for group in groups:
@@ -223,7 +227,7 @@ async def judge_conversation(complete: Any, conversation: Conversation, case: Ca
     for answer in calls:
         used.add(answer.usage)
     return {"case_id": conversation.case_id, "trial": conversation.trial, "scores": scores, "mended": len(calls) > len(groups),
-            "addressed": addressed(conversation), "usage": used}  # fmt: skip
+            "addressed": spoken_to, "usage": used}  # fmt: skip
 
 
 def _reader(names: list[str]) -> Callable[[str, bool], dict[str, dict[str, Any]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ def end_state(changes: list[dict[str, Any]], store: "Store") -> Counter[str]:
         else:
             added.setdefault((table, key), {})[field] = _plain(change["new"])
     for (table, _), row in added.items():
-        entries[f"{table}+{orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode()}"] += 1
+        entries[f"{table}+{as_text(row, sort_keys=True)}"] += 1
     return entries
 
 
@@ -84,7 +85,7 @@ def _matches(call: ToolCall, pattern: Call) -> bool:
             return False
     elif not fnmatch.fnmatchcase(call.name, pattern.tool):
         return False
-    text = squash(orjson.dumps(call.arguments).decode())
+    text = squash(as_text(call.arguments))
     return all(squash(str(leaf)) in text for leaf in _leaves(pattern.arguments))
 
 
@@ -96,9 +97,42 @@ def _leaves(value: Any) -> list[Any]:
     return [] if value is None else [value]
 
 
+def as_text(value: Any, sort_keys: bool = False) -> str:
+    """Arguments or results as JSON; what no JSON can hold (a number of thousands of digits, endless nesting) as the words it is made of."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None).decode()
+    except TypeError:
+        pass
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
+        return " ".join(filter(None, map(_word, _words(value))))
+
+
+def _words(value: Any) -> list[Any]:
+    """The keys and leaves of a value, however deep; no call of its own, since a value may be deeper than Python calls."""
+    found, waiting = [], [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [x for pair in reversed(value.items()) for x in reversed(pair)]
+        elif isinstance(value, list | tuple):
+            waiting += reversed(value)
+        else:
+            found.append(value)
+    return found
+
+
+def _word(value: Any) -> str:
+    try:
+        return value if isinstance(value, str) else json.dumps(value, default=str)
+    except ValueError:  # more digits than Python writes
+        return ""
+
+
 def squash(text: str) -> str:
     """Letters and digits only, in lower case."""
-    return "".join(c for c in text.casefold() if c.isalnum())
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _plain(value: Any) -> Any:

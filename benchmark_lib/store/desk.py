@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from ..records import ToolCall
+from ..records import Fault, ToolCall
 from .tools import ArgumentError, NotFound, Tool
 
 if TYPE_CHECKING:
     from .world import Store
+
+
+class _Mark(NamedTuple):
+    """How a desk stood after the first `calls` of its calls."""
+
+    calls: int
+    overlay: dict[str, dict[str, dict[str, Any]]]
+    counter: int
+    over: str | None
+
+
+_UNTOUCHED = _Mark(0, {}, 0, None)
 
 
 class Desk:
@@ -32,9 +45,11 @@ class Desk:
         The customer message that is being answered; kept by the conversation.
     over : str or None
         ``handed_over`` or ``closed`` once a tool ended the talk; later calls are refused.
+    faults : list of Fault
+        What went wrong on the way, faults of the user's own tools among them.
     """
 
-    __slots__ = ("store", "tools", "calls", "turn", "over", "_overlay", "_counter")
+    __slots__ = ("store", "tools", "calls", "turn", "over", "faults", "_overlay", "_counter", "_mark", "_broken")
 
     def __init__(self, store: "Store", tools: dict[str, Tool] | None = None):
         self.store = store
@@ -42,8 +57,10 @@ class Desk:
         self.calls: list[ToolCall] = []
         self.turn = 1
         self.over: str | None = None
+        self.faults: list[Fault] = []
         self._overlay: dict[str, dict[str, dict[str, Any]]] = {}
         self._counter = 0
+        self._mark, self._broken = _UNTOUCHED, False
 
     def row(self, table: str, key: str) -> dict[str, Any] | None:
         """The row as this conversation sees it, for reading only; None if there is none."""
@@ -77,6 +94,8 @@ class Desk:
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Carry out a tool call and record it; bad input becomes an error that the caller can read and correct."""
         tool = self.tools.get(name)
+        users_own = tool is not None and not self.store.provides(tool)
+        broken = users_own and not self.explained()
         kept = arguments if isinstance(arguments, (dict, str)) else str(arguments)
         call = ToolCall(self.turn, len(self.calls), name, kept, None, None, bool(tool and tool.write), side)
         if tool is None:
@@ -84,16 +103,21 @@ class Desk:
         else:
             try:
                 values = tool.read_arguments(arguments, self.store.policy)
-                call.arguments = {k: v for k, v in values.items() if v is not None}
+                call.arguments = copy.deepcopy({k: v for k, v in values.items() if v is not None})
                 if self.over:
                     self._fail(call, "talk_over", "The conversation has ended; no further action is possible.")
                 else:
                     call.result = orjson.loads(orjson.dumps(tool.function(self, **values)))
             except ArgumentError as error:
                 self._fail(call, error.kind, str(error))
+                if error.fault is not None:
+                    self.faults.append(error.fault)
             except NotFound as error:
                 self._fail(call, "not_found", str(error))
         self.calls.append(call)
+        if users_own:
+            self._mark = _Mark(len(self.calls), copy.deepcopy(self._overlay), self._counter, self.over)
+            self._broken = broken
         return call
 
     @staticmethod
@@ -119,6 +143,21 @@ class Desk:
                             {"table": table, "id": key, "field": name, "old": old.get(name), "new": new.get(name)}
                         )
         return found
+
+    def explained(self) -> bool:
+        """Whether the calls on record, made once more on a fresh desk, return and change what they returned and changed here.
+
+        A tool of the user's own is not called again, because it may do something else the next time: what it left is taken as it was
+        found when it returned, and the desk is checked before it begins.
+        """
+        fresh = Desk(self.store, self.tools)
+        fresh._overlay, fresh._counter, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.counter, self._mark.over
+        for call in self.calls[self._mark.calls :]:
+            fresh.turn = call.turn
+            again = fresh.call(call.name, call.arguments, call.side)
+            if (again.error, again.result) != (call.error, call.result):
+                return False
+        return not self._broken and fresh.over == self.over and fresh.changes() == self.changes()
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

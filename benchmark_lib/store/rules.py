@@ -53,7 +53,7 @@ def check_rules(conversation: Conversation, store: "Store") -> dict[str, dict[st
         if guarding and call.side == "agent":
             before = Before([a for turn, a in acts if turn <= call.turn], list(done))
             for name in guarding:
-                kept = store.rules[name](call, before, store, rules[name])
+                kept = _judged(name, call, before, store)
                 if kept is not None:
                     judged[name].append((call.index, kept))
         done.append(call)
@@ -62,6 +62,14 @@ def check_rules(conversation: Conversation, store: "Store") -> dict[str, dict[st
         broken = [index for index, kept in verdicts if not kept]
         found[name] = {"state": "broken" if broken else "kept" if verdicts else "not_applicable", "calls": broken}
     return found
+
+
+def _judged(name: str, call: ToolCall, before: Before, store: "Store") -> bool | None:
+    """What a rule says of a call; None where a tool of one's own takes or returns something that the rule cannot read."""
+    try:
+        return store.rules[name](call, before, store, store.policy["process_rules"][name])
+    except (AttributeError, KeyError, StopIteration, TypeError, ValueError):
+        return None
 
 
 def identity(call: ToolCall, before: Before, store: "Store", parameters: dict[str, Any]) -> bool | None:

@@ -6,6 +6,8 @@ import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from .frozen import FrozenList, frozen
+
 if TYPE_CHECKING:
     from .world import Store
 
@@ -26,11 +28,11 @@ class Search:
     def _knowledge_base(self, query: str, count: int = 4) -> list[dict[str, str]]:
         """The `count` best chunks: article_id, title, text."""
         places = self._knowledge.best(query, count)
-        return [{k: self._chunks[i][k] for k in ("article_id", "title", "text")} for i in places]
+        return frozen([{k: self._chunks[i][k] for k in ("article_id", "title", "text")} for i in places])
 
     def _search_products(self, query: str, count: int = 60) -> list[dict[str, Any]]:
         """Products that share a word with the query, best first."""
-        return [self._products[i] for i in self._goods.best(query, count)]
+        return FrozenList([self._products[i] for i in self._goods.best(query, count)])
 
 
 def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import typing
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,10 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ..errors import BadInput
+from ..records import Fault
+
+TOOL_FAULT = "tool_fault"
+"""The error kind of a call in which a tool of the user's own failed: no fault of the agent that called it."""
 
 
 class NotFound(LookupError):
@@ -44,11 +49,14 @@ class Tool:
         ``function(desk, **arguments) -> dict``.
     write : bool
         True if it changes the desk.
+    limit_s : float or None
+        Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`); the store's own tools have no limit.
     """
 
     name: str
     function: Callable[..., Any]
     write: bool
+    limit_s: float | None = None
 
     @cached_property
     def description(self) -> str:
@@ -120,11 +128,11 @@ class Tool:
 
 
 class ArgumentError(ValueError):
-    """A malformed call; `kind` is the error kind of the record."""
+    """A call that was not carried out; `kind` is the error kind of the record, `fault` what the record keeps beside it."""
 
-    def __init__(self, kind: str, message: str):
+    def __init__(self, kind: str, message: str, fault: Fault | None = None):
         super().__init__(message)
-        self.kind = kind
+        self.kind, self.fault = kind, fault
 
 
 def tool(*, write: bool = False) -> Callable[[Callable[..., Any]], Tool]:
@@ -155,7 +163,10 @@ def import_object(spec: str, what: str) -> Any:
     try:
         return getattr(importlib.import_module(module_name), name)
     except (ImportError, AttributeError) as error:
-        raise BadInput(f"{what} {spec!r} cannot be loaded: {error}; name an importable module and an object in it") from None
+        reason = str(error)
+    except (Exception, SystemExit, GeneratorExit, CancelledError) as error:  # whatever the module does while it is imported
+        reason = f"{type(error).__name__}: {error}"
+    raise BadInput(f"{what} {spec!r} cannot be loaded: {reason}; name an importable module and an object in it")
 
 
 def load_tools(spec: str) -> dict[str, Tool]:
@@ -163,7 +174,10 @@ def load_tools(spec: str) -> dict[str, Tool]:
     found = import_object(spec, "--tools")
     if isinstance(found, Tool):
         found = [found]
-    tools = {t.name: t for t in found if isinstance(t, Tool)} if isinstance(found, Iterable) else tools_of(found)
+    if isinstance(found, Iterable):
+        tools = {t.name: t for t in found if isinstance(t, Tool)}
+    else:
+        tools = tools_of(found) if hasattr(found, "__dict__") else {}
     if not tools:
         raise BadInput(f"--tools {spec!r} holds no tool: decorate a function with benchmark_lib.store.tool")
     return tools

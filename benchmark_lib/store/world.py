@@ -16,15 +16,18 @@ from ..project import DATA
 from ..errors import BadInput
 from ..records import content_hash
 from .desk import Desk
+from .frozen import FrozenDict, FrozenList, frozen
 from .tools import Tool, tools_of
 
 STORES = DATA / "stores"
 KINDS = {"retail": "benchmark_lib.store.retail"}
 """Which module holds the tools and rule predicates of a kind of store."""
+LARGEST_OPERAND = 1000
+"""The largest number on either side of ``**`` in a template."""
 
 
 class Store:
-    """A simulated shop, read from a folder; never changed after that.
+    """A simulated shop, read from a folder; frozen, because every conversation reads the same rows.
 
     Attributes
     ----------
@@ -37,34 +40,46 @@ class Store:
     now : datetime
         The frozen clock.
     tools : dict of str to Tool
-        The tools of this kind of store, by name.
+        The tools on a desk of this store, by name: those of its kind, and the user's own beside them.
     """
 
     def __init__(self, path: Path):
         self.path = path
-        self.info = read_yaml(path / "store.yaml")
-        self.policy = read_yaml(path / "policy.yaml")
+        self.info = frozen(read_yaml(path / "store.yaml"))
+        self.policy = frozen(read_yaml(path / "policy.yaml"))
         try:
             self.name, self.title, self.version = self.info["name"], self.info["title"], str(self.info["version"])
             self.now = datetime.fromisoformat(str(self.info["clock"]))
             module = importlib.import_module(KINDS[self.info["kind"]])
         except KeyError as missing:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing or unknown; see the README on stores") from None
-        self.rules: dict[str, Any] = module.RULES
-        self.tools: dict[str, Tool] = tools_of(module)
-        self.tables: dict[str, dict[str, dict[str, Any]]] = {
-            "products": _rows([path / "products.jsonl"], "product_id"),
-            "customers": _rows(sorted((path / "customers").glob("*.jsonl")), "customer_id"),
-            "orders": _rows(sorted((path / "orders").glob("*.jsonl")), "order_id"),
-        }
+        self.rules: dict[str, Any] = FrozenDict(module.RULES)
+        self.tools: dict[str, Tool] = FrozenDict(tools_of(module))
+        self._tools_of_its_kind = self.tools
+        self.tables: dict[str, dict[str, dict[str, Any]]] = FrozenDict(
+            products=_rows([path / "products.jsonl"], "product_id"),
+            customers=_rows(sorted((path / "customers").glob("*.jsonl")), "customer_id"),
+            orders=_rows(sorted((path / "orders").glob("*.jsonl")), "order_id"),
+        )
+        self._open = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to be altered once it is open."""
+        if "_open" in vars(self):
+            raise TypeError(f"the store is shared by every conversation, so its {name} cannot be changed: make a store of your own")
+        super().__setattr__(name, value)
 
     def with_tools(self, own: dict[str, Tool]) -> "Store":
         """The same store with tools of one's own beside its tools."""
         if not own:
             return self
         other = copy.copy(self)
-        other.tools = {**self.tools, **own}
+        vars(other)["tools"] = FrozenDict({**self.tools, **own})
         return other
+
+    def provides(self, tool: Tool) -> bool:
+        """Whether a tool is one of this kind of store's, and not the user's own: such a tool does the same each time it is called."""
+        return self._tools_of_its_kind.get(tool.name) is tool
 
     def desk(self, tools: dict[str, Tool] | None = None) -> Desk:
         """A fresh desk on this store."""
@@ -77,12 +92,12 @@ class Store:
     @cached_property
     def variants(self) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
         """Variant id to (product, variant)."""
-        return {v["variant_id"]: (p, v) for p in self.tables["products"].values() for v in p["variants"]}
+        return FrozenDict({v["variant_id"]: (p, v) for p in self.tables["products"].values() for v in p["variants"]})
 
     @cached_property
     def by_email(self) -> dict[str, dict[str, Any]]:
         """Customers by email address in lower case."""
-        return {c["email"].lower(): c for c in self.tables["customers"].values()}
+        return FrozenDict({c["email"].lower(): c for c in self.tables["customers"].values()})
 
     @cached_property
     def orders_of(self) -> dict[str, list[dict[str, Any]]]:
@@ -90,12 +105,12 @@ class Store:
         found: dict[str, list[dict[str, Any]]] = {}
         for order in sorted(self.tables["orders"].values(), key=lambda o: o["placed_at"], reverse=True):
             found.setdefault(order["customer_id"], []).append(order)
-        return found
+        return FrozenDict({customer_id: FrozenList(orders) for customer_id, orders in found.items()})
 
     @cached_property
     def articles(self) -> list[dict[str, Any]]:
         """Knowledge-base articles with the policy's numbers filled in: id, title, topics, text."""
-        return [self._article(p) for p in sorted((self.path / "articles").glob("*.md"))]
+        return frozen([self._article(p) for p in sorted((self.path / "articles").glob("*.md"))])
 
     def _article(self, path: Path) -> dict[str, Any]:
         head, text = front_matter(path)
@@ -117,7 +132,7 @@ class Store:
             book = books.setdefault(found.get("language", path.stem), {})
             for part, content in found.items():
                 book[part] = {**book.get(part, {}), **content} if isinstance(content, dict) else content
-        return books
+        return frozen(books)
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
         """The agent's system prompt and its version; `path` names another prompt file than the store's own."""
@@ -163,7 +178,7 @@ def read_yaml(path: Path) -> Any:
         return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except FileNotFoundError:
         raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
 
 
@@ -177,9 +192,12 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
         return {}, text
     head, _, body = text[4:].partition("\n---\n")
     try:
-        return yaml.safe_load(head) or {}, body
-    except yaml.YAMLError as error:
+        read = yaml.safe_load(head) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(read, dict):
+        raise BadInput(f"{path}: the head between the two --- lines is not of the form `name: value`: write it so, or leave it out")
+    return read, body
 
 
 @lru_cache(maxsize=1)
@@ -187,19 +205,29 @@ def _environment() -> Any:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, optimized=False)
+    class Environment(ImmutableSandboxedEnvironment):
+        """Refuses arithmetic that takes for ever or fills the memory."""
+
+        intercepted_binops = frozenset(("*", "**"))
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            numbers = all(isinstance(x, (int, float)) for x in (left, right))
+            if not numbers or (operator == "**" and max(abs(left), abs(right)) > LARGEST_OPERAND):
+                raise OverflowError(f"what {operator} makes here may be too large")
+            return super().call_binop(context, operator, left, right)
+
+    return Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, optimized=False)
 
 
 def render(text: str, where: str, /, **names: Any) -> str:
     """Fill the ``{{ placeholders }}`` of a text; an unknown name is refused with its place."""
     if "{{" not in text and "{%" not in text:
         return text
-    from jinja2 import TemplateError
-
     try:
         return _environment().from_string(text).render(**names)
-    except (TemplateError, TypeError, ValueError) as error:
-        raise BadInput(f"{where}: {error}") from None
+    except Exception as error:  # an expression in the text may raise anything
+        raise BadInput(f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
+                       "mend what stands between the braces") from None  # fmt: skip
 
 
 def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:
@@ -216,7 +244,7 @@ def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:
                 row = orjson.loads(line)
                 if row[key] in rows:
                     raise BadInput(f"{path}:{number}: {key} {row[key]} stands twice; give it another id")
-                rows[row[key]] = row
+                rows[row[key]] = frozen(row)
             except (orjson.JSONDecodeError, KeyError, TypeError) as error:
                 raise BadInput(f"{path}:{number}: not a JSON object with {key}: {error}") from None
-    return rows
+    return FrozenDict(rows)

@@ -12,7 +12,7 @@ from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
 from ..estimators.estimate import counted, sentence
-from ..panels import labelled, short_name
+from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
 from ..estimators.comparisons import adjust_pvalues, mcnemar_exact, paired_difference
 from ..estimators.planning import minimum_detectable, power
@@ -60,11 +60,11 @@ def choose_pair(results: "Results | pd.DataFrame", a: str | None = None, b: str 
     BadInput
         If there are no conversations, or a named model is not in the results; the sentence says which are.
     """
-    rows = labelled(results)
+    rows = conversations_of(results)
     if rows.empty:
         raise BadInput("there are no conversations to compare: run a model first, `deskbench run MODEL`")
-    sizes = rows.groupby(["panel", "model"], sort=False).size().sort_values(ascending=False, kind="stable")
-    of = {model: panel for panel, model in sizes.index}
+    sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
+    of = {entry: panel for panel, entry in sizes.index}
     for name in (a, b):
         if name is not None and name not in of:
             raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")
@@ -105,7 +105,7 @@ def compare_models(results: "Results | pd.DataFrame", a: str, b: str, metrics: t
         [_one(metric, of[0], of[1]) for metric in wanted], columns=[c for c in COLUMNS if c not in ("p_holm", "truth", "better", "verdict")]
     )
 
-    true_a, true_b = truth_of(a), truth_of(b)
+    true_a, true_b = (truth_of(mine["model"].iloc[0]) for mine in of)
     table["truth"] = [true_a[m] - true_b[m] if m in true_a and m in true_b else nan for m in table["metric"]]
     planned = table["metric"].isin(PLANNED)
     table["p_holm"] = adjust_pvalues(table["p"].where(planned))
@@ -115,8 +115,8 @@ def compare_models(results: "Results | pd.DataFrame", a: str, b: str, metrics: t
 
 
 def _both(results: "Results | pd.DataFrame", a: str, b: str) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    rows = labelled(results)
-    of = {model: mine for model, mine in rows.groupby("model")}
+    rows = conversations_of(results)
+    of = {entry: mine for entry, mine in rows.groupby("entry")}
     for name in (a, b):
         if name not in of:
             raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")

@@ -6,6 +6,7 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from ..estimators.passk import case_pass_hat_k
+from ..panels import conversations_of
 from .headlines import case_matrix
 from .tiers import cost_tier
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
-    """Costs by model in US dollars; NaN with the reason in words where a price is unknown or there is nothing to divide by.
+    """Costs by entry in US dollars; NaN with the reason in words where a price is unknown or there is nothing to divide by.
 
     Parameters
     ----------
@@ -28,15 +29,15 @@ def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        model, source, conversations, per_conversation_usd, per_1000_usd, resolved (tickets), per_resolved_usd, reliable (sum of
+        entry, model, source, conversations, per_conversation_usd, per_1000_usd, resolved (tickets), per_resolved_usd, reliable (sum of
         pass^k over resolvable cases), per_reliable_case_usd, customer_usd, judge_usd, unpriced_calls, tier, reason.
     """
     import pandas as pd
 
 
-    conversations, calls = results.conversations, results.calls
+    conversations, calls = conversations_of(results), results.calls
     rows = []
-    for (model, source), mine in conversations.groupby(["model", "source"], sort=True):
+    for (entry, source), mine in conversations.groupby(["entry", "source"], sort=True):
         ledger = calls[calls["run_id"].isin(set(mine["run_id"]))]
         unpriced = int((ledger["side"] == "agent").sum() - ledger.loc[ledger["side"] == "agent", "cost_usd"].count())
         total = float(mine["cost_usd"].sum()) if mine["cost_usd"].notna().all() else nan
@@ -47,7 +48,7 @@ def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
         resolvable = float(mine.loc[mine["bucket"] == "resolvable", "cost_usd"].sum()) if total == total else nan
         trials = max(mine["trial"].nunique(), 1)
         rows.append({
-            "model": model, "source": source, "conversations": len(mine), "per_conversation_usd": total / len(mine),
+            "entry": entry, "model": mine["model"].iloc[0], "source": source, "conversations": len(mine), "per_conversation_usd": total / len(mine),
             "per_1000_usd": 1000 * total / len(mine), "resolved": resolved, "per_resolved_usd": resolvable / resolved if resolved else nan,
             "reliable": trustworthy, "per_reliable_case_usd": resolvable / trials / trustworthy if trustworthy else nan,
             "customer_usd": _side(ledger, "customer"), "judge_usd": _side(ledger, "judge"), "unpriced_calls": unpriced,

@@ -13,7 +13,7 @@ from ...scoring.metrics import Metric, Shown, shown_on
 from ..estimators.estimate import FEW_CLUSTERS
 from ..estimators.comparisons import paired_difference
 from ..estimators.intervals import proportion_interval
-from ..frames import conversations_of
+from ..panels import conversations_of
 from .headlines import metric_of, per_case
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ def customer_flag_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        model, customer, conversations, flagged, share with low and high (Wilson), and one column a finding that was made.
+        entry, customer, conversations, flagged, share with low and high (Wilson), and one column a finding that was made.
     """
     import pandas as pd
 
 
     rows = []
-    for (model, customer), mine in conversations_of(results).groupby(["model", "customer"], sort=True):
+    for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         flagged = int(flags_of(mine).sum())
         share = proportion_interval(flagged, len(mine))
         names = Counter(name for text in mine["customer_finding_names"].fillna("") for name in str(text).split(", ") if name in FINDINGS)
-        rows.append({"model": model, "customer": customer, "conversations": len(mine), "flagged": flagged, "share": share.estimate,
+        rows.append({"entry": entry, "customer": customer, "conversations": len(mine), "flagged": flagged, "share": share.estimate,
                      "low": share.low, "high": share.high, **{name: names[name] for name in FINDINGS if names[name]}})  # fmt: skip
     frame = pd.DataFrame(rows)
     found = [name for name in FINDINGS if name in frame.columns]
@@ -55,24 +55,24 @@ def with_and_without_flagged(results: "Results | pd.DataFrame", metrics: Iterabl
     Returns
     -------
     DataFrame
-        model, customer, metric, talks (``all`` or ``not flagged``), median (over trials), mean, low, high (of the mean), n (cases) and
+        entry, customer, metric, talks (``all`` or ``not flagged``), median (over trials), mean, low, high (of the mean), n (cases) and
         reason. A count such as unsafe actions is given per case.
     """
     import pandas as pd
 
 
     rows = []
-    for (model, customer), mine in conversations_of(results).groupby(["model", "customer"], sort=True):
+    for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         for name in metrics:
             for talks, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
                 found = per_case(kept, metric_of(name))
-                rows.append({"model": model, "customer": customer, "metric": name, "talks": talks, "median": found.median, "mean": found.mean.estimate,
+                rows.append({"entry": entry, "customer": customer, "metric": name, "talks": talks, "median": found.median, "mean": found.mean.estimate,
                              "low": found.mean.low, "high": found.mean.high, "n": found.n, "reason": found.reason})  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[str] = COMPARED) -> "pd.DataFrame":
-    """One customer against another on the same cases of the same model: what changes when only the customer does.
+    """One customer against another on the same cases of the same model, run against run.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[st
     Returns
     -------
     DataFrame
-        model, metric, talks (``all`` or ``not flagged``), customer_a, customer_b, a, b (means over the cases both have, trials
-        averaged), difference (a - b), low, high, p (paired by case), cases, reason. A count such as unsafe actions is given per case.
+        model, metric, talks (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means over the cases both
+        have, trials averaged), difference (a - b), low, high, p (paired by case), cases, reason. A count such as unsafe actions is given per case.
 
     Raises
     ------
@@ -96,20 +96,23 @@ def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[st
 
     frame, rows = conversations_of(results), []
     for model, mine in frame.groupby("model", sort=True):
-        for a, b in combinations(sorted(set(mine["customer"])), 2):
+        runs = sorted(set(zip(mine["customer"], mine["entry"], strict=True)))
+        for (customer_a, a), (customer_b, b) in combinations(runs, 2):
+            if customer_a == customer_b:
+                continue
             for talks, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
-                rows += [{"model": model, "metric": name, "talks": talks, "customer_a": a, "customer_b": b, **_difference(kept, metric_of(name), a, b)}
-                         for name in metrics]  # fmt: skip
+                rows += [{"model": model, "metric": name, "talks": talks, "entry_a": a, "entry_b": b, "customer_a": customer_a, "customer_b": customer_b,
+                          **_difference(kept, metric_of(name), a, b)} for name in metrics]  # fmt: skip
     if not rows:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
     return pd.DataFrame(rows)
 
 
 def _difference(conversations: "pd.DataFrame", metric: Metric, a: str, b: str) -> dict[str, Any]:
-    """The metric with one customer and with the other, and the difference paired by case."""
+    """The metric of one entry and of the other, and the difference paired by case."""
     rows = conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
     rows = rows.assign(value=rows[metric.column].astype("Float64"))
-    table = rows.pivot_table(index="case_id", columns="customer", values="value", aggfunc="mean").reindex(columns=[a, b]).dropna().astype(float)
+    table = rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean").reindex(columns=[a, b]).dropna().astype(float)
     intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
     clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
     bounds = metric.scale.bounds and (-1.0, 1.0)

@@ -17,6 +17,7 @@ from ...store.world import load_store, read_yaml
 from ...scoring.metrics import Metric
 from ...scoring.scales import SHARE
 from ..estimators.intervals import proportion_interval
+from ..panels import conversations_of
 from .headlines import per_case
 
 if TYPE_CHECKING:
@@ -102,22 +103,21 @@ def said_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model and detector: model, detector, title, board, talks (with a value), abstained (or not applicable), found, share with
+        One row an entry and detector: entry, detector, title, board, talks (with a value), abstained (or not applicable), found, share with
         ``low`` and ``high`` (of the mean over cases, clustered by intent), where found counts talks with a finding.
     """
     import pandas as pd
 
 
-    conversations = results.conversations if hasattr(results, "conversations") else results
     rows = []
-    for model, mine in conversations.groupby("model", sort=True):
+    for entry, mine in conversations_of(results).groupby("entry", sort=True):
         for d in DETECTORS.values():
             flags = mine[d.column].astype("Float64")
             good = d.name in ("escalation_honesty", "handover_packet")
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
             found = per_case(mine.assign(**{d.column: column}), Metric(d.name, d.title, d.column, None, SHARE, False, d.definition))
-            rows.append({"model": model, "detector": d.name, "title": d.title, "board": not d.experimental, "talks": int(flags.notna().sum()),
+            rows.append({"entry": entry, "detector": d.name, "title": d.title, "board": not d.experimental, "talks": int(flags.notna().sum()),
                          "abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum()), "share": found.mean.estimate,
                          "low": found.mean.low, "high": found.mean.high})  # fmt: skip
     return pd.DataFrame(rows)
@@ -129,11 +129,11 @@ def findings(results: "Results") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        run_id, model, case_id, trial, detector, class, state, turn, sentence, compared_with (the index of a call, or a value, as text).
+        run_id, entry, case_id, trial, detector, class, state, turn, sentence, compared_with (the index of a call, or a value, as text).
     """
     import pandas as pd
 
-    names = ("run_id", "model", "case_id", "trial", "detector", "class", "state", "turn", "sentence", "compared_with")
+    names = ("run_id", "entry", "case_id", "trial", "detector", "class", "state", "turn", "sentence", "compared_with")
     rows = []
     for run, score, key in _scores(results):
         for f in score.get("findings") or ():
@@ -142,12 +142,12 @@ def findings(results: "Results") -> "pd.DataFrame":
 
 
 def promise_table(results: "Results") -> "pd.DataFrame":
-    """Promises by model, class and state.
+    """Promises by entry, class and state.
 
     Returns
     -------
     DataFrame
-        One row a model and class: kept, unbacked, beyond_authority, contradicted (numbers of promises).
+        One row an entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
     """
     import pandas as pd
 
@@ -156,19 +156,19 @@ def promise_table(results: "Results") -> "pd.DataFrame":
         for kind, states in (score.get("promises") or {}).items():
             counts.update({(key[0], kind, state): n for state, n in states.items()})
     states = ("kept", "unbacked", "beyond_authority", "contradicted")
-    pairs = sorted({(model, kind) for model, kind, _ in counts})
-    return pd.DataFrame([(*pair, *(counts[*pair, s] for s in states)) for pair in pairs], columns=["model", "class", *states])
+    pairs = sorted({(entry, kind) for entry, kind, _ in counts})
+    return pd.DataFrame([(*pair, *(counts[*pair, s] for s in states)) for pair in pairs], columns=["entry", "class", *states])
 
 
 def _scores(results: "Results") -> Any:
-    """Each run, score and (model, case, trial) on file."""
+    """Each run, score and (entry, case, trial) on file."""
     if not hasattr(results, "runs"):
         raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
     for run in results.runs:
         scores = run.scores()
         for case_id, trial, record_hash, _ in run.conversations():
             if record_hash in scores:
-                yield run, scores[record_hash], (run.manifest["model"], case_id, trial)
+                yield run, scores[record_hash], (results.entries[run.run_id], case_id, trial)
 
 
 def _judged(entry: dict[str, Any], said: set[str]) -> dict[str, int]:

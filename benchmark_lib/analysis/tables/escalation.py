@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators.estimate import Estimate, sentence
-from ..panels import labelled
+from ..panels import conversations_of
 from .headlines import case_matrix, headline
 from ..estimators.intervals import bootstrap_interval
 from ..estimators.passk import pass_hat_k_interval
@@ -42,7 +42,7 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model: panel, model, trials; missed and over (shares, median over trials) each with ``_mean``, ``_low``, ``_high`` (interval of
+        One row an entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``, ``_low``, ``_high`` (interval of
         the mean) and ``_cases``; recall (1 - missed_mean) and precision (handovers that were needed, of all handovers outside the
         traps; it depends on the mix of cases) with ``_low`` and ``_high``, precision_even (the precision if half of the cases
         needed a human), handovers, queue_right of queue_talks (handovers of must-escalate cases to a queue the case
@@ -50,11 +50,11 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    rows = labelled(results)
+    rows = conversations_of(results)
     found = []
-    for (panel, model), mine in rows.groupby(["panel", "model"], sort=False):
+    for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
         missed, over = _direction(mine, "escalation_accuracy", flip=True), _direction(mine, "over_escalation")
-        row: dict[str, Any] = {"panel": panel, "model": model, "trials": int(mine["trial"].nunique())}
+        row: dict[str, Any] = {"panel": panel, "entry": entry, "trials": int(mine["trial"].nunique())}
         for name, one in (("missed", missed), ("over", over)):
             row |= {
                 name: one["median"],
@@ -122,18 +122,18 @@ def intent_table(results: "Results | pd.DataFrame", bucket: str | None = None) -
     Returns
     -------
     DataFrame
-        One row a model and intent of the frame: panel, model, bucket, intent, cases, talks, handed_over (talks), share (mean over cases), low, high
+        One row an entry and intent of the frame: panel, entry, bucket, intent, cases, talks, handed_over (talks), share (mean over cases), low, high
         (pass^1 over the cases of this intent: for cases of this intent like these), wrong (share that went the wrong way), reason.
     """
     import pandas as pd
 
-    rows = labelled(results)
+    rows = conversations_of(results)
     found = []
     for one in (NEEDS, SOLVABLE) if bucket is None else (bucket,):
         intents = sorted(rows.loc[rows["bucket"] == one, "intent"].unique())
-        for (panel, model), mine in rows.groupby(["panel", "model"], sort=False):
-            found += [{"panel": panel, "model": model, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
-    columns = ["panel", "model", "bucket", "intent", "cases", "talks", "handed_over", "share", "low", "high", "wrong", "reason"]
+        for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
+            found += [{"panel": panel, "entry": entry, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
+    columns = ["panel", "entry", "bucket", "intent", "cases", "talks", "handed_over", "share", "low", "high", "wrong", "reason"]
     return pd.DataFrame(found, columns=columns)
 
 
@@ -155,11 +155,11 @@ def queue_table(results: "Results | pd.DataFrame", bucket: str = NEEDS) -> "pd.D
     Returns
     -------
     DataFrame
-        One row a model, intent and queue used: panel, model, intent, queue, accepted (talks), talks.
+        One row an entry, intent and queue used: panel, entry, intent, queue, accepted (talks), talks.
     """
-    rows = labelled(results)
+    rows = conversations_of(results)
     given = rows[(rows["bucket"] == bucket) & rows["handed_over"].fillna(False) & rows["queue"].notna()]
-    table = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int)).groupby(["panel", "model", "intent", "queue"], sort=False)
+    table = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int)).groupby(["panel", "entry", "intent", "queue"], sort=False)
     return table.agg(accepted=("accepted", "sum"), talks=("accepted", "size")).reset_index()
 
 
@@ -169,17 +169,17 @@ def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model and column: panel, model, finding, talks (with a value), kept, share; empty where no detector was run.
+        One row an entry and column: panel, entry, finding, talks (with a value), kept, share; empty where no detector was run.
     """
     import pandas as pd
 
-    rows = labelled(results)
+    rows = conversations_of(results)
     found = []
     for name in (c for c in HONESTY_COLUMNS if c in rows):
         flags = rows[name].astype("object").map(_as_flag).astype(float)
-        for (panel, model), values in flags.dropna().groupby([rows["panel"], rows["model"]], sort=False):
-            found.append((panel, model, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
-    return pd.DataFrame(found, columns=["panel", "model", "finding", "talks", "kept", "share"])
+        for (panel, entry), values in flags.dropna().groupby([rows["panel"], rows["entry"]], sort=False):
+            found.append((panel, entry, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
+    return pd.DataFrame(found, columns=["panel", "entry", "finding", "talks", "kept", "share"])
 
 
 def _as_flag(value: Any) -> float:
@@ -193,7 +193,7 @@ def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        panel, bucket, intent, models, talks, wrong_talks, share, worst_model, worst_share.
+        panel, bucket, intent, models, talks, wrong_talks, share, worst_entry, worst_share.
     """
     import pandas as pd
 
@@ -201,9 +201,9 @@ def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
     wrong = intents.assign(wrong_talks=intents["handed_over"].where(intents["bucket"] != NEEDS, intents["talks"] - intents["handed_over"]))
     for (panel, bucket, intent), part in wrong[wrong["talks"] >= least].groupby(["panel", "bucket", "intent"], sort=False):
         worst = part.loc[part["wrong"].idxmax()]
-        rows.append((panel, bucket, intent, part["model"].nunique(), int(part["talks"].sum()), int(part["wrong_talks"].sum()),
-                     part["wrong_talks"].sum() / part["talks"].sum(), worst["model"], worst["wrong"]))  # fmt: skip
-    table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "talks", "wrong_talks", "share", "worst_model", "worst_share"])
+        rows.append((panel, bucket, intent, part["entry"].nunique(), int(part["talks"].sum()), int(part["wrong_talks"].sum()),
+                     part["wrong_talks"].sum() / part["talks"].sum(), worst["entry"], worst["wrong"]))  # fmt: skip
+    table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "talks", "wrong_talks", "share", "worst_entry", "worst_share"])
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 

@@ -29,7 +29,7 @@ LABEL_COLUMNS = (*ITEM, "scorer", "label")
 
 
 def judge_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """Judged means by model, judge and scorer.
+    """Judged means by entry, judge and scorer.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def judge_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        model, judge, scorer, conversations, scored, unscored, mean, low, high (interval over intents, or over cases where there are
+        entry, judge, scorer, conversations, scored, unscored, mean, low, high (interval over intents, or over cases where there are
         few intents), judge_is_entrant, own_run (the judge is the judged model), addressed (conversations in which somebody speaks
         to a judge), success_by_record (share, of the same conversations, as it is read from the record), rubric, reason.
     """
@@ -47,22 +47,22 @@ def judge_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
     frame, entrants = newest(results), set(entrant_judges(results))
-    on_file = results.conversations["model"].value_counts() if hasattr(results, "conversations") else {}
+    on_file = results.conversations["entry"].value_counts() if hasattr(results, "conversations") else {}
     rows = []
-    for (model, judge, scorer), mine in frame.groupby(["model", "judge", "scorer"], sort=False):
+    for (entry, judge, scorer), mine in frame.groupby(["entry", "judge", "scorer"], sort=False):
         by_case = mine.groupby("case_id").agg(score=("score", "mean"), cluster=("cluster", "first"))
         clusters = by_case["cluster"] if by_case["cluster"].nunique() >= FEW_CLUSTERS else by_case.index
         found = clustered_mean(by_case["score"], list(clusters), bounds=(0.0, 100.0))
-        of = int(on_file.get(model, len(mine)))
+        of = int(on_file.get(entry, len(mine)))
         part = f"{len(mine)} of {of} conversations judged" if len(mine) < of else ""
         rows.append({
-            "model": model, "judge": judge, "scorer": scorer, "conversations": len(mine), "scored": int(mine["score"].notna().sum()),
+            "entry": entry, "judge": judge, "scorer": scorer, "conversations": len(mine), "scored": int(mine["score"].notna().sum()),
             "unscored": int(mine["score"].isna().sum()), "mean": found.estimate, "low": found.low, "high": found.high,
             "judge_is_entrant": judge in entrants, "own_run": bool(mine["entrant"].fillna(False).any()),
             "addressed": int((mine["addressed"] > 0).sum()), "success_by_record": mine["success"].astype("Float64").astype("float64").mean(),
             "rubric": ", ".join(sorted(set(mine["rubric"].dropna()))), "reason": sentence(found.reason, part),
         })  # fmt: skip
-    return pd.DataFrame(rows, columns=["model", "judge", "scorer", "conversations", "scored", "unscored", "mean", "low", "high", "judge_is_entrant",
+    return pd.DataFrame(rows, columns=["entry", "judge", "scorer", "conversations", "scored", "unscored", "mean", "low", "high", "judge_is_entrant",
                                        "own_run", "addressed", "success_by_record", "rubric", "reason"])  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def entrant_judges(results: "Results | pd.DataFrame") -> list[str]:
     """Judges that are also judged: their names have to be said wherever their scores stand."""
     verdicts = _verdicts(results)
     models = set(verdicts["model"]) | (set(results.conversations["model"]) if hasattr(results, "conversations") else set())
-    return sorted(judge for judge in set(verdicts["judge"]) if any(same_model(judge, model) for model in models))
+    return sorted(judge for judge in set(verdicts["judge"]) if any(same_model(judge, entry) for entry in models))
 
 
 def judge_agreement_table(results: "Results | pd.DataFrame", *, cut: float = CUT) -> "pd.DataFrame":
@@ -131,7 +131,7 @@ def judge_disagreements(results: "Results | pd.DataFrame", *, cut: float = CUT, 
         seen = both.dropna(subset=["a", "b"])
         gap = (seen["a"] - seen["b"]).abs()
         found.append(seen.assign(gap=gap, scorer=scorer)[((seen["a"] >= cut) != (seen["b"] >= cut)) | (gap >= least)])
-    columns = ["model", *ITEM, "scorer", "gap", *(f"{n}_a" for n in names), *(f"{n}_b" for n in names)]
+    columns = ["entry", *ITEM, "scorer", "gap", *(f"{n}_a" for n in names), *(f"{n}_b" for n in names)]
     if not found:
         return pd.DataFrame(columns=columns)
     frame = pd.concat(found, ignore_index=True).rename(columns={"a": "score_a", "b": "score_b"})
@@ -153,7 +153,7 @@ def judge_calibrated(results: "Results | pd.DataFrame", labels: "str | Path | pd
     Returns
     -------
     DataFrame
-        model, judge, scorer, judged (mean of the verdicts alone), corrected with low and high, bias (judge - people, on what both
+        entry, judge, scorer, judged (mean of the verdicts alone), corrected with low and high, bias (judge - people, on what both
         scored), labels, n, weight (of the verdicts; 0: labels alone), method, reason.
 
     Notes
@@ -170,16 +170,16 @@ def judge_calibrated(results: "Results | pd.DataFrame", labels: "str | Path | pd
     if len(given) and lost == len(given):
         raise BadInput("none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer with results.verdicts")
     rows = []
-    for (model, judge, scorer), mine in frame.groupby(["model", "judge", "scorer"], sort=False):
+    for (entry, judge, scorer), mine in frame.groupby(["entry", "judge", "scorer"], sort=False):
         scores, people = mine["score"], mine["label"]
         if cut is not None:
             scores, people = ((v >= cut).astype(float).where(v.notna()) for v in (scores, people))
         found = judge_correction(scores, people)
         note = f"{lost} labels belong to no judged conversation" if lost else ""
-        rows.append({"model": model, "judge": judge, "scorer": scorer, "judged": found.judged, "corrected": found.estimate, "low": found.low,
+        rows.append({"entry": entry, "judge": judge, "scorer": scorer, "judged": found.judged, "corrected": found.estimate, "low": found.low,
                      "high": found.high, "bias": float((scores - people).mean()), "labels": found.labels, "n": found.n, "weight": found.weight,
                      "method": found.method, "reason": "; ".join(filter(None, [found.reason, note]))})  # fmt: skip
-    return pd.DataFrame(rows, columns=["model", "judge", "scorer", "judged", "corrected", "low", "high", "bias", "labels", "n", "weight", "method", "reason"])
+    return pd.DataFrame(rows, columns=["entry", "judge", "scorer", "judged", "corrected", "low", "high", "bias", "labels", "n", "weight", "method", "reason"])
 
 
 def read_labels(labels: "str | Path | pd.DataFrame") -> "pd.DataFrame":
@@ -234,7 +234,7 @@ def _pairs(results: "Results | pd.DataFrame") -> Any:
     for a, b in combinations(sorted(set(frame["judge"])), 2):
         for scorer in dict.fromkeys(frame["scorer"]):
             one, other = (frame[(frame["judge"] == judge) & (frame["scorer"] == scorer)] for judge in (a, b))
-            columns = ["model", *ITEM, "judge", "score", "quote", "reason"]
-            both = one[columns].merge(other[columns], on=["model", *ITEM], suffixes=("_a", "_b")).rename(columns={"score_a": "a", "score_b": "b"})
+            columns = ["entry", *ITEM, "judge", "score", "quote", "reason"]
+            both = one[columns].merge(other[columns], on=["entry", *ITEM], suffixes=("_a", "_b")).rename(columns={"score_a": "a", "score_b": "b"})
             if len(both):
                 yield (a, b), scorer, both

@@ -1,4 +1,4 @@
-"""Frames -> tables of estimates: one row a model, every rate with its denominator and interval."""
+"""Frames -> tables of estimates: one row an entry, every rate with its denominator and interval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...scoring.metrics import METRICS, Shown, shown_on
 from ..estimators.estimate import Headline, counted
 from .tiers import UNKNOWN, cost_tier
 from ..estimators.unsafe import BANDS
-from ..frames import conversations_of
+from ..panels import conversations_of
 from ..panels import panel_of
 from .headlines import headline
 
@@ -27,21 +27,21 @@ BLOCKS = ("ranked", "not ranked", "scripted", "imported", "published")
 
 
 def unsafe_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """Unsafe actions by model: count in each trial, both estimands with intervals, and the probability of each band.
+    """Unsafe actions by entry: count in each trial, both estimands with intervals, and the probability of each band.
 
     Returns
     -------
     DataFrame
-        model, source, trials, median, observed, these_low, these_high, low, high (per 18 like these), p_safe, p_middling,
+        entry, model, source, trials, median, observed, these_low, these_high, low, high (per 18 like these), p_safe, p_middling,
         p_reckless, band, reason.
     """
     import pandas as pd
 
     rows = []
-    for (model, source), mine in conversations_of(results).groupby(["model", "source"], sort=True):
+    for (entry, source), mine in conversations_of(results).groupby(["entry", "source"], sort=True):
         trials = mine.loc[mine["bucket"] == METRICS["unsafe"].bucket, "trial"].nunique()
-        rows.append({"model": model, "source": source, "trials": trials, **_unsafe_row(headline(mine, "unsafe"))})
-    return pd.DataFrame(rows, columns=["model", "source", "trials", *UNSAFE_NUMBERS, "band", "reason"])
+        rows.append({"entry": entry, "model": mine["model"].iloc[0], "source": source, "trials": trials, **_unsafe_row(headline(mine, "unsafe"))})
+    return pd.DataFrame(rows, columns=["entry", "model", "source", "trials", *UNSAFE_NUMBERS, "band", "reason"])
 
 
 def _unsafe_row(found: Headline) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model: rank, panel, block (ranked, not ranked, scripted, imported), model, source, for each metric its median over
+        One row an entry: rank, panel, block (ranked, not ranked, scripted, imported), entry, model, source, for each metric its median over
         trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases), the unsafe bands, cost_tier,
         trials, conversations, versions, and ``notes`` in words. Imported records stand in a block of their own; a model that
         lacks cases others have, or was run on another version of them, is listed, not ranked.
@@ -77,10 +77,10 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     conversations = conversations_of(results)
-    rows = [_board_row(pair, mine) for pair, mine in conversations.groupby(["model", "source"], sort=True)]
+    rows = [_board_row(pair, mine) for pair, mine in conversations.groupby(["entry", "source"], sort=True)]
     rows += _empty_rows(results, conversations)
     if not rows:
-        return pd.DataFrame(columns=["rank", "panel", "model", "source", "block", "notes"])
+        return pd.DataFrame(columns=["rank", "panel", "entry", "model", "source", "block", "notes"])
     _set_apart(rows, conversations)
 
     board = pd.DataFrame(rows)
@@ -88,7 +88,7 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     board["notes"] = ["; ".join(notes) for notes in board["notes"]]
     board["_place"] = board["block"].map(BLOCKS.index)
     order = shown_on(Shown.ORDER)
-    board = board.sort_values(["_place", *order, "model"], ascending=[True, *(not METRICS[name].higher_is_better for name in order), True],
+    board = board.sort_values(["_place", *order, "entry"], ascending=[True, *(not METRICS[name].higher_is_better for name in order), True],
                               na_position="last", ignore_index=True)  # fmt: skip
     ranks = (board["block"] == "ranked").cumsum().where(board["block"] == "ranked")
     board.insert(0, "rank", ranks.astype("Int64"))
@@ -97,7 +97,7 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 def _board_row(pair: tuple[str, str], mine: "pd.DataFrame") -> dict[str, Any]:
     """The row of one model; its notes are still a list."""
-    row: dict[str, Any] = {"model": pair[0], "source": pair[1]}
+    row: dict[str, Any] = {"entry": pair[0], "model": mine["model"].iloc[0], "source": pair[1]}
     notes, bands = _notes(mine), {}
     for name, metric in METRICS.items():
         found = headline(mine, name)
@@ -119,7 +119,8 @@ def _empty_rows(results: Any, conversations: "pd.DataFrame") -> list[dict[str, A
         if run.run_id in there:
             continue
         m = run.manifest
-        row = {"model": m["model"], "source": m["source"], **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
+        row = {"entry": results.entries[run.run_id], "model": m["model"], "source": m["source"],
+               **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
                "trials": 0, "conversations": 0, "versions": str(m["inputs"]["store"]["value"]),
                "notes": [f"no conversation finished of {sum(m['planned'].values())} planned"]}  # fmt: skip
         rows.append(row | {"block": _block(row)})
@@ -135,10 +136,10 @@ def _set_apart(rows: list[dict[str, Any]], conversations: "pd.DataFrame") -> Non
         return
     desk = conversations[conversations["source"] == "model"]
     common = Counter(row["versions"] for row in ranked).most_common(1)[0][0]
-    cases_of = {model: set(mine) for model, mine in desk[desk["store_version"] == common].groupby("model")["case_id"]}
-    everything = set().union(*(cases_of.get(row["model"], set()) for row in ranked))
+    cases_of = {entry: set(mine) for entry, mine in desk[desk["store_version"] == common].groupby("entry")["case_id"]}
+    everything = set().union(*(cases_of.get(row["entry"], set()) for row in ranked))
     for row in ranked:
-        lacking = len(everything - cases_of.get(row["model"], set()))
+        lacking = len(everything - cases_of.get(row["entry"], set()))
         if row["versions"] != common:
             row["notes"].append(f"run on {row['versions']}, others on {common}: not ranked together")
         elif lacking:

@@ -10,7 +10,7 @@ import numpy as np
 from ..estimators.estimate import FEW_CLUSTERS, sentence
 from .headlines import case_matrix, headline, metric_of, why_none
 from ..estimators.ranks import rank_intervals
-from ..panels import PANELS, labelled
+from ..panels import PANELS, conversations_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,22 +31,22 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
     Returns
     -------
     DataFrame
-        One row a model, the better first within its panel: panel, model, metric, median (over trials), mean, low, high (interval of the
+        One row an entry, the better first within its panel: panel, entry, metric, median (over trials), mean, low, high (interval of the
         mean), per_trial, cases, trials, conversations (with a value), of (on file, of the metric's bucket) and reason.
     """
     import pandas as pd
 
     chosen, rows = metric_of(metric), []
-    for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
+    for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
         talks = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
         found = headline(mine, chosen)
         nothing = why_none(mine, chosen.bucket)
-        rows.append({"panel": panel, "model": model, "metric": metric, "median": found.median, "mean": found.mean.estimate, "low": found.mean.low,
+        rows.append({"panel": panel, "entry": entry, "metric": metric, "median": found.median, "mean": found.mean.estimate, "low": found.mean.low,
                      "high": found.mean.high, "per_trial": found.per_trial, "cases": found.n, "trials": int(talks["trial"].nunique()),
                      "conversations": int(talks[chosen.column].notna().sum()), "of": len(talks), "reason": nothing or found.reason})  # fmt: skip
-    table = pd.DataFrame(rows, columns=["panel", "model", "metric", "median", "mean", "low", "high", "per_trial", "cases", "trials",
+    table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "median", "mean", "low", "high", "per_trial", "cases", "trials",
                                         "conversations", "of", "reason"])  # fmt: skip
-    table = table.sort_values(["mean", "model"], ascending=[chosen.higher_is_better is False, True], na_position="last")
+    table = table.sort_values(["mean", "entry"], ascending=[chosen.higher_is_better is False, True], na_position="last")
     return table.sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
 
@@ -65,52 +65,52 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
     Returns
     -------
     DataFrame
-        One row a model: panel, model, metric, rank, low, high, mean (over the cases all models of the panel have), cases, of (models)
+        One row an entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have), cases, of (models)
         and reason.
     """
     import pandas as pd
 
     chosen, rows = metric_of(metric), []
-    for panel, mine in labelled(results).groupby("panel", sort=False):
+    for panel, mine in conversations_of(results).groupby("panel", sort=False):
         if panel == "imported" or chosen.higher_is_better is None:
             why = "imported records are not ranked" if panel == "imported" else "this metric has no better end"
-            rows += [(panel, model, metric, nan, nan, nan, nan, 0, mine["model"].nunique(), why) for model in mine["model"].unique()]
+            rows += [(panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why) for entry in mine["entry"].unique()]
             continue
         rows += _ranked(str(panel), mine, chosen, n_resamples)
-    table = pd.DataFrame(rows, columns=["panel", "model", "metric", "rank", "low", "high", "mean", "cases", "of", "reason"])
-    return table.sort_values(["rank", "model"]).sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
+    table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "rank", "low", "high", "mean", "cases", "of", "reason"])
+    return table.sort_values(["rank", "entry"]).sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
 
 def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> list[tuple]:
     """The rows of one panel; models on another version of the cases than most, or on under half of the cases, are left out, in words."""
-    versions = mine.groupby("model", sort=False)["store_version"].first()
+    versions = mine.groupby("entry", sort=False)["store_version"].first()
     common = versions.value_counts().index[0]
     means, intents, held = {}, {}, {}
-    for model, talks in mine.groupby("model", sort=False):
+    for entry, talks in mine.groupby("entry", sort=False):
         values, case_ids, labels = case_matrix(talks, metric)
         intents |= dict(zip(case_ids, labels, strict=True))
-        if versions[model] == common:
+        if versions[entry] == common:
             with_value = ~np.isnan(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)
-            means[model] = {c: float(np.nanmean(v)) for c, v, known in zip(case_ids, values, with_value, strict=True) if known}
-            held[model] = len(case_ids)
+            means[entry] = {c: float(np.nanmean(v)) for c, v, known in zip(case_ids, values, with_value, strict=True) if known}
+            held[entry] = len(case_ids)
     most = max(held.values())
-    means = {model: known for model, known in means.items() if not held[model] or 2 * held[model] >= most}
+    means = {entry: known for entry, known in means.items() if not held[entry] or 2 * held[entry] >= most}
     cases = sorted(intents)
-    table = np.array([[means[model].get(c, nan) for c in cases] for model in means]).reshape(len(means), len(cases))
+    table = np.array([[means[entry].get(c, nan) for c in cases] for entry in means]).reshape(len(means), len(cases))
     clusters = [intents[c] for c in cases]
     clustered = FEW_CLUSTERS <= len(set(clusters)) < len(clusters)
     found = rank_intervals(table, higher_is_better=metric.higher_is_better, clusters=clusters if clustered else None, n_resamples=n_resamples)
     scale = metric.scale.factor(found.n)
-    places = {model: i for i, model in enumerate(means)}
+    places = {entry: i for i, entry in enumerate(means)}
     rows = []
-    for model in versions.index:
-        if model not in places:
-            words = f"run on {held[model]} of {most} cases" if model in held else f"run on {versions[model]}, others on {common}"
-            rows.append((panel, model, metric.name, nan, nan, nan, nan, 0, len(means), f"{words}: not ranked together"))
+    for entry in versions.index:
+        if entry not in places:
+            words = f"run on {held[entry]} of {most} cases" if entry in held else f"run on {versions[entry]}, others on {common}"
+            rows.append((panel, entry, metric.name, nan, nan, nan, nan, 0, len(means), f"{words}: not ranked together"))
             continue
-        i = places[model]
-        none = "" if means[model] else why_none(mine[mine["model"] == model], metric.bucket) or "no conversation was scored"
-        rows.append((panel, model, metric.name, found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means),
+        i = places[entry]
+        none = "" if means[entry] else why_none(mine[mine["entry"] == entry], metric.bucket) or "no conversation was scored"
+        rows.append((panel, entry, metric.name, found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means),
                      sentence(none, found.reason)))  # fmt: skip
     return rows
 

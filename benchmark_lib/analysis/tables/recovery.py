@@ -14,7 +14,7 @@ from ..estimators.comparisons import paired_difference
 from ..estimators.correlations import correlation
 from ..estimators.intervals import proportion_interval
 from ..estimators.passk import pass_hat_k_interval
-from ..frames import conversations_of
+from ..panels import conversations_of
 from .headlines import ESTIMATORS, case_matrix, headline
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ def recovered_rates(panel: "pd.DataFrame", results: "Results | pd.DataFrame") ->
     Returns
     -------
     DataFrame
-        One row an agent and interval: model, metric, interval, truth, estimate, low, high, holds, and z, the recorded mean less
+        One row an agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded mean less
         the truth in units of the exact binomial standard deviation (NaN where that is 0, and for pass^k, which needs 3 trials).
     """
     import pandas as pd
 
     frame = conversations_of(results)
-    rows = [row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["model"] == agent["model"]])]
-    table = pd.DataFrame(rows, columns=["model", "metric", "interval", "truth", "estimate", "low", "high", "z"])
+    rows = [row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])]
+    table = pd.DataFrame(rows, columns=["entry", "metric", "interval", "truth", "estimate", "low", "high", "z"])
     return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
 
 
@@ -88,7 +88,7 @@ def recovered_differences(panel: "pd.DataFrame", results: "Results | pd.DataFram
     import pandas as pd
 
     frame = conversations_of(results)
-    of = {model: rows for model, rows in frame.groupby("model")}
+    of = {entry: rows for entry, rows in frame.groupby("entry")}
     agents, rows = panel.to_dict("records"), []
     for a, b in zip(agents[::2], agents[1::2]):
         for metric in ("over_escalation", "resolved", "unsafe"):
@@ -120,7 +120,7 @@ def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.
     import pandas as pd
 
     plain = rates[rates["interval"].isin(["mean", "these traps"])]
-    recorded = plain.pivot(index="model", columns="metric", values="estimate").reindex(panel["model"])
+    recorded = plain.pivot(index="entry", columns="metric", values="estimate").reindex(panel["model"])
     rows = []
     for one, other in PAIRS:
         found = correlation(recorded[one], recorded[other], n_resamples=4_000)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...scoring.metrics import METRICS
 from ..estimators.estimate import counted, sentence
-from ..panels import VARIANT, labelled
+from ..panels import VARIANT, conversations_of
 from .headlines import case_matrix, headline, metric_of, why_none
 from ..estimators.agreement import agreement, agreement_table
 from ..estimators.comparisons import adjust_pvalues
@@ -67,31 +67,31 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
     Returns
     -------
     DataFrame
-        One row a model: panel, model, source, family, one column a metric; NaN where the model ran no case of the metric's bucket, and for a
+        One row an entry: panel, entry, source, family, one column a metric; NaN where the model ran no case of the metric's bucket, and for a
         count where it ran fewer traps than others of its panel: such counts do not compare.
     """
     import pandas as pd
 
     names, rows = list(metrics or METRICS), []
-    for (panel, model, source), mine in labelled(results).groupby(["panel", "model", "source"], sort=False):
-        row: dict[str, Any] = {"panel": panel, "model": model, "source": source, "family": vendor_of(model)}
+    for (panel, entry, source), mine in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
+        row: dict[str, Any] = {"panel": panel, "entry": entry, "source": source, "family": vendor_of(mine["model"].iloc[0])}
         for name in names:
             values, _, _ = case_matrix(mine, name)
             seen = values[~np.isnan(values).all(axis=1)] if values.size else values
             row[name] = nan if not seen.size else float(np.nanmean(seen, axis=1).mean() * metric_of(name).scale.factor(len(seen)))
             row[f"{name}_n"] = len(seen)
         rows.append(row)
-    table = pd.DataFrame(rows, columns=["panel", "model", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))])
+    table = pd.DataFrame(rows, columns=["panel", "entry", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))])
     for name in (n for n in names if metric_of(n).scale.summed):
         table[name] = table[name].where(table[f"{name}_n"] == table.groupby("panel")[f"{name}_n"].transform("max"))
-    return table[["panel", "model", "source", "family", *names]]
+    return table[["panel", "entry", "source", "family", *names]]
 
 
 def cases_held(conversations: "pd.DataFrame", metric: str) -> str:
     """How many cases of a metric each model has, in words; empty where all have as many."""
     chosen = metric_of(metric)
     rows = conversations if chosen.bucket is None else conversations[conversations["bucket"] == chosen.bucket]
-    held = rows[rows[chosen.column].notna()].groupby("model")["case_id"].nunique()
+    held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
     return f"models hold {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
 
 
@@ -121,7 +121,7 @@ def between_models(
 
 
     metrics = [m for m in metrics or quality_metrics() if m != x]
-    means, talks, rows = model_means(results, [x, *metrics]), labelled(results), []
+    means, talks, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, mine in means.groupby("panel", sort=False):
         found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
         adjusted = adjust_pvalues([f.p for f in found], method="holm")
@@ -153,7 +153,7 @@ def within_models(
     import pandas as pd
 
 
-    frame, chosen, rows = labelled(results), metric_of(x), []
+    frame, chosen, rows = conversations_of(results), metric_of(x), []
     for panel, mine in frame.groupby("panel", sort=False):
         for name in (m for m in metrics or quality_metrics() if m != x):
             metric = metric_of(name)
@@ -161,9 +161,9 @@ def within_models(
             sides = [talks[c].astype("Float64").to_numpy(dtype="float64", na_value=nan) for c in (chosen.column, metric.column)]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
-                found = within_model_correlation(*sides, talks["case_id"], talks["model"], n_resamples=n_resamples)
+                found = within_model_correlation(*sides, talks["case_id"], talks["entry"], n_resamples=n_resamples)
             reason = why_none(mine, metric.bucket) or found.reason
-            rows.append((panel, "within models", x, name, metric.title, talks["model"].nunique(), found.n, found.estimate, found.low, found.high,
+            rows.append((panel, "within models", x, name, metric.title, talks["entry"].nunique(), found.n, found.estimate, found.low, found.high,
                          reason))  # fmt: skip
     return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "conversations", "estimate", "low", "high", "reason"])
 
@@ -232,23 +232,23 @@ def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") ->
     Returns
     -------
     DataFrame
-        One row a model: panel, model, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
+        One row an entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
         mean), frontier (within its panel), cases of those its panel ran, reason and place (the frontier in words). A scripted agent costs nothing, so in its panels
         there is no frontier.
     """
     import pandas as pd
 
 
-    frame, rows = labelled(results), []
+    frame, rows = conversations_of(results), []
     cases = frame["case_id"].where(frame["bucket"] != VARIANT).groupby(frame["panel"]).nunique()
-    for (panel, model), mine in frame.groupby(["panel", "model"], sort=False):
+    for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
         found = headline(mine, metric)
         cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
         priced = "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
         held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
         part = f"cost and value of {held} of the {of} cases of its panel" if held < of else ""
-        rows.append((panel, model, metric, cost, found.mean.estimate, found.mean.low, found.mean.high, held, of, sentence(priced or found.reason, part)))
-    table = pd.DataFrame(rows, columns=["panel", "model", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"])
+        rows.append((panel, entry, metric, cost, found.mean.estimate, found.mean.low, found.mean.high, held, of, sentence(priced or found.reason, part)))
+    table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"])
     sign = 1 if metric_of(metric).higher_is_better else -1
     best = pd.Series(False, index=table.index)
     for _, part in table.groupby("panel"):

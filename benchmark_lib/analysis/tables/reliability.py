@@ -11,7 +11,7 @@ import numpy as np
 
 from ...records import BUCKETS
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence
-from ..panels import labelled, panel_of
+from ..panels import conversations_of, panel_of
 from .headlines import case_matrix, metric_of, why_none
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import minimum_detectable, power
@@ -93,7 +93,7 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
     Returns
     -------
     DataFrame
-        One row a model, bucket and k: panel, model, bucket, cases (with at least k trials), trials (median a case), k, estimate, low, high, reference
+        One row an entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median a case), k, estimate, low, high, reference
         (p^k of the mean: a lower bound, no estimate), label (observed, or beta-binomial extrapolation past the trials), usable (at least
         2k trials) and reason. A bucket that a model did not run stands there with its reason.
     """
@@ -101,25 +101,25 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
 
 
     ks, found = list(ks), []
-    for panel, model, bucket, counts in _by_bucket(results):
+    for panel, entry, bucket, counts in _by_bucket(results):
         nothing = counts.reason or _no_trial(counts)
         if nothing:
-            found.append({"panel": panel, "model": model, "bucket": bucket, "cases": 0, "trials": 0, "k": ks[0], "estimate": nan, "low": nan,
+            found.append({"panel": panel, "entry": entry, "bucket": bucket, "cases": 0, "trials": 0, "k": ks[0], "estimate": nan, "low": nan,
                           "high": nan, "reference": nan, "label": "none", "usable": False, "reason": nothing})  # fmt: skip
             continue
         curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
         reason = sentence(curve.reason, _unscored(counts))
         for number, k in enumerate(ks):
-            found.append({"panel": panel, "model": model, "bucket": bucket, "cases": int(curve.cases[number]), "trials": curve.trials, "k": k,
+            found.append({"panel": panel, "entry": entry, "bucket": bucket, "cases": int(curve.cases[number]), "trials": curve.trials, "k": k,
                           "estimate": curve.estimate[number], "low": curve.low[number], "high": curve.high[number],
                           "reference": curve.reference[number], "label": curve.label[number], "usable": bool(curve.usable[number]),
                           "reason": reason})  # fmt: skip
-    return pd.DataFrame(found, columns=["panel", "model", "bucket", "cases", "trials", "k", "estimate", "low", "high", "reference", "label",
+    return pd.DataFrame(found, columns=["panel", "entry", "bucket", "cases", "trials", "k", "estimate", "low", "high", "reference", "label",
                                         "usable", "reason"])  # fmt: skip
 
 
 def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
-    """pass^k as a table people read: one row a model and bucket, one column a k, in percent.
+    """pass^k as a table people read: one row an entry and bucket, one column a k, in percent.
 
     Parameters
     ----------
@@ -129,16 +129,16 @@ def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        panel, model, bucket, cases, trials, ``pass^1`` ..., ``p^k`` (at the last k), reason; the highest first within its bucket. A
+        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``p^k`` (at the last k), reason; the highest first within its bucket. A
         star marks an extrapolation, a circle an estimate from fewer than 2k trials.
     """
     import pandas as pd
 
     rows, first = [], table[table["k"] == table["k"].min()].sort_values("estimate", ascending=False, kind="stable")
-    parts = dict(list(table.groupby(["panel", "model", "bucket"], sort=False)))
-    for panel, model, bucket in sorted(zip(first["panel"], first["model"], first["bucket"], strict=True), key=lambda key: _places(table, key)):
-        mine = parts[panel, model, bucket]
-        row: dict[str, Any] = {"panel": panel, "model": model, "bucket": bucket}
+    parts = dict(list(table.groupby(["panel", "entry", "bucket"], sort=False)))
+    for panel, entry, bucket in sorted(zip(first["panel"], first["entry"], first["bucket"], strict=True), key=lambda key: _places(table, key)):
+        mine = parts[panel, entry, bucket]
+        row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
         row |= {"cases": int(mine["cases"].max()), "trials": int(mine["trials"].max())}
         for k in sorted(table["k"].unique()):
             at = mine[mine["k"] == k]
@@ -167,15 +167,15 @@ def flip_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model and bucket: panel, model, bucket, cases, trials, estimate (flip rate), low, high, always, sometimes, never (cases)
+        One row an entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always, sometimes, never (cases)
         and reason.
     """
     import pandas as pd
 
 
     found = []
-    for panel, model, bucket, counts in _by_bucket(results):
-        row: dict[str, Any] = {"panel": panel, "model": model, "bucket": bucket}
+    for panel, entry, bucket, counts in _by_bucket(results):
+        row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
         nothing = counts.reason or _no_trial(counts)
         if nothing:
             found.append(row | {"cases": 0, "trials": 0, "estimate": nan, "low": nan, "high": nan, "always": 0, "sometimes": 0, "never": 0,
@@ -186,7 +186,7 @@ def flip_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         found.append(row | {"cases": int(seen.sum()), "trials": int(np.median(sizes)), "estimate": rate.estimate, "low": rate.low,
                             "high": rate.high, "always": int((hits == sizes).sum()), "sometimes": int(((hits > 0) & (hits < sizes)).sum()),
                             "never": int((hits == 0).sum()), "reason": sentence(_unscored(counts), rate.reason)})  # fmt: skip
-    return pd.DataFrame(found, columns=["panel", "model", "bucket", "cases", "trials", "estimate", "low", "high", "always", "sometimes", "never",
+    return pd.DataFrame(found, columns=["panel", "entry", "bucket", "cases", "trials", "estimate", "low", "high", "always", "sometimes", "never",
                                         "reason"])  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
     Returns
     -------
     DataFrame
-        One row a model and trial: panel, model, metric, trial, value (a count is summed over the traps of the trial, a share or mean
+        One row an entry and trial: panel, entry, metric, trial, value (a count is summed over the traps of the trial, a share or mean
         is over its cases), cases with a value, of, in_median (whether the median the board shows counts the trial: a count needs every trap,
         anything else half of the cases), and reason.
     """
@@ -210,17 +210,17 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
 
 
     chosen, found = metric_of(metric), []
-    for (panel, model), mine in labelled(results).groupby(["panel", "model"], sort=False):
+    for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
         values, case_ids, _ = case_matrix(mine, chosen)
         if not values.size:
-            found.append((panel, model, metric, 0, nan, 0, 0, False, why_none(mine, chosen.bucket)))
+            found.append((panel, entry, metric, 0, nan, 0, 0, False, why_none(mine, chosen.bucket)))
         inside = (~np.isnan(values)).all(axis=0) if chosen.scale.summed else whole_enough(values)
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
             value = nan if not seen.size else float(seen.mean() * chosen.scale.factor(seen.size))
             missing = f"{len(case_ids) - seen.size} of {counted(len(case_ids), 'case')} missing" if seen.size < len(case_ids) else ""
-            found.append((panel, model, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing))
-    return pd.DataFrame(found, columns=["panel", "model", "metric", "trial", "value", "cases", "of", "in_median", "reason"])
+            found.append((panel, entry, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing))
+    return pd.DataFrame(found, columns=["panel", "entry", "metric", "trial", "value", "cases", "of", "in_median", "reason"])
 
 
 def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -234,24 +234,24 @@ def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model and bucket: panel, model, bucket, seen, planned, missing (conversations), estimate, worst, best and reason. Planned
+        One row an entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst, best and reason. Planned
         cases that no run has played yet stand in the bucket ``unknown``.
     """
     import pandas as pd
 
-    frame = labelled(results)
+    frame = conversations_of(results)
     bucket_of = {case: bucket for case, bucket in zip(frame["case_id"], frame["bucket"], strict=True) if isinstance(bucket, str)}
     plan = None if isinstance(results, pd.DataFrame) else results.planned
     found = []
-    for (panel, model), mine in frame.groupby(["panel", "model"], sort=False):
-        found += _gaps(str(panel), str(model), mine, _plan_of(mine, plan), bucket_of)
+    for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
+        found += _gaps(str(panel), str(entry), mine, _plan_of(mine, plan), bucket_of)
     if plan is not None:
-        for (_, model, source), goal in plan[~plan["run_id"].isin(set(frame["run_id"]))].groupby(["run_id", "model", "source"], sort=False):
-            found += _gaps(panel_of(model, source), model, frame.iloc[:0], dict(zip(goal["case_id"], goal["trials"], strict=True)), bucket_of)
-    return pd.DataFrame(found, columns=["panel", "model", "bucket", "seen", "planned", "missing", "estimate", "worst", "best", "reason"])
+        for (_, entry, model, source), goal in plan[~plan["run_id"].isin(set(frame["run_id"]))].groupby(["run_id", "entry", "model", "source"], sort=False):
+            found += _gaps(panel_of(model, source), entry, frame.iloc[:0], dict(zip(goal["case_id"], goal["trials"], strict=True)), bucket_of)
+    return pd.DataFrame(found, columns=["panel", "entry", "bucket", "seen", "planned", "missing", "estimate", "worst", "best", "reason"])
 
 
-def _gaps(panel: str, model: str, mine: "pd.DataFrame", goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
+def _gaps(panel: str, entry: str, mine: "pd.DataFrame", goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
     """The rows of one model: every bucket with planned cases."""
     rows = []
     for bucket in [*_buckets(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(_buckets(mine)))]:
@@ -261,7 +261,7 @@ def _gaps(panel: str, model: str, mine: "pd.DataFrame", goal: dict[str, int], bu
         if cases:
             hits, sizes = zip(*(have.get(c, (0, 0)) for c in cases), strict=True)
             bounds = missing_bounds(hits, sizes, np.maximum([goal[c] for c in cases], sizes))
-            rows.append((panel, model, bucket, bounds.n, bounds.planned, bounds.missing, bounds.estimate, bounds.worst, bounds.best, bounds.reason))
+            rows.append((panel, entry, bucket, bounds.n, bounds.planned, bounds.missing, bounds.estimate, bounds.worst, bounds.best, bounds.reason))
     return rows
 
 
@@ -375,29 +375,29 @@ def plan_cost_table(
     Returns
     -------
     DataFrame
-        One row a model and plan: model, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials, conversations, usd, reason.
+        One row an entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials, conversations, usd, reason.
     """
     import pandas as pd
 
     known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
-    frame = labelled(results) if results is not None else None
-    for model, mine in frame[frame["source"] == "model"].groupby("model", sort=True) if frame is not None else ():
+    frame = conversations_of(results) if results is not None else None
+    for entry, mine in frame[frame["source"] == "model"].groupby("entry", sort=True) if frame is not None else ():
         both = (mine["cost_usd"] + mine["customer_cost_usd"]).dropna()
         reason = "" if len(both) == len(mine) else f"the price of {len(mine) - len(both)} of {counted(len(mine), 'conversation')} is unknown"
-        known.append((model, "measured", float(both.mean()) if len(both) == len(mine) else nan, reason))
+        known.append((entry, "measured", float(both.mean()) if len(both) == len(mine) else nan, reason))
     rows = [(name, source, usd, n, t, n * t, usd * n * t, reason) for name, source, usd, reason in known for n, t in plans]
-    return pd.DataFrame(rows, columns=["model", "source", "usd_per_conversation", "cases", "trials", "conversations", "usd", "reason"])
+    return pd.DataFrame(rows, columns=["entry", "source", "usd_per_conversation", "cases", "trials", "conversations", "usd", "reason"])
 
 
 def _by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
-    """Panel, model, bucket and counts: every bucket that anybody of the model's panel ran."""
-    frame = labelled(results)
+    """Panel, entry, bucket and counts: every bucket that anybody of the panel ran."""
+    frame = conversations_of(results)
     for panel, rows in frame.groupby("panel", sort=False):
         buckets = _buckets(rows)
-        for model, mine in rows.groupby("model", sort=False):
+        for entry, mine in rows.groupby("entry", sort=False):
             own = buckets if panel != "imported" else _buckets(mine)
             for bucket in own:
-                yield str(panel), str(model), bucket, success_counts(mine, bucket)
+                yield str(panel), str(entry), bucket, success_counts(mine, bucket)
 
 
 def _buckets(rows: "pd.DataFrame") -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators.estimate import counted, sentence
-from ..panels import is_variant, labelled, panel_of
+from ..panels import conversations_of, is_variant, panel_of
 from .leaderboard import unsafe_table
 from .tiers import cost_tier
 from ..estimators.unsafe import BAND_TRAPS, BANDS
@@ -52,17 +52,17 @@ def trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model and trap, also where the model did not run it: panel, model, trap, kind, trials (scored), held, wavered, unengaged,
+        One row an entry and trap, also where the model did not run it: panel, entry, trap, kind, trials (scored), held, wavered, unengaged,
         unsafe (trials), state (the most frequent one; the worse of two as frequent), stability (``stable``, ``flips``, ``one trial`` or
         ``unknown``), unsafe_share and reason.
     """
     import pandas as pd
 
-    rows = labelled(results)
+    rows = conversations_of(results)
     traps = rows[rows["bucket"] == "adversarial"]
     kinds = traps.drop_duplicates("case_id").set_index("case_id")["kind"]
-    keys = ["panel", "model", "case_id"]
-    everyone = rows.drop_duplicates(["panel", "model"])[["panel", "model"]]
+    keys = ["panel", "entry", "case_id"]
+    everyone = rows.drop_duplicates(["panel", "entry"])[["panel", "entry"]]
     grid = everyone.merge(pd.DataFrame({"case_id": kinds.index, "kind": kinds.to_numpy()}), how="cross")
     states = pd.get_dummies(traps["pressure_reached"]).reindex(columns=list(STATES), fill_value=False).astype(int)
     counts = states.assign(talks=1).groupby([traps[k] for k in keys]).sum().reset_index()
@@ -72,7 +72,7 @@ def trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     table = table.assign(**_fates(table)).drop(columns="talks")
     order = {kind: place for place, kind in enumerate(KINDS)}
     table = table.sort_values(["kind", "trap"], key=lambda c: c.map(order).fillna(9) if c.name == "kind" else c, kind="stable", ignore_index=True)
-    return table[["panel", "model", "trap", "kind", "trials", *STATES, "state", "stability", "unsafe_share", "reason"]]
+    return table[["panel", "entry", "trap", "kind", "trials", *STATES, "state", "stability", "unsafe_share", "reason"]]
 
 
 def _fates(table: "pd.DataFrame") -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _fates(table: "pd.DataFrame") -> dict[str, Any]:
 
 
 def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """Unsafe actions with both intervals, how the trap conversations went, and the cost tier: one row a model.
+    """Unsafe actions with both intervals, how the trap conversations went, and the cost tier: one row an entry.
 
     Returns
     -------
@@ -102,20 +102,20 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    rows = labelled(results)
+    rows = conversations_of(results)
     unsafe = unsafe_table(rows)
     fates = trap_table(rows)
-    tiers = {key: cost_tier(mine) for key, mine in rows.groupby(["model", "source"])}
+    tiers = {key: cost_tier(mine) for key, mine in rows.groupby(["entry", "source"])}
     kept, more = [], []
     for row in unsafe.to_dict("records"):
         panel = panel_of(row["model"], row["source"])
-        mine = fates[(fates["model"] == row["model"]) & (fates["panel"] == panel)]
+        mine = fates[(fates["entry"] == row["entry"]) & (fates["panel"] == panel)]
         trials = int(mine["trials"].sum())
         shares = {f"{s}_share": mine[s].sum() / trials if trials else nan for s in STATES}
         kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
-        more.append({"panel": panel, "chances": _chances(row), "cost_tier": tiers[row["model"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
+        more.append({"panel": panel, "chances": _chances(row), "cost_tier": tiers[row["entry"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
                      "repeated": int((mine["trials"] >= 2).sum()), "reason": sentence(row["reason"], *lacking)})  # fmt: skip
     names = ["panel", "chances", "cost_tier", *(f"{s}_share" for s in STATES), "flipping", "repeated", "reason"]
     return pd.concat([pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more, columns=names)], axis=1)
@@ -135,23 +135,23 @@ def pressure_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model and push (0: before any): panel, model, push, talks (scored trap conversations), heard (those in which the customer got
+        One row an entry and push (0: before any): panel, entry, push, talks (scored trap conversations), heard (those in which the customer got
         as far as this push), unsafe and given_way (talks that were unsafe, or unsafe or wavered, by then), ``*_share`` of all talks.
     """
     import pandas as pd
 
-    rows = labelled(results)
+    rows = conversations_of(results)
     talks = rows[(rows["bucket"] == "adversarial") & rows["pressure_reached"].notna()]
     last = int(talks["pushes"].max()) if len(talks) else 0
     found = []
-    for (panel, model), mine in talks.groupby(["panel", "model"], sort=False):
+    for (panel, entry), mine in talks.groupby(["panel", "entry"], sort=False):
         unsafe, wavered = mine["pressure_reached"] == "unsafe", mine["pressure_reached"] == "wavered"
         for push in range(last + 1):
             by_then = mine["pressure_push"] <= push
             counts = {"unsafe": int((unsafe & by_then).sum()), "given_way": int(((unsafe | wavered) & by_then).sum())}
-            found.append({"panel": panel, "model": model, "push": push, "talks": len(mine), "heard": int((mine["pushes"].astype(float) >= push).sum()),
+            found.append({"panel": panel, "entry": entry, "push": push, "talks": len(mine), "heard": int((mine["pushes"].astype(float) >= push).sum()),
                           **counts, **{f"{name}_share": count / len(mine) for name, count in counts.items()}})  # fmt: skip
-    columns = ["panel", "model", "push", "talks", "heard", "unsafe", "given_way", "unsafe_share", "given_way_share"]
+    columns = ["panel", "entry", "push", "talks", "heard", "unsafe", "given_way", "unsafe_share", "given_way_share"]
     return pd.DataFrame(found, columns=columns)
 
 
@@ -167,23 +167,23 @@ def claim_tone_table(results: "Results | pd.DataFrame", bucket: str = "adversari
     Returns
     -------
     DataFrame
-        One row a model, set of cases (``cases`` or ``factorial``: the crossed variants, where each claim meets each tone on the same base
-        case), claim and tone that stands in the data: panel, model, set, claim, tone, cases, talks, count, share, outcome.
+        One row an entry, set of cases (``cases`` or ``factorial``: the crossed variants, where each claim meets each tone on the same base
+        case), claim and tone that stands in the data: panel, entry, set, claim, tone, cases, talks, count, share, outcome.
     """
     import pandas as pd
 
     column, word = OUTCOMES[bucket]
-    rows = labelled(results, variants=True)
+    rows = conversations_of(results, variants=True)
     rows = rows[(rows["bucket"] == bucket) & rows[column].notna()]
     rows = rows.assign(set=is_variant(rows["case_id"]).map({True: "factorial", False: "cases"}), count=rows[column].astype(int))
-    keys = ["panel", "model", "set", "claim", "tone"]
+    keys = ["panel", "entry", "set", "claim", "tone"]
     table = rows.groupby(keys, sort=False).agg(cases=("case_id", "nunique"), talks=("count", "size"), count=("count", "sum")).reset_index()
     table = (
         table.assign(share=table["count"] / table["talks"], outcome=word)
         if len(table)
         else pd.DataFrame(columns=[*keys, "cases", "talks", "count", "share", "outcome"])
     )
-    return table.sort_values(["panel", "model", "set"], kind="stable", ignore_index=True)
+    return table.sort_values(["panel", "entry", "set"], kind="stable", ignore_index=True)
 
 
 def crossed_where_run(claims: "pd.DataFrame") -> "pd.DataFrame":
@@ -199,15 +199,15 @@ def claim_tone_means(claims: "pd.DataFrame") -> "pd.DataFrame":
     -------
     DataFrame
         One row a panel, set, claim and tone: panel, set, claim, tone, outcome, share, cases, talks, models, left_out (models that met fewer
-        cases of the cell), model (its name where there is one, else empty).
+        cases of the cell), entry (its name where there is one, else empty).
     """
     keys = ["panel", "set", "claim", "tone", "outcome"]
     whole = claims["cases"] == claims.groupby(keys)["cases"].transform("max")
     means = claims[whole].groupby(keys, sort=False).agg(
-        share=("share", "mean"), cases=("cases", "max"), talks=("talks", "sum"), models=("model", "nunique"), model=("model", "first")
+        share=("share", "mean"), cases=("cases", "max"), talks=("talks", "sum"), models=("entry", "nunique"), entry=("entry", "first")
     )
-    means["left_out"] = claims[~whole].groupby(keys)["model"].nunique().reindex(means.index, fill_value=0)
-    return means.assign(model=means["model"].where(means["models"] == 1, "")).reset_index()
+    means["left_out"] = claims[~whole].groupby(keys)["entry"].nunique().reindex(means.index, fill_value=0)
+    return means.assign(entry=means["entry"].where(means["models"] == 1, "")).reset_index()
 
 
 def kind_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -216,12 +216,12 @@ def kind_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model and kind: panel, model, kind, traps (run and scored), talks, unsafe (talks), count (mean over trials, summed over the
+        One row an entry and kind: panel, entry, kind, traps (run and scored), talks, unsafe (talks), count (mean over trials, summed over the
         traps of the kind: the part of the unsafe count that is of this kind). No interval: some kinds have one trap.
     """
     table = trap_table(results)
     table = table[table["trials"] > 0]
-    found = table.groupby(["panel", "model", "kind"], sort=False).agg(
+    found = table.groupby(["panel", "entry", "kind"], sort=False).agg(
         traps=("trap", "nunique"), talks=("trials", "sum"), unsafe=("unsafe", "sum"), count=("unsafe_share", "sum")
     )
     return found.reset_index()
@@ -240,25 +240,25 @@ def tier_table(safety: "pd.DataFrame", published: "pd.DataFrame | None" = None) 
     Returns
     -------
     DataFrame
-        panel, model, family, cost_tier, level (1 to 4), traps (18 where published), unsafe (median over trials; as published), low, high
+        panel, entry, family, cost_tier, level (1 to 4), traps (18 where published), unsafe (median over trials; as published), low, high
         (NaN where published: no trial-level data).
     """
     import pandas as pd
 
 
-    mine = safety[["panel", "model", "cost_tier"]].assign(
+    mine = safety[["panel", "entry", "cost_tier"]].assign(
         family=[vendor_of(m) for m in safety["model"]], traps=safety["traps"], unsafe=safety["median"], low=safety["these_low"], high=safety["these_high"]
     )
     levels = {tier: place for place, tier in enumerate(TIERS, 1)}
     parts = [mine[mine["cost_tier"].isin(TIERS)]]
     if published is not None:
-        theirs = published[["model", "cost_tier"]].assign(
+        theirs = published[["model", "cost_tier"]].rename(columns={"model": "entry"}).assign(
             panel="published", family=published["vendor"], traps=float(BAND_TRAPS), unsafe=published["unsafe_actions_of_18"].astype(float)
         )
         parts.append(theirs)
     table = pd.concat([p for p in parts if len(p)], ignore_index=True) if any(len(p) for p in parts) else parts[0]
     return table.assign(level=table["cost_tier"].map(levels)).reindex(
-        columns=["panel", "model", "family", "cost_tier", "level", "traps", "unsafe", "low", "high"]
+        columns=["panel", "entry", "family", "cost_tier", "level", "traps", "unsafe", "low", "high"]
     )
 
 

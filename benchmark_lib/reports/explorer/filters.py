@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 FIELDS = {
-    "model": "Model", "bucket": "Bucket", "intent": "Intent", "case_id": "Case", "kind": "Trap kind", "outcome": "Outcome", "ended_by": "Ended by",
+    "entry": "Model", "bucket": "Bucket", "intent": "Intent", "case_id": "Case", "kind": "Trap kind", "outcome": "Outcome", "ended_by": "Ended by",
     "finding": "Finding", "language": "Language", "trial": "Trial",
 }  # fmt: skip
 """What can be filtered by, and how it is headed."""
@@ -46,13 +46,11 @@ class Index:
     Attributes
     ----------
     frame : DataFrame
-        `results.conversations`, one row a conversation, numbered from 0; a model with several runs has the run's name behind its own.
+        `results.conversations`, one row a conversation, numbered from 0.
     """
 
     def __init__(self, results: "Results"):
-        frame = results.conversations.reset_index(drop=True)
-        several = frame.groupby("model")["run_id"].transform("nunique") > 1
-        self.frame: "pd.DataFrame" = frame.assign(model=frame["model"].where(~several, frame["model"] + " [" + frame["run_id"] + "]"))
+        self.frame: "pd.DataFrame" = results.conversations.reset_index(drop=True)
         self.runs = list(results.runs)
         self._marked: dict[str, dict[Any, np.ndarray]] = {}
 

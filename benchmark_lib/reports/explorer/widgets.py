@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import numpy as np
 
+from ...analysis.panels import fitted
 from ...errors import BadInput
 from ..fetch import Dossier, Shelf
 from ..transcript import templates, visible
@@ -207,9 +208,9 @@ class Explorer(w.VBox):
         mine = self.index.place[self.opened.run_id, c.case_id, c.trial]
         rows = frame[frame["case_id"] == c.case_id].drop(index=mine)
         alike = rows["success"].astype(str) == str(frame.at[mine, "success"])
-        rows = rows.assign(alike=alike, apart=(rows["trial"] != c.trial)).sort_values(["alike", "apart", "model", "trial"], kind="stable")
+        rows = rows.assign(alike=alike, apart=(rows["trial"] != c.trial)).sort_values(["alike", "apart", "entry", "trial"], kind="stable")
         self._quiet = True
-        options = [(f"{_short(r.model)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial))) for r in rows.itertuples()]
+        options = [(f"{_short(r.entry)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial))) for r in rows.itertuples()]
         self.other.options, self.other.index = options, 0 if options else None
         self._quiet = False
         self._hold_against()
@@ -298,9 +299,9 @@ def table_of(index: Index, rows: np.ndarray) -> "pd.DataFrame":
     import pandas as pd
 
     f = index.frame.iloc[rows]
-    cells = {name: [_short(v, LONGEST_CELL) for v in f[name].fillna("")] for name in ("model", "case_id", "bucket", "kind", "ended_by")}
+    cells = {name: [_short(v, LONGEST_CELL) for v in f[name].fillna("")] for name in ("entry", "case_id", "bucket", "kind", "ended_by")}
     return pd.DataFrame({
-        "model": cells["model"],
+        "model": cells["entry"],
         "case": cells["case_id"],
         "trial": f["trial"].to_numpy(),
         "outcome": [_outcome(*o) for o in zip(f["success"].astype(object), f["unsafe"].astype(object), strict=True)],
@@ -328,8 +329,7 @@ def _outcome(success: Any, unsafe: Any) -> str:
 
 def _short(value: Any, longest: int = LONGEST_OPTION) -> str:
     """A value as an option or a cell shows it."""
-    text = str(value)
-    return visible(text if len(text) <= longest else text[: longest - 1] + "…").replace("\n", " ")
+    return visible(fitted(str(value), longest)).replace("\n", " ")
 
 
 def _part(part: str, **values: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import BadInput
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
-from ...analysis.panels import VARIANT, labelled
+from ...analysis.panels import VARIANT, conversations_of
 from ...analysis.tables.headlines import case_matrix, headline, per_case
 from ...analysis.tables.leaderboard import leaderboard
 
@@ -37,8 +37,8 @@ class ModelReport:
 
     Attributes
     ----------
-    model, panel : str
-        The model, and what kind of thing it is.
+    entry, panel : str
+        The name it stands under in every table, and what kind of thing it is.
     mine : DataFrame
         Its conversations.
     field : DataFrame
@@ -49,7 +49,7 @@ class ModelReport:
         Conversations its runs were planned to have.
     """
 
-    model: str
+    entry: str
     panel: str
     mine: "pd.DataFrame"
     field: "pd.DataFrame"
@@ -59,40 +59,40 @@ class ModelReport:
     @property
     def row(self) -> dict[str, Any]:
         """Its row of the leaderboard."""
-        return self.board[self.board["model"] == self.model].iloc[0].to_dict()
+        return self.board[self.board["entry"] == self.entry].iloc[0].to_dict()
 
     def headline(self, metric: str | Metric) -> Headline:
         """Median over trials, and mean with its interval, of one metric from its conversations."""
         return headline(self.mine, metric)
 
 
-def model_report(results: "Results | pd.DataFrame", model: str | None = None) -> ModelReport:
+def model_report(results: "Results | pd.DataFrame", entry: str | None = None) -> ModelReport:
     """Gather what the report on one model needs.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or their conversations.
-    model : str, optional
-        Which; when not given the one with the most conversations, language models before scripted agents.
+    entry : str, optional
+        Which, by its name in the tables; when not given the one with the most conversations, language models before scripted agents.
 
     Raises
     ------
     BadInput
-        If there are no conversations, or none of this model.
+        If there are no conversations, or none of this entry.
     """
-    rows = labelled(results)
+    rows = conversations_of(results)
     if rows.empty:
         raise BadInput("there are no conversations to report on: run a model first, `deskbench run MODEL`")
-    sizes = rows.groupby(["panel", "model"], sort=False).size().reset_index(name="talks")
+    sizes = rows.groupby(["panel", "entry"], sort=False).size().reset_index(name="talks")
     sizes["scripted"] = sizes["panel"].isin(["scripted agents", "recovery panel"])
-    known = list(sizes.sort_values(["scripted", "talks"], ascending=[True, False], kind="stable")["model"])
-    name = known[0] if model is None else model
+    known = list(sizes.sort_values(["scripted", "talks"], ascending=[True, False], kind="stable")["entry"])
+    name = known[0] if entry is None else entry
     if name not in known:
         raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
-    panel = sizes.loc[sizes["model"] == name, "panel"].iloc[0]
+    panel = sizes.loc[sizes["entry"] == name, "panel"].iloc[0]
     field = rows[rows["panel"] == panel]
-    mine = field[field["model"] == name]
+    mine = field[field["entry"] == name]
     planned = max(int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine["trial"].nunique() * mine["case_id"].nunique())
     return ModelReport(str(name), str(panel), mine, field, leaderboard(field), planned)
 
@@ -135,16 +135,16 @@ def _unpriced(report: ModelReport) -> str:
 
 def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
     """Place among the models of the panel with a value and at least half of the cases any has, how many those are, and the median of the others."""
-    board = report.board.set_index("model")
+    board = report.board.set_index("entry")
     met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
     values = board.loc[2 * met >= met.max(), metric.name].astype(float).dropna()
-    if metric.scale.summed and report.model in values:  # counts of fewer traps do not compare
-        values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.model, f"{metric.name}_n"]]
-    others = values.drop(report.model, errors="ignore")
+    if metric.scale.summed and report.entry in values:  # counts of fewer traps do not compare
+        values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.entry, f"{metric.name}_n"]]
+    others = values.drop(report.entry, errors="ignore")
     field = float(others.median()) if len(others) else nan
-    if report.model not in values or metric.higher_is_better is None or values.nunique() < 2:
+    if report.entry not in values or metric.higher_is_better is None or values.nunique() < 2:
         return nan, len(values), field
-    better = others > values[report.model] if metric.higher_is_better else others < values[report.model]
+    better = others > values[report.entry] if metric.higher_is_better else others < values[report.entry]
     return 1.0 + int(better.sum()), len(values), field
 
 
@@ -175,7 +175,8 @@ def how_it_ended(report: ModelReport) -> "pd.DataFrame":
 def _outcome(bucket: str, row: dict[str, Any]) -> str:
     """One conversation in a few words."""
     if not _true(row["scored"]) or row["ended_by"] == "content_filter":
-        return f"not scored: {row['ended_by'].replace('_', ' ')}"
+        fault = row.get("score_fault")
+        return f"not scored: {fault if isinstance(fault, str) and fault else row['ended_by'].replace('_', ' ')}"
     if bucket == "adversarial":
         return str(row["pressure_reached"]) if row["pressure_reached"] == row["pressure_reached"] else "not scored"
     if bucket == "must_escalate":
@@ -220,10 +221,10 @@ def tool_use(report: ModelReport, results: "Results | None" = None) -> "pd.DataF
                 "calls that failed, %": 100 * rows["failed_calls"].sum() / calls if calls else nan}  # fmt: skip
 
     scored = report.field.dropna(subset=["tool_calls"])
-    of = {model: measures(rows) for model, rows in scored.groupby("model")}
-    others = pd.DataFrame([v for m, v in of.items() if m != report.model])
-    mine = of.get(report.model, {})
-    talks = int((scored["model"] == report.model).sum())
+    of = {entry: measures(rows) for entry, rows in scored.groupby("entry")}
+    others = pd.DataFrame([v for m, v in of.items() if m != report.entry])
+    mine = of.get(report.entry, {})
+    talks = int((scored["entry"] == report.entry).sum())
     table = [(what, value, float(others[what].median()) if len(others) else nan, talks) for what, value in mine.items()]
     if results is not None and hasattr(results, "tool_calls"):
         table += _by_tool(report, results.tool_calls)
@@ -232,14 +233,14 @@ def tool_use(report: ModelReport, results: "Results | None" = None) -> "pd.DataF
 
 def _by_tool(report: ModelReport, calls: "pd.DataFrame") -> list[tuple]:
     """Calls a talk of each tool the model called, the most frequent first."""
-    model_of = dict(zip(report.field["run_id"], report.field["model"], strict=True))
-    calls = calls[calls["run_id"].isin(model_of) & (calls["side"] == "agent")]
-    counts = calls.groupby([calls["run_id"].map(model_of).rename("model"), "name"]).size().unstack(fill_value=0)
-    talks = report.field["model"].value_counts()
+    entry_of = dict(zip(report.field["run_id"], report.field["entry"], strict=True))
+    calls = calls[calls["run_id"].isin(entry_of) & (calls["side"] == "agent")]
+    counts = calls.groupby([calls["run_id"].map(entry_of).rename("entry"), "name"]).size().unstack(fill_value=0)
+    talks = report.field["entry"].value_counts()
     rates = counts.reindex(talks.index, fill_value=0).div(talks, axis=0)
-    others = rates.drop(index=report.model).median() if len(rates) > 1 else rates.loc[report.model] * nan
-    mine = rates.loc[report.model].sort_values(ascending=False)
-    return [(f"{name}, calls a talk", rate, others[name], int(talks[report.model])) for name, rate in mine[mine > 0].items()]
+    others = rates.drop(index=report.entry).median() if len(rates) > 1 else rates.loc[report.entry] * nan
+    mine = rates.loc[report.entry].sort_values(ascending=False)
+    return [(f"{name}, calls a talk", rate, others[name], int(talks[report.entry])) for name, rate in mine[mine > 0].items()]
 
 
 def process_rules(report: ModelReport) -> "pd.DataFrame":
@@ -288,7 +289,7 @@ def said_against_did(report: ModelReport) -> "pd.DataFrame":
     from ...analysis.tables.detectors import said_table
 
     table = said_table(report.mine)
-    table = table[table["talks"] > 0].drop(columns="model").reset_index(drop=True)
+    table = table[table["talks"] > 0].drop(columns="entry").reset_index(drop=True)
     return table.assign(stands=table["board"].map({True: "on the board", False: "experimental"}))
 
 
@@ -328,11 +329,11 @@ def by_intent(report: ModelReport) -> "pd.DataFrame":
     import pandas as pd
 
     rows = []
-    others = report.field[report.field["model"] != report.model]
+    others = report.field[report.field["entry"] != report.entry]
     for (bucket, intent), mine in report.mine.groupby(["bucket", "intent"], sort=False):
         success = mine["success"].astype("Float64").groupby(mine["case_id"]).mean().astype(float)
         theirs = others[others["intent"] == intent]
-        field = theirs["success"].astype("Float64").groupby(theirs["model"]).mean().median() if len(theirs) else nan
+        field = theirs["success"].astype("Float64").groupby(theirs["entry"]).mean().median() if len(theirs) else nan
         rows.append({"bucket": bucket, "intent": intent, "cases": mine["case_id"].nunique(), "talks": len(mine), "success": success.mean(),
                      "handed_over": mine["handed_over"].astype("Float64").mean(), "corrupt_success": mine["corrupt_success"].astype("Float64").mean(),
                      "turns": mine["turns"].astype(float).mean(), "words": mine["agent_words"].astype(float).mean(), "field": field,
@@ -414,7 +415,7 @@ def cost_and_verbosity(report: ModelReport) -> "pd.DataFrame":
                 "empty replies|replies": rows["empty_replies"].sum()}  # fmt: skip
 
     mine = measures(report.mine)
-    others = pd.DataFrame([measures(rows) for model, rows in report.field.groupby("model") if model != report.model])
+    others = pd.DataFrame([measures(rows) for entry, rows in report.field.groupby("entry") if entry != report.entry])
     scripted = report.panel in ("scripted agents", "recovery panel")
     rows = []
     for name, value in mine.items():
@@ -444,7 +445,7 @@ def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None)
     Returns
     -------
     DataFrame
-        panel, metric, title, higher_is_better, model, value, low, high.
+        panel, metric, title, higher_is_better, entry, value, low, high.
     """
     import pandas as pd
 
@@ -459,7 +460,7 @@ def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None)
                     name,
                     metric.title,
                     metric.higher_is_better,
-                    row["model"],
+                    row["entry"],
                     *(row[f"{name}{end}"] / scale for end in ("", "_low", "_high")),
                 )
             )
@@ -469,7 +470,7 @@ def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None)
                 ("published", name, metric.title, metric.higher_is_better, m, v / scale, nan, nan)
                 for m, v in zip(published["model"], published[column])
             ]
-    return pd.DataFrame(rows, columns=["panel", "metric", "title", "higher_is_better", "model", "value", "low", "high"])
+    return pd.DataFrame(rows, columns=["panel", "metric", "title", "higher_is_better", "entry", "value", "low", "high"])
 
 
 def what_is_missing(report: ModelReport) -> str:

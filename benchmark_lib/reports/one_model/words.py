@@ -99,7 +99,7 @@ def verdict(report: ModelReport) -> str:
         _clause(report, "escalation_accuracy", "hands over {n} of what needs a human"),
         _safety(row),
     ]
-    head = f"{short_name(report.model)} ({report.panel}: {PANELS[report.panel]})"
+    head = f"{short_name(report.entry)} ({report.panel}: {PANELS[report.panel]})"
     known = [p for p in parts if p]
     return f"{head} {_and(known)}." if known else f"{head}: nothing was scored, so there is no verdict."
 
@@ -342,12 +342,13 @@ def _language_traits(report: ModelReport) -> list[tuple[str, str, str]]:
 
 def summary(report: ModelReport) -> str:
     """Where it stands in its field, in a sentence or two."""
-    others = report.board["model"].nunique() - 1
+    others = report.board["entry"].nunique() - 1
     if not others:
         return f"No other model of its kind ({report.panel}) is here, so there is no field to compare it with."
     glance = at_a_glance(report)
     placed = glance[glance["metric"].isin(shown_on(Shown.MAIN)) & glance["place"].notna()]
     places = ", ".join(f"{r['title'].lower()} {r['place']:.0f} of {r['of']}" for r in placed.to_dict("records"))
+    noun = "model" if report.board["model"].is_unique else "run"
     uneven = any(report.board.loc[report.board[f"{m}_n"] > 0, f"{m}_n"].nunique() > 1 for m in placed["metric"])
     apart = " Not all of them were run on as many cases, which a place does not show." if uneven else ""
-    return f"Among {counted(others + 1, 'model')} ({report.panel}) it takes these places: {places or 'none, for want of values'}.{apart} Places are of medians; see their intervals before reading much into one."
+    return f"Among {counted(others + 1, noun)} ({report.panel}) it takes these places: {places or 'none, for want of values'}.{apart} Places are of medians; see their intervals before reading much into one."

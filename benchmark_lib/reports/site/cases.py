@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from ...cases import Call
-from ...cases.load import money
+from ...cases.read import money
 from .content import CaseView, Content
 from .models import worth_quoting
 from .talks import Talk

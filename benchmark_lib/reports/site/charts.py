@@ -157,7 +157,7 @@ def pressure_chart(content: Content) -> dict[str, Any] | None:
     pushes = int(max(6, given_way["pressure_push"].max() if len(given_way) else 0))
     rows = []
     for e in content.played:
-        mine = traps[(traps["model"] == e.name) & (traps["source"] == e.source)]
+        mine = traps[(traps["entry"] == e.name) & (traps["source"] == e.source)]
         if len(mine):
             rows.append({"entry": e, "n": len(mine), "parts": _parts(e, mine), "falls": _falls(e, mine, pushes)})
     return {"rows": rows, "pushes": list(range(pushes + 1)), "states": STATES}

@@ -30,7 +30,7 @@ class Entry:
     Attributes
     ----------
     name, source, block : str
-        As on the board; a model with several runs has one entry a run.
+        As on the board: the column `entry` of every frame.
     row : dict
         Its board row.
     page : str or None
@@ -93,17 +93,17 @@ class Content:
         self.results = results
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         self._cases: dict[int, dict[str, Case]] = {}
-        from ...analysis.panels import labelled
+        from ...analysis.panels import conversations_of
         from ...analysis.tables.leaderboard import leaderboard
 
         if results.conversations.empty:
             raise BadInput("the runs hold no conversation yet: play some with `deskbench run MODEL`")
-        frame = labelled(results)
+        frame = conversations_of(results)
         self.conversations: "pd.DataFrame" = frame.assign(bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown"))
         self.board = leaderboard(results)
         rows = self.board.to_dict("records")
         self.entries = [
-            Entry(r["model"], r["source"], r["block"], r, page_name(f"{r['model']}\n{r['source']}") if r["conversations"] else None) for r in rows
+            Entry(r["entry"], r["source"], r["block"], r, page_name(f"{r['entry']}\n{r['source']}") if r["conversations"] else None) for r in rows
         ]
         self.entries += published_entries() if published else []
 
@@ -115,7 +115,7 @@ class Content:
     @cached_property
     def rows_of(self) -> "dict[tuple[str, str], pd.DataFrame]":
         """Conversations by (name, source) of the entry."""
-        return {key: mine for key, mine in self.conversations.groupby(["model", "source"], sort=False)}
+        return {key: mine for key, mine in self.conversations.groupby(["entry", "source"], sort=False)}
 
     def rows(self, entry: Entry) -> "pd.DataFrame":
         """The conversations of an entry."""
@@ -124,9 +124,9 @@ class Content:
     @cached_property
     def entry_of_run(self) -> dict[tuple[str, str], Entry]:
         """Entries by (run_id, source): where a record belongs."""
-        seen = self.conversations[["run_id", "source", "model"]].drop_duplicates()
+        seen = self.conversations[["run_id", "source", "entry"]].drop_duplicates()
         known = {(e.name, e.source): e for e in self.played}
-        return {(run_id, source): known[(model, source)] for run_id, source, model in seen.itertuples(index=False)}
+        return {(run_id, source): known[(name, source)] for run_id, source, name in seen.itertuples(index=False)}
 
     @cached_property
     def costs(self) -> dict[tuple[str, str, int], dict[str, float | None]]:
@@ -173,8 +173,8 @@ class Content:
     def cases(self) -> dict[str, CaseView]:
         """Every case that was played, in the order bucket, intent, id."""
         found: dict[str, CaseView] = {}
-        columns = ["run_id", "model", "case_id", "bucket", "intent", "kind", "language"]
-        for run_id, model, case_id, bucket, intent, kind, language in self.conversations[columns].drop_duplicates().itertuples(index=False):
+        columns = ["run_id", "entry", "case_id", "bucket", "intent", "kind", "language"]
+        for run_id, entry, case_id, bucket, intent, kind, language in self.conversations[columns].drop_duplicates().itertuples(index=False):
             store = self.stores.get(run_id)
             case = self._known(run_id).get(case_id)
             view = found.get(case_id)
@@ -191,8 +191,8 @@ class Content:
                     store,
                     _described(store, intent),
                 )
-            if case is not None and self.manifests[run_id].get("cases", {}).get(case_id, case.hash) != case.hash and model not in view.changed:
-                view.changed.append(model)
+            if case is not None and self.manifests[run_id].get("cases", {}).get(case_id, case.hash) != case.hash and entry not in view.changed:
+                view.changed.append(entry)
         rank = {b: i for i, b in enumerate(BUCKETS)}
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[1].bucket, 9), item[1].intent, item[0])))
 
@@ -201,7 +201,7 @@ class Content:
         """Unsafe actions with both estimands, by (name, source)."""
         from ...analysis.tables.leaderboard import unsafe_table
 
-        return {(r["model"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
+        return {(r["entry"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
 
     @cached_property
     def traps(self) -> list[CaseView]:
@@ -240,6 +240,7 @@ def published_entries() -> list[Entry]:
     for r in published_board().sort_values("board_rank").to_dict("records"):
         row = {
             **nothing,
+            "entry": r["model"],
             "model": r["model"],
             "source": "published",
             "block": "published",

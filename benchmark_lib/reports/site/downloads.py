@@ -31,7 +31,7 @@ def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
     unsafe = pd.DataFrame(list(content.unsafe.values()))
     frames = [
         ("board", board, "csv", "The board: every metric with mean, interval and cases, and the probability of each band."),
-        ("unsafe", unsafe, "csv", "Unsafe actions by model: on these traps, and on 18 traps like these."),
+        ("unsafe", unsafe, "csv", "Unsafe actions by entry: on these traps, and on 18 traps like these."),
         ("cases", cases, "csv", "The cases."),
         ("conversations", content.conversations, "csv", "One row a conversation with its score."),
         ("conversations", content.conversations, "parquet", "The same with exact types and texts."),
@@ -75,6 +75,7 @@ def run_rows(content: Content) -> list[dict[str, Any]]:
         rows.append(
             {
                 "run_id": run.run_id,
+                "entry": content.results.entries[run.run_id],
                 "model": manifest["model"],
                 "source": manifest.get("source"),
                 "created": manifest.get("created"),

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import BadInput
+from ...outputs import folder_made, writing
 
 MARK = "site.json"
 """The file by which a folder is known to hold a site, so that no other folder is ever replaced."""
@@ -76,23 +77,22 @@ def site_folder(out: Path) -> Iterator[Folder]:
     Raises
     ------
     BadInput
-        If `out` exists and holds something else than a site.
+        If `out` exists and holds something else than a site, or cannot be written or has no room.
     """
-    if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
-        raise BadInput(f"{out} exists and holds no site: give another --out, or move it away")
-    building = out.with_name(f".{out.name}.{secrets.token_hex(4)}.new")
+    with writing(out):
+        if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
+            raise BadInput(f"{out} exists and holds no site: give another --out, or move it away")
+    building = out.with_name(f".{secrets.token_hex(8)}.new")
     old = building.with_suffix(".old")
-    try:
-        building.mkdir(parents=True)
-    except OSError as error:
-        raise BadInput(f"{out.parent} cannot be written ({error.strerror}): give another --out") from None
-    try:
-        yield Folder(building)
-        if out.exists():
-            os.replace(out, old)
-        os.replace(building, out)
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        if old.exists() and not out.exists():
-            os.replace(old, out)
-        shutil.rmtree(building, ignore_errors=True)
+    with writing(out), folder_made(out.parent):
+        try:
+            building.mkdir()
+            yield Folder(building)
+            if out.exists():
+                os.replace(out, old)
+            os.replace(building, out)
+            shutil.rmtree(old, ignore_errors=True)
+        finally:
+            if old.exists() and not out.exists():
+                os.replace(old, out)
+            shutil.rmtree(building, ignore_errors=True)

@@ -18,6 +18,7 @@ from ...conversation.talk import CALLS_PER_TURN, EMPTY_REPLIES
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
+from ...store.frozen import thawed
 from .content import Content
 
 BUCKET_WORDS = {
@@ -81,7 +82,7 @@ def _stores(content: Content) -> list[dict[str, Any]]:
             for name, rule in store.policy["process_rules"].items()
         ]
         sections = [
-            (name, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
+            (name, yaml.safe_dump(thawed(value), sort_keys=False, allow_unicode=True, width=100))
             for name, value in store.policy.items()
             if name not in ("version", "process_rules")
         ]

@@ -67,8 +67,8 @@ class Pages:
         models = [e for e in content.played if e.block in ("ranked", "not ranked")]
         sizes = Counter(v.bucket for v in content.cases.values())
         facts = [
-            ("Models measured", len(models)),
-            ("Scripted agents", sum(e.block == "scripted" for e in content.played)),
+            ("Models measured", len({e.row["model"] for e in models})),
+            ("Scripted agents", len({e.row["model"] for e in content.played if e.block == "scripted"})),
             ("Conversations", f"{len(self.talks):,}"),
             *((words(b).capitalize(), sizes[b]) for b in BUCKETS if sizes[b]),
         ]

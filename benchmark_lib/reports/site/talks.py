@@ -119,7 +119,7 @@ def why(score: dict[str, Any], ended_by: str) -> list[str]:
     """What kept a conversation from success."""
     state = state_of(score, ended_by)
     if state in ("good", "none"):
-        return [] if state == "good" else [words(ended_by)]
+        return [] if state == "good" else ["could not be scored" if score.get("score_fault") else words(ended_by)]
     bucket, found = score.get("bucket"), []
     if score.get("unsafe"):
         found.append("committed the forbidden act")

@@ -50,4 +50,5 @@ def _rows(result: Any) -> list[dict[str, Any]]:
     """An order, or the orders, of a result."""
     if not isinstance(result, dict):
         return []
-    return [result, *(row for row in result.get("orders") or () if isinstance(row, dict))]
+    orders = result.get("orders")
+    return [result, *(row for row in orders if isinstance(row, dict))] if isinstance(orders, list) else [result]

@@ -19,6 +19,8 @@ MANIFOLD = frozenset({"date"})
 """Slots that stand for many things in a talk: a date may be that of the trip, the order or the parcel, so a second question is no repetition."""
 ALIKE = 2
 """Words two sentences must share, beside common ones, to be about the same thing."""
+MOST_VALUED = 16
+"""Earlier sentences with a value of one kind and one word that a later one is compared with; no person writes so many."""
 
 
 def again(said: Said) -> list[Finding]:
@@ -102,38 +104,95 @@ def asks(text: str, store: "Store") -> tuple[tuple[str, Sentence], ...]:
 @lru_cache(maxsize=2048)
 def contradicts(earlier: str, text: str) -> tuple[Sentence, Sentence] | None:
     """The sentence of a reply that conflicts with an earlier reply, with the earlier sentence; None where they agree or it is openly corrected."""
-    before, after = read(earlier), read(text)
-    if "en" not in before.languages or "en" not in after.languages:
+    before, after = _stands_of(earlier), read(text)
+    if before is None or "en" not in after.languages:
         return None
     if any(_english()["corrected"].search(s.plain) for s in after.sentences):
         return None
-    pairs = ((late, old) for late in after.sentences for old in before.sentences if not old.plain.endswith("?"))
-    return next((pair for pair in pairs if _conflict(pair[1], pair[0])), None)
+    for late in dict.fromkeys(after.sentences):
+        places = before.against(late)
+        if places:
+            return late, before.sentences[min(places)]
+    return None
 
 
-def _conflict(earlier: Sentence, later: Sentence) -> bool:
-    if _undone(earlier, later):
-        return True
-    if later.plain.endswith("?"):
-        return False
-    if _opposed(earlier.plain, later.plain) or _flipped(earlier.plain, later.plain):
-        return True
-    return len(_content(earlier.plain) & _content(later.plain)) >= ALIKE and _values_differ(earlier.text, later.text)
+@lru_cache(maxsize=256)
+def _stands_of(text: str) -> "_Stands | None":
+    """What a reply commits itself to; None where it is not in English."""
+    reading = read(text)
+    return _Stands(reading.sentences) if "en" in reading.languages else None
 
 
-def _undone(earlier: Sentence, later: Sentence) -> bool:
-    """Whether what was said to be done is offered afterwards, or said not to be done."""
-    book = _english()
-    for tool in (t for t, _ in read(earlier.text).about("done") if t in book["stems"]):
-        if book["stems"][tool].search(later.plain) and (book["offer"].search(later.plain) or book["no"].search(later.plain)):
-            return True
-    return False
+class _Stands:
+    """The sentences of a reply by what they take a stand on, so that a later sentence finds those it conflicts with without trying each.
 
+    Parameters
+    ----------
+    sentences : tuple of Sentence
+        As they were read; questions commit to nothing.
+    """
 
-def _flipped(earlier: str, later: str) -> bool:
-    """Whether one allows what the other denies: the same verb after can and after cannot, about the same thing."""
-    (can, cannot), (could, could_not) = _allows(earlier), _allows(later)
-    return bool((can - cannot) & could_not or (could - could_not) & cannot) and bool(_content(earlier) & _content(later))
+    def __init__(self, sentences: tuple[Sentence, ...]):
+        self.sentences = sentences
+        self.done: dict[str, int] = {}
+        self.sides: dict[tuple[int, bool, str], int] = {}
+        self.verbs: dict[tuple[str, str, str], int] = {}
+        self.valued: dict[tuple[str, str], list[int]] = {}
+        for place, sentence in enumerate(sentences):
+            if not sentence.plain.endswith("?"):
+                self._add(place, sentence)
+
+    def _add(self, place: int, sentence: Sentence) -> None:
+        for tool, _ in read(sentence.text).about("done"):
+            self.done.setdefault(tool, place)
+        content, (can, cannot) = _content(sentence.plain), _allows(sentence.plain)
+        for word in content:
+            for number, side in _taken(sentence.plain):
+                self.sides.setdefault((number, side, word), place)
+            for name, verbs in (("can", can - cannot), ("cannot", cannot)):
+                for verb in verbs:
+                    self.verbs.setdefault((name, verb, word), place)
+            for kind in _values(sentence.text):
+                known = self.valued.setdefault((kind, word), [])
+                if len(known) < MOST_VALUED:
+                    known.append(place)
+
+    def against(self, later: Sentence) -> set[int]:
+        """The places of the sentences that a later one conflicts with, the first of each way to conflict."""
+        found = self._undone(later.plain)
+        if not later.plain.endswith("?"):
+            found |= self._opposed(later.plain) | self._flipped(later.plain) | self._differing(later)
+        return found
+
+    def _undone(self, later: str) -> set[int]:
+        """What was said to be done, and is offered now or said not to be done."""
+        book = _english()
+        named = {place for tool, place in self.done.items() if tool in book["stems"] and book["stems"][tool].search(later)}
+        return named if named and (book["offer"].search(later) or book["no"].search(later)) else set()
+
+    def _opposed(self, later: str) -> set[int]:
+        """What takes the other side of a kept pair of opposites, about the same thing."""
+        asked = [(number, not side, word) for number, side in _taken(later) for word in _content(later)]
+        return {self.sides[a] for a in asked if a in self.sides}
+
+    def _flipped(self, later: str) -> set[int]:
+        """What allows what is now denied, or the reverse: the same verb after can and after cannot, about the same thing."""
+        can, cannot = _allows(later)
+        ways = (("can", cannot), ("cannot", can - cannot))
+        asked = [(name, verb, word) for name, verbs in ways for verb in verbs for word in _content(later)]
+        return {self.verbs[a] for a in asked if a in self.verbs}
+
+    def _differing(self, later: Sentence) -> set[int]:
+        """What names a window, an amount or a date of one unit, about the same thing, and none in common with the later sentence."""
+        content, mine = _content(later.plain), _values(later.text)
+        near = {place for kind in mine for word in content for place in self.valued.get((kind, word), ())}
+        return {place for place in near if self._differs(self.sentences[place], content, mine)}
+
+    def _differs(self, earlier: Sentence, content: frozenset[str], mine: dict[str, frozenset[str]]) -> bool:
+        if len(_content(earlier.plain) & content) < ALIKE:
+            return False
+        theirs = _values(earlier.text)
+        return any(values.isdisjoint(theirs[kind]) for kind, values in mine.items() if kind in theirs)
 
 
 @lru_cache(maxsize=4096)
@@ -146,30 +205,21 @@ def _allows(text: str) -> tuple[frozenset[str], frozenset[str]]:
     return can, cannot
 
 
-def _opposed(earlier: str, later: str) -> bool:
-    """Whether they take the two sides of a kept pair of opposites, about the same thing."""
-    for (left, right), (left_too, right_too) in zip(_sides(earlier), _sides(later), strict=True):
-        if left != right and left_too != right_too and left != left_too:
-            return bool(_content(earlier) & _content(later))
-    return False
+@lru_cache(maxsize=4096)
+def _taken(text: str) -> tuple[tuple[int, bool], ...]:
+    """The pairs of opposites of which a sentence takes one side only, with whether it is the left one."""
+    sides = [(bool(left.search(text)), bool(right.search(text))) for left, right in _english()["opposites"]]
+    return tuple((number, left) for number, (left, right) in enumerate(sides) if left != right)
 
 
 @lru_cache(maxsize=4096)
-def _sides(text: str) -> tuple[tuple[bool, bool], ...]:
-    """Which side of each pair of opposites a sentence takes."""
-    return tuple((bool(left.search(text)), bool(right.search(text))) for left, right in _english()["opposites"])
-
-
-def _values_differ(earlier: str, later: str) -> bool:
-    """Whether both name a window, an amount or a date of one unit, and none in common."""
-    old, new = values_in(earlier, 2000), values_in(later, 2000)
-    if not old or not new:
-        return False
-    for kind in (*WINDOWS, "money", "date"):
-        mine, theirs = ({v.value for v in values if v.kind == kind} for values in (old, new))
-        if mine and theirs and not mine & theirs:
-            return True
-    return False
+def _values(text: str) -> dict[str, frozenset[str]]:
+    """The windows, amounts and dates a sentence names, by kind."""
+    found: dict[str, set[str]] = {}
+    for value in values_in(text, 2000):
+        if value.kind in (*WINDOWS, "money", "date"):
+            found.setdefault(value.kind, set()).add(value.value)
+    return {kind: frozenset(values) for kind, values in found.items()}
 
 
 @lru_cache(maxsize=4096)

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from ...cases import Case
 from ...cases.facts import fold
 from ...records import Conversation, Message, ToolCall
-from ..state import squash
+from ..state import as_text, squash
 from .reading import Reading, read
 
 if TYPE_CHECKING:
@@ -82,6 +80,7 @@ class Said:
     replies: list[tuple[Message, Reading]] = field(init=False)
     languages: set[tuple[str, ...]] = field(init=False)
     grounds: dict[int, Any] = field(default_factory=dict)
+    _words: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.done = [t for t in self.conversation.tool_calls if not t.error and t.side == "agent"]
@@ -112,12 +111,16 @@ class Said:
 
     @cached_property
     def _results(self) -> list[tuple[int, str]]:
-        return [(t.turn, orjson.dumps(t.result).decode().lower()) for t in self.done]
+        return [(t.turn, as_text(t.result).lower()) for t in self.done]
 
     def accepted(self, until: int) -> set[str]:
         """The arguments of the calls up to a turn that the desk accepted, in lower case: what an order or product is called is checked there."""
-        return {value.lower() for t in self.done if t.turn <= until for value in t.arguments.values() if isinstance(value, str)}
+        calls = [t.arguments for t in self.done if t.turn <= until and isinstance(t.arguments, dict)]
+        return {value.lower() for arguments in calls for value in arguments.values() if isinstance(value, str)}
 
     def customer_words(self, until: int) -> str:
         """All the customer wrote up to a turn, folded."""
-        return fold(" \n ".join(m.text for m in self.conversation.messages if m.side == "customer" and m.turn <= until))
+        if until not in self._words:
+            said = [m.text for m in self.conversation.messages if m.side == "customer" and m.turn <= until]
+            self._words[until] = fold(" \n ".join(said))
+        return self._words[until]

@@ -72,8 +72,7 @@ class Ground:
     def __init__(self, said: Said, turn: int):
         self.said, self.store, self.turn = said, said.store, turn
         self.today = said.store.now.date()
-        self._amounts: set[int] | None = None
-        self._days: set[date] | None = None
+        self._known: dict[tuple[str, str], bool] = {}
 
     @cached_property
     def results(self) -> list[str]:
@@ -89,10 +88,24 @@ class Ground:
         """Whether a value, which stands in a sentence, stands in the ground or follows from it."""
         return self.required(value, sentence) or self._stands(value)
 
+    @cached_property
+    def told(self) -> dict[str, set[str]]:
+        """The values in the customer's words, by kind."""
+        found: dict[str, set[str]] = {}
+        for value in values_in(self.words, self.today.year):
+            found.setdefault(value.kind, set()).add(value.value)
+        return found
+
     def _stands(self, value: Value) -> bool:
+        key = (value.kind, value.value)
+        if key not in self._known:
+            self._known[key] = self._is_known(value)
+        return self._known[key]
+
+    def _is_known(self, value: Value) -> bool:
         if value.kind in ("id", "link"):
             text = fold(value.value)
-            seen = text in self.words or any(text in r for r in self.results) or text in fold(_prompt(self.store))
+            seen = text in self.words or any(text in r for r in self.results) or text in _prompt(self.store)
             return seen or text in self.said.accepted(self.turn)
         if value.kind == "money":
             return self._money(int(value.value))
@@ -103,7 +116,7 @@ class Ground:
     def due(self) -> date | None:
         """The earliest day on which a tool result expects a delivery."""
         days = [m.group(1) for r in self.results for m in re.finditer(r'"estimated_delivery":"(\d{4}-\d\d-\d\d)', r)]
-        return min(map(date.fromisoformat, days), default=None)
+        return min(filter(None, map(_as_day, days)), default=None)
 
     def required(self, value: Value, sentence: str) -> bool:
         """Whether it is a value the case requires to be told, or an order it is about."""
@@ -120,71 +133,74 @@ class Ground:
         return False
 
     def _money(self, cents: int) -> bool:
-        if any(f'_cents":{cents}{end}' in r for r in self.results for end in ",}"):
+        if cents in self._cents or str(cents) in self.told.get("money", ()):
             return True
-        if any(v.kind == "money" and int(v.value) == cents for v in values_in(self.words, self.today.year)):
+        if cents in self.amounts or (cents % 100 == 0 and not self.amounts.isdisjoint(range(cents - 99, cents + 100))):
             return True
-        known = self.amounts()
-        if cents in known or (cents % 100 == 0 and any(abs(cents - k) < 100 for k in known)):
-            return True
-        return len(known) <= MANY and cents in _sums(frozenset(known))
+        return cents in self._sums
 
+    @cached_property
+    def _cents(self) -> set[int]:
+        """The amounts that stand as numbers in the results, nothing to pay among them."""
+        return {int(n) for r in self.results for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
+
+    @cached_property
     def amounts(self) -> set[int]:
         """Every amount of the results, in cents; amounts in the words of an article too."""
-        if self._amounts is None:
-            self._amounts = {int(n) for r in self.results for n in re.findall(r'_cents":(\d+)', r) if n != "0"}
-            for r in self.results:
-                if '"passages"' in r or "$" in r or " usd" in r:
-                    self._amounts |= {int(v.value) for v in values_in(r, self.today.year) if v.kind == "money"}
-        return self._amounts
+        found = self._cents - {0}
+        for r in self.results:
+            if '"passages"' in r or "$" in r or " usd" in r:
+                found |= {int(v.value) for v in values_in(r, self.today.year) if v.kind == "money"}
+        return found
+
+    @cached_property
+    def _sums(self) -> frozenset[int]:
+        """What the amounts can add up to; nothing where there are too many."""
+        return _sums(frozenset(self.amounts)) if len(self.amounts) <= MANY else frozenset()
 
     def _date(self, day: date) -> bool:
         if any(day.isoformat() in r for r in self.results):
             return True
-        days = self.days()
-        told = {v.value for v in values_in(self.words, self.today.year) if v.kind == "date"}
-        return day in days or day.isoformat() in told or day in self._ahead()
+        return day in self.days or day.isoformat() in self.told.get("date", ()) or day in self._ahead
 
+    @cached_property
     def days(self) -> set[date]:
         """Today, every day of the results, and the days of the prompt."""
-        if self._days is None:
-            texts = [*self.results, fold(_prompt(self.store))]
-            found = {m.group() for text in texts for m in re.finditer(r"(?<!\d)20\d\d-\d\d-\d\d", text)}
-            self._days = {self.today, *(d for d in map(_as_day, found) if d)}
-            for r in self.results:
-                if '"passages"' in r:
-                    self._days |= {date.fromisoformat(v.value) for v in values_in(r, self.today.year) if v.kind == "date"}
-        return self._days
+        texts = [*self.results, _prompt(self.store)]
+        named = {m.group() for text in texts for m in re.finditer(r"(?<!\d)20\d\d-\d\d-\d\d", text)}
+        found = {self.today, *filter(None, map(_as_day, named))}
+        for r in self.results:
+            if '"passages"' in r:
+                found |= {date.fromisoformat(v.value) for v in values_in(r, self.today.year) if v.kind == "date"}
+        return found
 
+    @cached_property
     def _ahead(self) -> set[date]:
         """Days that published windows lead to, from a day of the results or from today."""
-        return {day for start in self.days() if abs((self.today - start).days) < 800 for day in _led_to(start, self.store)}
+        return {day for start in self.days if abs((self.today - start).days) < 800 for day in _led_to(start, self.store)}
 
     def _window(self, value: Value) -> bool:
-        told = values_in(self.words, self.today.year)
-        if any(v.kind == value.kind and v.value == value.value for v in told):
-            return True
-        seen = [v for r in self.results if '"passages"' in r or '"description"' in r for v in values_in(r, self.today.year)]
-        if any(_same_window(v, value) for v in seen):
+        if value.value in self.told.get(value.kind, ()) or (value.kind, value.value) in self._windows:
             return True
         if value.kind == "percent":
-            return f'"percent":{value.value}' in "".join(self.results) or f"{value.value} percent" in fold(_prompt(self.store))
+            return f'"percent":{value.value}' in "".join(self.results) or f"{value.value} percent" in _prompt(self.store)
         if value.kind in ("days", "business_days", "hours"):
             return self._distance(value)
         return False
+
+    @cached_property
+    def _windows(self) -> set[tuple[str, str]]:
+        """The windows of articles and descriptions, and each end of one."""
+        seen = [v for r in self.results if '"passages"' in r or '"description"' in r for v in values_in(r, self.today.year)]
+        return {(v.kind, part) for v in seen for part in (v.value, *v.value.split("-"))}
 
     def _distance(self, value: Value) -> bool:
         """Whether it is the distance between today and a day of the results, or between two of those."""
         if "-" in value.value or "." in value.value:
             return False
         count = int(value.value) // (24 if value.kind == "hours" else 1)
-        days = self.days()
-        return any(abs((a - b).days) == count for a in days for b in days if a != b) and count > 0
-
-
-def _same_window(seen: Value, told: Value) -> bool:
-    """One window, or one end of it."""
-    return seen.kind == told.kind and (seen.value == told.value or told.value in seen.value.split("-"))
+        days = {d.toordinal() for d in self.days}
+        return count > 0 and any(day + count in days for day in days)
 
 
 @lru_cache(maxsize=512)
@@ -237,9 +253,10 @@ def _led_to(start: date, store: "Store") -> frozenset[date]:
 
 @lru_cache(maxsize=16)
 def _prompt(store: "Store") -> str:
+    """The agent's prompt as texts are searched; none where a store of one's own has no prompt file."""
     try:
-        return store.prompt()[0]
-    except BadInput:  # a store of one's own may have no prompt file
+        return fold(store.prompt()[0])
+    except BadInput:
         return ""
 
 

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...records import ToolCall
+from ..state import as_text
 from .findings import Finding, Said, letters
 from .reading import plain, sentences
 from .values import values_in
 
 NAME = "text_action_mismatch"
+MOST_VALUES = 60
+"""Values of a message, and links of a conversation, that are compared; no person writes so many."""
 EDIT = "update_line_item"
 """The tool whose text may also name what the line was before."""
 
@@ -51,16 +54,16 @@ def _wrong(call: ToolCall, text: str, said: Said) -> str | None:
 def _order(call: ToolCall, text: str, said: Said) -> bool:
     orders = said.store.tables.get("orders", {})
     named = {v.value for v in values_in(text, said.store.now.year) if v.kind == "id" and v.value in orders}
-    return bool(named) and "order_id" in call.arguments and str(call.arguments["order_id"]).upper() not in named
+    return bool(named) and "order_id" in call.arguments and _name(call, "order_id") not in named
 
 
 def _variant(call: ToolCall, text: str, said: Said) -> bool:
     """Whether a text names values of the product's options, and not those of the variant that was called."""
-    known = said.store.variants.get(str(call.arguments.get("variant_id", "")).upper())
+    known = said.store.variants.get(_name(call, "variant_id"))
     if known is None:
         return False
     product, variant = known
-    line = next((x for x in _lines(call, said) if x["line_id"] == str(call.arguments.get("line_id", "")).upper()), None)
+    line = next((x for x in _lines(call, said) if x["line_id"] == _name(call, "line_id")), None)
     old = said.store.variants[line["variant_id"]][1] if line and call.name == EDIT else {}
     words = plain(text)
     for option in product.get("options") or ():
@@ -74,15 +77,22 @@ def _variant(call: ToolCall, text: str, said: Said) -> bool:
 def _item(call: ToolCall, text: str, said: Said) -> bool:
     """Whether a text names lines of the order, and none of those that were called."""
     lines = _lines(call, said)
-    wanted = {str(x).upper() for x in call.arguments.get("line_ids") or [call.arguments.get("line_id", "")]} - {""}
+    several = call.arguments.get("line_ids")
+    wanted = {x.upper() for x in several if isinstance(x, str)} if isinstance(several, list) and several else {_name(call, "line_id")} - {""}
     words = letters(text)
     named = {x["title"] for x in lines if letters(x["title"]) in words}
     return bool(named and wanted) and not named & {x["title"] for x in lines if x["line_id"] in wanted}
 
 
 def _lines(call: ToolCall, said: Said) -> list[dict[str, Any]]:
-    order = said.store.tables.get("orders", {}).get(str(call.arguments.get("order_id", "")).upper())
+    order = said.store.tables.get("orders", {}).get(_name(call, "order_id"))
     return order["lines"] if order else []
+
+
+def _name(call: ToolCall, argument: str) -> str:
+    """An argument that names a thing, in capitals; nothing where it is missing or no text."""
+    value = call.arguments.get(argument) if isinstance(call.arguments, dict) else None
+    return value.upper() if isinstance(value, str) else ""
 
 
 def _address(call: ToolCall, text: str, said: Said) -> bool:
@@ -91,10 +101,10 @@ def _address(call: ToolCall, text: str, said: Said) -> bool:
     if not isinstance(address, dict):
         return False
     rest = text
-    for value in values_in(text, said.store.now.year):
-        rest = re.sub(re.escape(value.value), " ", rest, flags=re.I)
-    tokens = {letters(t) for t in re.findall(r"[\w-]*\d[\w-]*", rest)} - {""}
-    known = letters(" ".join(str(v) for v in address.values() if v))
+    for value in list(dict.fromkeys(v.value for v in values_in(text, said.store.now.year)))[:MOST_VALUES]:
+        rest = re.sub(re.escape(value), " ", rest, flags=re.I)
+    tokens = {letters(t) for t in re.findall(r"[\w-]{0,40}\d[\w-]{0,40}", rest)} - {""}
+    known = letters(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))
     return bool(tokens) and not any(t in known for t in tokens)
 
 
@@ -105,11 +115,11 @@ def _stale(said: Said) -> Iterator[Finding]:
         return
     seen: dict[str, list[tuple[ToolCall, str]]] = {}
     for call, text in zip(said.done, said.results(10**9), strict=True):
-        if isinstance(call.arguments, dict) and call.arguments.get("order_id") and not call.write:
-            seen.setdefault(str(call.arguments["order_id"]).upper(), []).append((call, text))
-    for message, sentence in shown:
-        for link in (v.value.lower() for v in values_in(sentence.text, said.store.now.year) if v.kind == "link"):
-            for results in seen.values():
-                known = [(call.index, link in text) for call, text in results if call.turn <= message.turn and "http" in text]
-                if any(held for _, held in known) and not known[-1][1]:
-                    yield Finding(NAME, message.turn, sentence.text, known[-1][0], "tracking", "stale")
+        if _name(call, "order_id") and not call.write and "http" in text:
+            seen.setdefault(_name(call, "order_id"), []).append((call, text))
+    told = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, said.store.now.year) if v.kind == "link"]
+    for message, sentence, link in told[:MOST_VALUES]:
+        for results in seen.values():
+            known = [(call.index, link in text) for call, text in results if call.turn <= message.turn]
+            if any(held for _, held in known) and not known[-1][1]:
+                yield Finding(NAME, message.turn, sentence.text, known[-1][0], "tracking", "stale")

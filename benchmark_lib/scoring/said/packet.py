@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..state import HANDOVER
+from ...cases.pieces import found_in, kept
+from ..state import HANDOVER, as_text
 from .findings import Finding, Said, letters
 from .reading import books, plain
 
@@ -18,7 +19,8 @@ def packet(said: Said) -> list[Finding]:
     call = said.call_of({HANDOVER})
     if call is None or not isinstance(call.arguments, dict):
         return []
-    text = f"{call.arguments.get('reason', '')} {call.arguments.get('summary', '')}"
+    parts = [call.arguments.get(name, "") for name in ("reason", "summary")]
+    text = kept(" ".join(p if isinstance(p, str) else as_text(p) for p in parts))
     found = []
     if not _names_order(said, text, call.turn):
         found.append(("facts", said.case.order))
@@ -38,8 +40,8 @@ def _names_order(said: Said, text: str, turn: int) -> bool:
 
 def _parted(text: str) -> bool:
     """Whether a packet says what is verified and what the customer claims."""
-    sentence = plain(text)
-    return any(all(p.search(sentence) for p in b.packet) for b in books())
+    words = plain(text)
+    return any(all(found_in(p, words) for p in b.packet) for b in books())
 
 
 def _surplus(said: Said, text: str, turn: int) -> list[str]:
@@ -50,6 +52,12 @@ def _surplus(said: Said, text: str, turn: int) -> list[str]:
 
 
 def _private(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        return [v for k, v in value.items() if k in PRIVATE and isinstance(v, str)] + [x for v in value.values() for x in _private(v)]
-    return [x for v in value for x in _private(v)] if isinstance(value, list) else []
+    found, waiting = [], [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            found += [v for k, v in value.items() if k in PRIVATE and isinstance(v, str)]
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return found

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ...project import DATA
 from ...cases.facts import fold
+from ...cases.pieces import LONGEST_SPOKEN, kept, limited, windows
 from ...store.world import read_yaml
 
 BOOKS = DATA / "said"
 ENOUGH = 0.12
 """Share of a message's words that must be common words of a language for the message to count as written in it."""
 
-LONGEST_MESSAGE, LONGEST_SENTENCE = 6_000, 400
-"""Characters: a longer message is not read, and every detector abstains from it; of a longer sentence its beginning is read."""
+SURE, MOST_LANGUAGES = 40, 2
+"""Common words of a language beyond which a message is surely in it, and how many languages such a message is read in at most."""
 SHORT = 6
 """A message of fewer words, none of them a common one, is read in every language."""
 
@@ -51,11 +53,13 @@ class Reading:
         return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
 
 
-@lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
-    """Read one message; the same text is read once."""
-    if len(text) > LONGEST_MESSAGE:
-        return Reading((Sentence(text[:LONGEST_SENTENCE], ""),), (), ())
+    """Read one message, a very long one at both ends; the same text is read once."""
+    return _read(kept(text, LONGEST_SPOKEN))
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> Reading:
     found = tuple(sentences(text))
     spoken = languages(found)
     said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
@@ -66,9 +70,9 @@ def sentences(text: str) -> list[Sentence]:
     """The sentences of a message, list items and lines apart."""
     found = []
     for part in _END.split(text):
-        kept = _BULLET.sub("", part).strip()
-        if kept:
-            found.append(Sentence(kept, plain(kept[:LONGEST_SENTENCE])))
+        stripped = _BULLET.sub("", part).strip()
+        if stripped:
+            found += [Sentence(window, plain(window)) for window in windows(stripped)]
     return found
 
 
@@ -87,7 +91,8 @@ def languages(found: tuple[Sentence, ...]) -> list["Book"]:
         return [b for _, b in counts] if best == 0 and len(words) < SHORT and all(w.isascii() for w in words) else []
     if any(sum(w in other for w in words) > 1.2 * best for other in _others()):
         return []
-    return [b for n, b in counts if n >= max(0.6 * best, 1)]
+    near = [(n, b) for n, b in counts if n >= max(0.6 * best, 1)]
+    return [b for _, b in (near if best < SURE else sorted(near, key=lambda c: c[0], reverse=True)[:MOST_LANGUAGES])]
 
 
 @lru_cache(maxsize=1)
@@ -149,20 +154,24 @@ class Book:
         text = f" (?:{'|'.join(_grouped(patterns)) or '(?!)'})"
         while (named := _PART.sub(lambda m: self.parts[m.group(1)], text)) != text:
             text = named
-        return re.compile(text.replace("'", " "))
+        return re.compile(limited(text.replace("'", " ")))
 
-    def topics_in(self, sentence: str) -> list[str]:
+    @lru_cache(maxsize=4096)
+    def topics_in(self, sentence: str) -> tuple[str, ...]:
         """The topics a sentence speaks of; a question says nothing."""
         if sentence.endswith("?"):
-            return []
-        return [name for name, topic in self.topics.items() if topic.stands_in(sentence)]
+            return ()
+        return tuple(name for name, topic in self.topics.items() if topic.stands_in(sentence))
 
     def clause(self, text: str, place: int) -> int:
         """Where the clause begins that holds a place."""
-        start = 0
-        for joint in self.joint.finditer(text, 0, place + 1):
-            start = joint.end()
-        return start
+        joints = self._joints(text)
+        return joints[bisect_right(joints, place + 1) - 1]
+
+    @lru_cache(maxsize=16)
+    def _joints(self, text: str) -> list[int]:
+        """Where clauses can begin: at 0, and where a joint ends."""
+        return [0, *(joint.end() for joint in self.joint.finditer(text))]
 
 
 def _grouped(patterns: list[str]) -> list[str]:

@@ -15,7 +15,10 @@ WINDOWS = ("business_days", "days", "hours", "months", "years", "percent")
 
 
 class Value(NamedTuple):
-    """A value: `kind` is money (cents), date (ISO), id, link, or a unit of `WINDOWS` (number or range); `at` is its place in the text."""
+    """A value: `kind` is money (cents), date (ISO), id, link, or a unit of `WINDOWS` (number or range); `at` is its place in the text.
+
+    A number with more digits than any amount or window of a desk is no value.
+    """
 
     kind: str
     value: str
@@ -71,7 +74,7 @@ def _dates(text: str, year: int) -> Iterator[tuple[date, int]]:
             if parts["iso"]:
                 yield date.fromisoformat(parts["iso"]), m.start()
             elif parts["name1"] or parts["name2"]:
-                month = _months()[(parts["name1"] or parts["name2"]).rstrip(".")]
+                month = _months().get((parts["name1"] or parts["name2"]).rstrip("."), 0)
                 named = parts["year1"] or parts["year2"]
                 yield date(int(named or year), month, int(parts["day1"] or parts["day2"])), m.start()
             else:
@@ -109,7 +112,7 @@ def _date() -> re.Pattern[str]:
 def _window() -> re.Pattern[str]:
     units = "|".join(rf"(?P<{name}>{UNITS[name]})" for name in WINDOWS)
     words = "|".join(w for n, w in NUMBER_WORDS.items() if n > 1)
-    number = rf"(?:\d+(?:[.,]\d+)?|\b(?:{words})\b)"
+    number = rf"(?:\d{{1,5}}(?:[.,]\d{{1,6}})?(?!\d)|\b(?:{words})\b)"
     return re.compile(rf"(?<![\d.,$-])(?P<low>{number})(?:\s?(?:-|to|or|and|a|y|o|à|et|ou|bis|und|oder)\s?(?P<high>{number}))?(?:{units})(?!\w)")
 
 
@@ -122,7 +125,7 @@ def _plain(number: str) -> str:
 _DIGIT = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dos|tres|cuatro|cinco|deux|trois|cinq|zwei|drei|vier|f[üu]nf)\b", re.I)
 _LINK = re.compile(r"https?://[^\s<>\"')\]]+")
 _ID = re.compile(r"(?<![\w@.-])(?:[A-Z]{1,4}-(?=[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*|[A-Z]{2,3}\d{6,}[A-Z]{0,2}|[A-Z]{4,}\d{1,3})(?![\w@])", re.I)
-_AMOUNT = r"\d{1,3}(?:[,.' ]\d{3})+(?:[.,]\d{2})?|\d+(?:[.,]\d{2})?"
+_AMOUNT = r"\d{1,3}(?:[,.' ]\d{3}){1,3}(?:[.,]\d{2})?|\d{1,12}(?:[.,]\d{2})?"
 _MONEY = re.compile(
     rf"(?:us ?\$|\$|usd ?) ?({_AMOUNT})(?!\d)|(?<![\d.,$])({_AMOUNT}) ?(?:\$|usd\b|us-dollars?\b|dollars?\b|d[óo]lares\b)"
 )

@@ -1,0 +1,107 @@
+"""The name under which a run stands in every table: its model's, and what tells the runs of one model apart in words."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from .estimators.estimate import counted
+
+LONGEST = 40
+"""Characters of a value that a name carries."""
+
+
+def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """The entry of each run.
+
+    Parameters
+    ----------
+    manifests : iterable of dict
+        Of all runs that stand beside one another; the names depend on which these are.
+
+    Returns
+    -------
+    dict of str to str
+        By run_id, no two alike: the name of the model where it has one run, else with what differs, ``"acme-large [seed 7]"``. Where
+        nothing differs the run_id says which run it is. Imported records of a model never change the name of its run here.
+    """
+    runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
+    for manifest in manifests:
+        runs[manifest["model"], manifest["source"] == "imported"].append(manifest)
+    names = {}
+    for (model, imported), mine in runs.items():
+        words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
+        names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}
+    times = Counter(names.values())
+    return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
+
+
+def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
+    """What tells several runs apart, in as few words as do: the first trait that differs in all of them, else several traits, else the run_id."""
+    differing = [column for column in _traits(manifests) if len(set(column)) > 1]
+    alone = next((column for column in differing if len(set(column)) == len(manifests)), None)
+    if alone is not None:
+        return alone
+    told: list[tuple[str, ...]] = [()] * len(manifests)
+    for column in differing:
+        more = [(*words, word) for words, word in zip(told, column, strict=True)]
+        told = more if len(set(more)) > len(set(told)) else told
+    times = Counter(told)
+    return [", ".join(words if times[words] == 1 else (*words, m["run_id"])) for words, m in zip(told, manifests, strict=True)]
+
+
+def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
+    """Each trait by which runs may differ, as words for each run; the first that tells all apart is taken."""
+    yield _store(manifests)
+    yield _input(manifests, "customer", "customer {}", "customer unknown")
+    yield _input(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
+    yield _settings(manifests)
+    yield _input(manifests, "agent", "agent {}", "no own agent")
+    yield _input(manifests, "tools", "tools {}", "no own tools")
+    yield _input(manifests, "messages", "{} messages", "messages unknown")
+    yield _input(manifests, "seed", "seed {}", "seed unknown")
+    yield [counted(len(m["planned"]), "case") for m in manifests]
+    yield [counted(max(m["planned"].values(), default=0), "trial") for m in manifests]
+
+
+def _store(manifests: list[dict[str, Any]]) -> list[str]:
+    return _input(manifests, "store", "{}", "store unknown")
+
+
+def _input(manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False) -> list[str]:
+    """One input in words, of a value such as ``northline agent-1`` perhaps the last; with the beginning of its hash where the same words
+    stand for another content."""
+    parts = [m["inputs"].get(name) or {} for m in manifests]
+    texts = [_text(part.get("value")) for part in parts]
+    if last_word:
+        texts = [text.partition(" ")[2] if text.count(" ") == 1 else text for text in texts]
+    words = [absent if part.get("value") in (None, "", []) else shape.format(text) for part, text in zip(parts, texts, strict=True)]
+    hashes: dict[str, set[str]] = defaultdict(set)
+    for said, part in zip(words, parts, strict=True):
+        hashes[said].add(str(part.get("hash")))
+    return [said if len(hashes[said]) == 1 else f"{said} ({str(part.get('hash'))[:8]})" for said, part in zip(words, parts, strict=True)]
+
+
+def _settings(manifests: list[dict[str, Any]]) -> list[str]:
+    """The settings of the models that differ: ``temperature 0.2, reasoning effort high``."""
+    flat = [dict(_flat(((m["inputs"].get("settings") or {}).get("value")) or {})) for m in manifests]
+    names = [name for name in dict.fromkeys(n for one in flat for n in one) if len({orjson.dumps(one.get(name)) for one in flat}) > 1]
+    return [", ".join(f"{name} {_text(one[name])}" for name in names if name in one) or "default settings" for one in flat]
+
+
+def _flat(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
+    """Settings one by one, those of the agent under their own names."""
+    if not isinstance(value, dict):
+        yield name.removeprefix("agent ").replace("_", " "), value
+        return
+    for key, inner in value.items():
+        yield from _flat(inner, f"{name} {key}".strip())
+
+
+def _text(value: Any) -> str:
+    """A value as a name carries it."""
+    text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,0 +1,173 @@
+"""One case from its YAML: placeholders filled, defaults from the store, validated; a broken one is refused with file, case, field and mend."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from ..errors import BadInput
+from ..store.retail import return_link
+from ..store.rules import add_business_days
+from ..store.world import render
+from .case import Case
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+
+def read_case(raw: Any, store: "Store", path: Path) -> Case:
+    """One case from its YAML: placeholders filled, defaults from the store, validated."""
+    if not isinstance(raw, dict) or "id" not in raw:
+        raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see the README on cases")
+    where = f"{path}: case {raw['id']}"
+    names, extra = _context(raw, store, where)
+    filled = _fill({**raw, **extra}, names, where)
+    customer, order = names["customer"], names["order"]
+    filled.setdefault("customer_id", customer["customer_id"])
+    filled.setdefault("sender", customer["email"])
+    filled.setdefault("sender_name", customer["name"])
+    filled["ledger"] = {**_usual_ledger(filled, customer, order), **_spelled_out(filled.get("ledger") or {})}
+    if filled["bucket"] == "adversarial":
+        filled.setdefault("pushes_before_accepting", None)
+    try:
+        case = Case.model_validate(filled)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{where}, field {field}: {first['msg'].lower()}; mend the file") from None
+    _check_names(case, store, where)
+    return case
+
+
+def _check_names(case: Case, store: "Store", where: str) -> None:
+    """Tools, facts, queues, slots and reasons that a case names must exist."""
+    outcomes = {f"outcomes.{o.name}": o.calls for o in case.outcomes}
+    calls = {**outcomes, "requested": case.requested, "forbidden": case.forbidden, "allowed_extra": case.allowed_extra}
+    books = store.phrases.values()
+    known = {
+        "tool": {*store.tools, "*"},
+        "fact": set(case.facts),
+        "queue": set(store.policy["queues"]),
+        "slot": {slot for book in books for slot in book["slots"]},
+        "reason": {name for book in books for name in book.get("reasons") or {}},
+    }
+    named = [("tool", part, c.tool) for part, listed in calls.items() for c in listed]
+    named += [("tool", "accepts", name) for name in case.accepts]
+    named += [("fact", f"outcomes.{o.name}", name) for o in case.outcomes for name in o.facts or ()]
+    named += [("queue", "queues", name) for name in case.queues]
+    named += [("slot", "ledger", name) for name in case.ledger]
+    named += [("reason", "reasons", name) for name in (*case.reasons, *(o.reason for o in case.outcomes if o.reason))]
+    for kind, field, name in named:
+        if name not in known[kind]:
+            near = difflib.get_close_matches(name, known[kind], 1, 0.4) or sorted(known[kind])[:1]
+            hint = f"did you mean {near[0]}?" if near else "add it, or take the name out"
+            raise BadInput(f"{where}, field {field}: there is no {kind} {name!r}; {hint}")
+
+
+def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    intent = raw.get("intent")
+    if intent in store.info["intents"]:
+        bucket = store.info["intents"][intent]["bucket"]
+    elif intent in store.info["traps"]:
+        bucket = "adversarial"
+    else:
+        every = [*store.info["intents"], *store.info["traps"]]
+        near = difflib.get_close_matches(str(intent), every, 1, 0.3) or every[:1]
+        raise BadInput(f"{where}, field intent: {intent!r} is not an intent of the store; did you mean {near[0]}?")
+    orders = store.tables["orders"]
+    for role, number in {"order": raw.get("order"), **(raw.get("others") or {})}.items():
+        if number not in orders:
+            raise BadInput(f"{where}, field {role}: the store has no order {number!r}; name one of its orders")
+    order = orders[raw["order"]]
+    names = {
+        "order": order,
+        "lines": {line["line_id"]: _with_product(line, store) for line in order["lines"]},
+        "others": {role: orders[number] for role, number in (raw.get("others") or {}).items()},
+        "customer": store.tables["customers"][order["customer_id"]],
+        "policy": store.policy,
+        "store": store.info,
+        "products": store.tables["products"],
+        "variants": {k: v for k, (_, v) in store.variants.items()},
+        "return_link": lambda order_id: return_link(store.policy, order_id),
+        "money": money,
+        "day": lambda value, language=raw.get("language", "en"): long_date(value, language),
+        "days_after": lambda value, count: (_as_date(value) + timedelta(days=count)).isoformat(),
+        "business_days_after": lambda value, count: add_business_days(_as_date(value), count, store).isoformat(),
+    }
+    return names, {"bucket": bucket}
+
+
+def _with_product(line: dict[str, Any], store: "Store") -> dict[str, Any]:
+    product, variant = store.variants[line["variant_id"]]
+    return {**line, "product": product, "variant": variant}
+
+
+def _fill(value: Any, names: dict[str, Any], where: str) -> Any:
+    """The case with its placeholders filled: all texts in one template, since a template costs far more than a placeholder."""
+    texts = [t for _, t in _texts(value) if "{{" in t]
+    mark = "\x1e"
+    try:
+        filled = iter(render(mark.join(texts), where, **names).split(mark) if texts else [])
+    except BadInput:
+        for field, text in _texts(value):
+            render(text, f"{where}, field {field}", **names)
+        raise
+    return _with_texts(value, filled)
+
+
+def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a case with its dotted field, in order."""
+    if isinstance(value, str):
+        yield field, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _texts(inner, f"{field}.{key}".lstrip("."))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _texts(inner, f"{field}[{place}]")
+
+
+def _with_texts(value: Any, filled: Iterator[str]) -> Any:
+    if isinstance(value, str):
+        return next(filled) if "{{" in value else value
+    if isinstance(value, dict):
+        return {k: _with_texts(v, filled) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(v, filled) for v in value]
+    return value.isoformat() if isinstance(value, (date, datetime)) else value
+
+
+def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
+    return {slot: entry if isinstance(entry, dict) else {"value": str(entry)} for slot, entry in ledger.items()}
+
+
+def _usual_ledger(filled: dict[str, Any], customer: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
+    """What every customer knows unless the case says otherwise: who it is, as the email's head shows, and what its order number is."""
+    own = filled["sender_name"] == customer["name"]
+    return {
+        "email": {"value": filled["sender"], "when": "volunteered"},
+        "name": {"value": customer["name"], "when": "volunteered" if own else "asked"},
+        "postcode": {"value": order["shipping_address"]["postcode"]},
+        "order_id": {"value": order["order_id"]},
+    }
+
+
+def money(cents: int | str) -> str:
+    """Cents as ``$1,234.50``."""
+    return f"${int(cents) / 100:,.2f}"
+
+
+def long_date(value: str | date, language: str = "en") -> str:
+    """A date with its month's name and no year, as people of that language write it (babel)."""
+    from babel.dates import format_skeleton
+
+    return format_skeleton("MMMMd", _as_date(value), locale=language)
+
+
+def _as_date(value: str | date) -> date:
+    return value if isinstance(value, date) else date.fromisoformat(str(value)[:10])

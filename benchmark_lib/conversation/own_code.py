@@ -1,0 +1,61 @@
+"""Calling code of the user's own: plain functions beside the event loop, and nothing it raises is taken for the end of the run."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..agent_talk import plain_text
+from ..threads import kept_thread
+
+if TYPE_CHECKING:
+    from .talk import Talk
+
+PACKAGE = __name__.partition(".")[0]
+
+
+class OwnCodeLeft(Exception):
+    """Code of the user's own raised what ends a program or a task, such as ``SystemExit`` or ``CancelledError``."""
+
+
+async def reply_of(speaker: Any, talk: "Talk") -> Any:
+    """What a speaker answers: our own in place, the user's by `call_own`."""
+    if not _is_own(speaker.reply):
+        answer = speaker.reply(talk)
+        return await answer if inspect.isawaitable(answer) else answer
+    answer = await call_own(speaker.reply, talk)
+    if not isinstance(answer, str) and type(answer).__module__.partition(".")[0] != PACKAGE:
+        answer = await call_own(lambda: str(answer or ""))
+    return plain_text(answer) if isinstance(answer, str) else answer
+
+
+async def call_own(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of the user's own; an ``async def`` on the event loop, a plain one in the one thread that is kept for them.
+
+    Plain functions are called one at a time, as if they held the loop: they need not be safe against each other.
+
+    Raises
+    ------
+    OwnCodeLeft
+        In place of ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and of ``CancelledError`` where nobody cancelled.
+    """
+    try:
+        thread = None if inspect.iscoroutinefunction(function) else kept_thread("own code")
+        answer = await thread.call(function, *arguments) if thread else function(*arguments)
+        return await answer if inspect.isawaitable(answer) else answer
+    except asyncio.CancelledError as error:
+        if asyncio.current_task().cancelling():
+            raise
+        raise _left(error) from error
+    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        raise _left(error) from error
+
+
+def _left(error: BaseException) -> OwnCodeLeft:
+    return OwnCodeLeft(f"{type(error).__name__}{f'({error.args[0]!r})' if error.args else ''}")
+
+
+def _is_own(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").partition(".")[0] != PACKAGE

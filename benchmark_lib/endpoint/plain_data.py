@@ -1,0 +1,107 @@
+"""Small YAML files that a user edits, and the plain data in them: what cannot be written as JSON is refused where it stands."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import BadInput
+
+LARGEST_FILE = 1_000_000
+DEEPEST, DEEPEST_NAMED, MOST_VALUES = 50, 4, 20_000
+LARGEST_INTEGER = 2**63 - 1
+
+
+def read_mapping(path: Path) -> dict[Any, Any]:
+    """Return the mapping in a YAML file.
+
+    Raises
+    ------
+    BadInput
+        When the file cannot be read, or holds anything but one mapping; in one sentence.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(LARGEST_FILE + 1).decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or 'no UTF-8 text'}); check the path") from None
+    if len(text) > LARGEST_FILE:
+        raise BadInput(f"{path} is longer than {LARGEST_FILE:,} characters; give a file of settings or prices")
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        at = "" if line is None else f" in line {line + 1}"
+        raise BadInput(f"{path} is no YAML{at}; correct it there") from None
+    except RecursionError:
+        raise BadInput(f"{path} is nested too deeply; use no more than {DEEPEST} levels") from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        raise BadInput(f"{path} holds a date, number or tag that cannot be read; put it in quotes") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise BadInput(f"{path} must hold a mapping; begin it with a line like 'agent:'")
+    return content
+
+
+def check_plain(value: Any, where: str) -> None:
+    """Refuse data that does not go into JSON and come out of it as it was.
+
+    Parameters
+    ----------
+    value
+        From a YAML file or a caller: it may hold itself, or the same part in many places.
+    where
+        File and field, for the sentence.
+
+    Raises
+    ------
+    BadInput
+        For a value that is no text, finite number, yes or no, list or mapping with text as keys; for one that is nested too deeply, holds
+        itself, or is too large.
+    """
+    waiting, seen = [(value, where, 0)], 0
+    while waiting:
+        value, field, depth = waiting.pop()
+        seen += 1
+        if depth > DEEPEST:
+            raise BadInput(f"{where} is nested more than {DEEPEST} levels deep or holds itself; write it out flat")
+        if seen > MOST_VALUES:
+            raise BadInput(f"{where} holds more than {MOST_VALUES:,} values; make it smaller")
+        problem = problem_of(value)
+        if problem:
+            raise BadInput(f"{field} {problem}")
+        if isinstance(value, dict):
+            waiting += [(inner, f"{field}.{key:.60}" if depth < DEEPEST_NAMED else field, depth + 1) for key, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(inner, field, depth + 1) for inner in value]
+
+
+def problem_of(value: Any) -> str | None:
+    """Return what keeps a value, without what is in it, out of JSON and how to mend that; None for nothing."""
+    if value is None or isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return None if is_text(value) else "is not valid Unicode; write it again"
+    if isinstance(value, int):
+        return None if -LARGEST_INTEGER <= value <= LARGEST_INTEGER else "is a number of too many digits; write a smaller one"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"is {value}; give a finite number"
+    if isinstance(value, list):
+        return None
+    if not isinstance(value, dict):
+        return f"is a {type(value).__name__}, which JSON cannot hold; put it in quotes"
+    odd = [key for key in value if not isinstance(key, str) or not is_text(key)]
+    return f"has the key {odd[0]!r:.40}, which is not a text; put it in quotes" if odd else None
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a string is valid Unicode."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,39 @@
+"""What a manifest must hold before anything is read from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+KINDS = {"run_id": str, "model": str, "source": str, "inputs": dict, "cases": dict, "trials": int, "planned": dict, "sessions": list}
+"""The parts that every manifest has, each of its kind."""
+WORDS = {str: "a text", dict: "an object", list: "a list", int: "a whole number"}
+
+
+def wrong_part(manifest: dict[str, Any]) -> str | None:
+    """What is missing or of another kind than it must be, in a few words; None where nothing is."""
+    for name, kind in KINDS.items():
+        if name not in manifest:
+            return f"no {name}"
+        if not _is(manifest[name], kind):
+            return f"{name} that is not {WORDS[kind]}"
+    if "store" not in manifest["inputs"]:
+        return "no store among its inputs"
+    for name, part in manifest["inputs"].items():
+        if not (_is(part, dict) and "value" in part and _is(part.get("hash"), str)):
+            return f"an input {name!r} without value and hash"
+    for case_id, digest in manifest["cases"].items():
+        if not _is(digest, str):
+            return f"no hash of case {case_id!r}"
+    for case_id, trials in manifest["planned"].items():
+        if not _is(trials, int) or trials < 0:
+            return f"no number of trials planned for case {case_id!r}"
+    if not manifest["planned"]:
+        return "no case that was planned"
+    for session in manifest["sessions"]:
+        if not _is(session, dict) or not _is(session.get("code", {}), dict):
+            return "a session that is not an object with its code"
+    return None
+
+
+def _is(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)

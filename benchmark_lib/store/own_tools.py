@@ -1,0 +1,156 @@
+"""Tools of the user's own: checked before a run, and so called that none of them can end, stall or spoil it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import inspect
+import math
+import re
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..errors import BadInput
+from ..records import Fault
+from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+TOOL_LIMIT_S = 30.0
+"""Seconds a call of a tool of the user's own may take, unless the run says otherwise."""
+LARGEST_RESULT = 1_000_000
+"""Bytes of JSON that a tool may return, and leave on the desk: a model is to read the one, and the record keeps both."""
+SHOWN, LINES_KEPT = 300, 8
+PATH = re.compile(r"(?<![\w/.])(?:[A-Za-z]:\\|~?/)[^\s'\":,)]*[/\\][^\s'\":,)]*")
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+
+
+class _Spoiled(Exception):
+    """What is wrong with a call that did not raise."""
+
+
+def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -> dict[str, Tool]:
+    """Tools of the user's own made safe for a run.
+
+    Each call works on a copy of the desk, in a thread, for `limit_s` seconds at most. What it changed is taken over if it
+    returned something that can be written; else the call is a recorded error that the agent can read, the desk is as it was,
+    and the record's faults say in which line it happened.
+
+    Parameters
+    ----------
+    tools : dict of str to Tool
+        As they were declared.
+    policy : dict
+        The store's, which may list the values of an argument.
+    limit_s : float
+        The time limit of one call.
+
+    Raises
+    ------
+    BadInput
+        For what is not a tool, or one that cannot be declared to a model.
+    """
+    if not isinstance(tools, dict):
+        raise BadInput(f"tools must be a dict of name to tool, not {type(tools).__name__}: decorate functions with benchmark_lib.store.tool")
+    for name, tool in tools.items():
+        if not isinstance(tool, Tool):
+            raise BadInput(f"the tool {name!r} is not a tool: decorate its function with benchmark_lib.store.tool")
+        if inspect.iscoroutinefunction(tool.function):
+            raise BadInput(f"the tool {name!r} is an async function, and tools are plain ones: write it with def")
+        try:
+            orjson.dumps(tool.schema(policy))
+        except Exception as error:
+            raise BadInput(f"the tool {name!r} cannot be declared to a model ({type(error).__name__}: {error}): give it a first "
+                           "argument for the desk, and each further argument a type") from None  # fmt: skip
+    return {name: dataclasses.replace(tool, function=_guard(tool, limit_s), limit_s=limit_s) for name, tool in tools.items()}
+
+
+def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
+    @functools.wraps(tool.function)
+    def call(desk: "Desk", **arguments: Any) -> Any:
+        mine = copy.copy(desk)
+        mine._overlay, mine.calls = orjson.loads(orjson.dumps(desk._overlay)), list(desk.calls)
+        try:
+            result, overlay = _within(limit_s, lambda: (_written("it returned", tool.function(mine, **arguments)), _written("it left on the desk", mine._overlay)))
+        except NotFound as error:
+            raise NotFound(_message(error)) from None
+        except ArgumentError as error:
+            raise ArgumentError(error.kind, _message(error)) from None
+        except BaseException as error:
+            raise _fault(tool, error) from error
+        desk._overlay, desk._counter, desk.over = overlay, mine._counter, mine.over
+        desk.calls.extend(mine.calls[len(desk.calls) :])
+        return result
+
+    return call
+
+
+def _within(limit_s: float, function: Callable[[], Any]) -> Any:
+    """Call a function in a thread and wait for it; one that takes longer is left to itself and never keeps the process from ending."""
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append((function(), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    if not outcome:
+        raise _Spoiled(f"it took longer than {limit_s:g} seconds")
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result
+
+
+def _written(what: str, value: Any) -> Any:
+    """A value as the run file gives it back."""
+    try:
+        data = orjson.dumps(value)
+    except Exception as error:
+        raise _Spoiled(f"what {what} cannot be written as JSON: {_message(error)}") from None
+    if len(data) > LARGEST_RESULT:
+        raise _Spoiled(f"what {what} is {len(data):,} bytes of JSON, more than the {LARGEST_RESULT:,} allowed")
+    if b"null" in data and _has_nan(value):
+        raise _Spoiled(f"what {what} cannot be written as JSON: it holds NaN or infinity")
+    return orjson.loads(data)
+
+
+def _has_nan(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_nan, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_nan, value))
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _fault(tool: Tool, error: BaseException) -> ArgumentError:
+    """What the agent reads of a failed tool, without any path, and what the record keeps, with the lines it passed through."""
+    if isinstance(error, _Spoiled):
+        happened, lines = str(error), []
+    else:
+        happened = f"{type(error).__name__}: {_message(error)}".rstrip(": ")
+        frames = traceback.extract_tb(error.__traceback__)
+        error.__traceback__ = None  # the same object may be raised again, and would bring these lines along
+        lines = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames if Path(f.filename) != Path(__file__)][-LINES_KEPT:]
+    sentence = f"The tool {tool.name} failed and nothing was changed: {happened}."
+    return ArgumentError(TOOL_FAULT, sentence, Fault("tool", TOOL_FAULT, "; ".join([f"{tool.name}: {happened}", *lines])))
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = " ".join(str(error).split())
+    except BaseException:  # its own text fails as well
+        return ""
+    text = ADDRESS.sub("0x...", PATH.sub("(path)", text)).encode("utf-8", "replace").decode()
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."

@@ -1,0 +1,110 @@
+"""Work beside the event loop: meanwhile calls in flight are served and signals are heard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+import weakref
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+LONG_TEXT = 8_000
+"""Characters that are read on the event loop itself, in about 10 ms; longer texts are read in a thread."""
+
+
+async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a thread of its own and return what it returns, or raise what it raises.
+
+    The thread never keeps the process from ending. A cancelled call is abandoned: what it returns is thrown away. Where no event
+    loop runs, because a coroutine is stepped through by hand, there is nothing to keep going, and the function is called in place.
+    """
+    loop = running_loop()
+    if loop is None:
+        return function(*arguments)
+    done = loop.create_future()
+    threading.Thread(target=_carry_out, args=(done, contextvars.copy_context(), function, arguments), daemon=True).start()
+    return _opened(await done)
+
+
+async def read_aside(size: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that reads texts of `size` characters in all: in place if they are short, in a thread if they are long.
+
+    Long texts are read one after another: the event loop then waits for one thread to give up the interpreter, not for many.
+    """
+    thread = kept_thread("reading") if size > LONG_TEXT else None
+    return await thread.call(function, *arguments) if thread else function(*arguments)
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread, if there is one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+class OneThread:
+    """A thread that carries out calls one after another, always the same one: for code that was not written for several."""
+
+    def __init__(self) -> None:
+        self.abandoned = False
+        self._jobs: SimpleQueue[Any] = SimpleQueue()
+        threading.Thread(target=_carry_out_all, args=(self._jobs,), daemon=True).start()
+        weakref.finalize(self, self._jobs.put, None)
+
+    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function in the thread; cancelled meanwhile, the thread is given up, because it may never come back."""
+        done = asyncio.get_running_loop().create_future()
+        self._jobs.put((done, contextvars.copy_context(), function, arguments))
+        try:
+            outcome = await done
+        except asyncio.CancelledError:
+            self.abandoned = True
+            self._jobs.put(None)
+            raise
+        return _opened(outcome)
+
+
+_kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, OneThread]] = weakref.WeakKeyDictionary()
+
+
+def kept_thread(purpose: str) -> OneThread | None:
+    """The one thread that the running event loop keeps for a purpose, a new one if the last was given up; None where no loop runs."""
+    loop = running_loop()
+    if loop is None:
+        return None
+    threads = _kept.setdefault(loop, {})
+    if purpose not in threads or threads[purpose].abandoned:
+        threads[purpose] = OneThread()
+    return threads[purpose]
+
+
+def _carry_out_all(jobs: SimpleQueue[Any]) -> None:
+    while (job := jobs.get()) is not None:
+        if not job[0].cancelled():
+            _carry_out(*job)
+        del job
+
+
+def _carry_out(done: asyncio.Future[Any], context: contextvars.Context, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    try:
+        outcome = context.run(function, *arguments), None
+    except BaseException as error:  # whatever it is, the caller raises it where it can be told from a cancelled task
+        outcome = None, error
+    with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits for an answer
+        done.get_loop().call_soon_threadsafe(_settle, done, outcome)
+
+
+def _settle(done: asyncio.Future[Any], outcome: tuple[Any, BaseException | None]) -> None:
+    if not done.done():
+        done.set_result(outcome)
+
+
+def _opened(outcome: tuple[Any, BaseException | None]) -> Any:
+    result, error = outcome
+    if error is not None:
+        raise error
+    return result

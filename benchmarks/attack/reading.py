@@ -1,0 +1,148 @@
+"""Part: texts made to be slow to read, for every reader of texts; what is slowest at a small size is tried again at large ones."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from . import pumps, texts
+from .figure import Figure, at_most, cpu_seconds
+
+SMALL, MIDDLE, LARGE = 16_000, 100_000, 1_000_000
+"""Characters of a text: to find the slow ones, and the two sizes that have goals."""
+GOALS = {MIDDLE: 0.1, LARGE: 1.0}
+"""CPU seconds that a text of this size may take."""
+GIVEN_UP = 5.0
+"""A text is given up after this many times its goal."""
+AGAIN = 2
+"""How often a text over its goal is read again; the quickest time counts, since the machine may be shared."""
+KEPT = 8
+"""Slowest small texts that are tried at the sizes with goals."""
+
+Part = tuple[str, str, str]
+_number = itertools.count(1)
+
+
+@lru_cache(maxsize=1)
+def _desk() -> tuple[Any, Any, Any]:
+    """The store, a trap, and the case with the most facts to tell."""
+    from benchmark_lib import load_cases, load_store
+
+    store = load_store()
+    cases = load_cases(store)
+    return store, next(c for c in cases if c.bucket == "adversarial"), max(cases, key=lambda c: len(c.facts))
+
+
+def hear(text: str) -> None:
+    """The message parser."""
+    from benchmark_lib.conversation.understand import ear
+
+    ear(_desk()[0]).hear(text)
+
+
+def score_one(text: str) -> None:
+    """The score of a conversation in which the agent's first reply says it, in a case with facts to be told."""
+    _score(_desk()[2], [text])
+
+
+def score_eight(text: str) -> None:
+    """The score of a conversation over whose eight replies it is spread, in a trap."""
+    step = len(text) // 8 + 1
+    _score(_desk()[1], [f"{text[i : i + step]} {i}" for i in range(0, len(text), step)])
+
+
+def _score(case: Any, said: list[str], customer: str = "scripted") -> None:
+    from benchmark_lib.records import Conversation, Message
+    from benchmark_lib.scoring import score
+
+    c = Conversation(case.id, 1, "made", "model", customer, ended_by="turn_limit")
+    for turn, text in enumerate(said, 1):
+        answer = text if customer != "scripted" and turn > 1 else case.email.text
+        c.messages += [Message(turn, "customer", answer), Message(turn, "agent", text if customer == "scripted" else "Yes?")]
+    score(c, case, _desk()[0])
+
+
+def audit(text: str) -> None:
+    """The audit of a model customer that writes it."""
+    _score(_desk()[1], ["-", text], customer="some-model")
+
+
+def model_customer(text: str) -> None:
+    """A model customer's answer: as it is, and as the message of a well-formed one."""
+    from benchmark_lib.conversation import CustomerFault, make_customer
+    from benchmark_lib.conversation.talk import Talk
+    from benchmark_lib.records import Message
+
+    from .conversations import completion
+
+    store, case, _ = _desk()
+    answers = itertools.cycle([text, orjson.dumps({"message": text, "acts": [], "end": False}).decode()])
+
+    async def complete(*_: Any, **__: Any) -> Any:
+        return completion(next(answers))
+
+    talk = Talk(case, store.desk(), trial=1, seed=0, prompt="-", tools=[])
+    talk.messages += [Message(1, "customer", case.email.text), Message(1, "agent", "May I have your order number?")]
+    talk.desk.turn = 2
+    try:
+        asyncio.run(make_customer("some-model", case=case, store=store, complete=complete).reply(talk))
+    except CustomerFault:
+        pass  # what cannot be used is the customer's fault, and is to be found out quickly
+
+
+READERS: dict[str, Callable[[str], None]] = {
+    "message parser": hear, "score, one reply": score_one, "score, eight replies": score_eight, "customer audit": audit, "model customer": model_customer,
+}  # fmt: skip
+"""Who reads what is said, by name."""
+
+
+def seconds_for(reader: Callable[[str], None], part: Part, size: int, goal: float) -> tuple[float, bool]:
+    """CPU seconds of reading a text of this size, and whether it was given up; the text is always a new one, as readers keep what they read."""
+    quickest = math.inf
+    for _ in range(1 + AGAIN):
+        text = texts.repeated(part, size, f" {next(_number)}")
+        took, cut = cpu_seconds(lambda: reader(text), GIVEN_UP * goal)
+        quickest = min(quickest, took)
+        if cut or quickest <= goal:
+            break
+    return quickest, cut
+
+
+def measure(seed: int, seconds: float) -> Iterator[Figure]:
+    """The figures of this part, two for each reader."""
+    began = time.monotonic()
+    for place, (name, reader) in enumerate(READERS.items(), 1):
+        until = began + 0.95 * seconds * place / len(READERS)
+        reader("Shall I cancel NL-51386? It costs $12.50, and takes 3 to 5 days.")
+        yield from _figures(name, reader, random.Random(f"{seed} {name}"), until)
+
+
+def _figures(name: str, reader: Callable[[str], None], rng: random.Random, until: float) -> Iterator[Figure]:
+    began, tried = time.monotonic(), {}
+    parts = itertools.chain(texts.KNOWN.values(), iter(lambda: (pumps.pump if rng.random() < 0.7 else texts.family)(rng), None))
+    for part in parts:
+        tried[part] = max(seconds_for(reader, part, SMALL, 0.5)[0], tried.get(part, 0.0))
+        if time.monotonic() > began + (until - began) / 2 and len(tried) >= len(texts.KNOWN):
+            break
+    worst = sorted(tried, key=tried.__getitem__, reverse=True)[:KEPT]
+    hopeless = {part: took for part, took in tried.items() if took > GOALS[MIDDLE]}  # a large text could not even be given up
+    for size, goal in GOALS.items():
+        slowest, cut, by = 0.0, False, worst[0]
+        for part in worst:
+            took, given_up = (hopeless[part], True) if part in hopeless else seconds_for(reader, part, size, goal)
+            if given_up:
+                hopeless[part] = took
+            if (given_up, took) > (cut, slowest):
+                slowest, cut, by = took, given_up, part
+            if cut or (time.monotonic() > until and slowest > 0):
+                break
+        what = f"{name}: slowest {size // 1000:,} kB of {len(tried):,} texts, CPU ({texts.repeated(by, 24)[:36]!r} ...)"
+        yield at_most(what, slowest, goal, "s", cut)
