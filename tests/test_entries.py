@@ -189,7 +189,7 @@ OVER_ENTRIES = {
 """Tables over entries: how many they hold in each panel."""
 
 ELSEWHERE = {
-    "SuccessCounts", "case_matrix", "metric_estimate", "success_counts",  # of the conversations of one entry
+    "SuccessCounts", "case_matrix", "headline", "per_case", "success_counts",  # of the conversations of one entry
     "agreement_of_two", "choose_pair", "compare_models", "comparison_in_words", "differing_cases", "what_it_takes",  # of two entries, below
     "customer_sensitivity", "recovered_correlations", "recovered_differences", "recovered_rates", "published_trap_table", "tier_correlation",  # below
     "entrant_judges", "judge_agreement_table", "judged_against_record",  # of judges, over all conversations

@@ -160,7 +160,7 @@ def test_scoring_again_gives_the_same(store, cases):
 
 def test_a_score_fills_the_fields_that_are_declared_and_no_others(store, cases):
     found, _ = scored(cases["tracking_1"], store, Oracle)
-    added = {"version", "reward", "reward_basis", "cost_usd", "customer_cost_usd"}  # by the run file and by imports
+    added = {"version", "score_fault", "reward", "reward_basis", "cost_usd", "customer_cost_usd"}  # by the run file and by imports
     assert set(found) == set(Score.__annotations__) - added
 
 
