@@ -7,7 +7,6 @@ import io
 import random
 import resource
 import shutil
-import sqlite3
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+
+from benchmark_lib.runfile import connect_to_write, upsert
 
 from .figure import OutOfTime, limited
 
@@ -128,8 +129,10 @@ def lay_out(folder: Path) -> None:
 def odd_manifest(folder: Path, rng: random.Random) -> str:
     """Write ``odd.deskbench``, the good run file with one part of its manifest gone or of another type; says which."""
     path = folder / "odd.deskbench"
+    for old in folder.glob(f"{path.name}*"):
+        old.unlink()
     shutil.copy(folder / GOOD, path)
-    db = sqlite3.connect(path)
+    db = connect_to_write(path)
     manifest = {key: orjson.loads(value) for key, value in db.execute("SELECT key, value FROM manifest")}
     at, where = manifest, []
     while True:
@@ -144,12 +147,15 @@ def odd_manifest(folder: Path, rng: random.Random) -> str:
     else:
         at[key] = rng.choice([None, 5, -1, 0.5, "x", "", [], {}, [None], {"x": None}, True, 2**60])
         what = repr(at[key])
-    db.execute("DELETE FROM manifest")
-    db.executemany("INSERT INTO manifest VALUES (?, ?)", [(k, orjson.dumps(v).decode()) for k, v in manifest.items()])
+    if where[0] in manifest:
+        db.execute(upsert("manifest"), (where[0], orjson.dumps(manifest[where[0]]).decode()))
+    else:
+        for table in ("manifest", "manifest_copy"):
+            db.execute(f"DELETE FROM {table} WHERE key=?", (where[0],))
     if rng.random() < 0.05:
-        db.execute("UPDATE manifest SET value='{' WHERE key=?", (where[0],))
+        db.execute(upsert("manifest"), (where[0], "{"))
         what = "no JSON"
-    db.commit()
+    db.execute("PRAGMA journal_mode=DELETE")
     db.close()
     return f"{'.'.join(map(str, where))} {what}"
 
@@ -225,7 +231,7 @@ def fault_of(line: Line, folder: Path, must_refuse: bool = True) -> str | None:
         return f"exit {code}"
     if len(sentences) != 1:
         return f"{len(sentences)} sentences"
-    if any(word not in sentences[0] for name, word in MUST_SAY.items() if name in line.words):
+    if any(word not in sentences[0] for name, word in MUST_SAY.items() if ("--settings", name) in zip(line.words, line.words[1:])):
         return "blames something else"
     if line.words[0] in ("import", "recover") and any(p.suffix == ".deskbench" for p in left):
         return f"leaves {left[0].name} behind"
