@@ -13,6 +13,7 @@ import pytest
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.conversation import environment_of
 from benchmark_lib.endpoint import load_settings
+from benchmark_lib.experiment.summary import summary
 from benchmark_lib.records import NOT_SCORED
 
 AGENTS = '''
@@ -190,6 +191,7 @@ def test_a_process_that_crashes_hangs_or_writes_garbage_is_the_agents_fault(play
     run = play(name, timeout=2.0 if name == "Sleeps" else 60.0)
     record = next(run.records())
     assert (record.ended_by, [f.kind for f in record.faults if f.side == "agent"]) == ("agent_fault", [kind])
+    assert f"ended by a fault of the agent: {run.counts()['finished']} ({kind} {run.counts()['finished']})" in summary(run)
     assert record.ended_by not in NOT_SCORED and load_results(run.path).conversations["scored"].all()
 
 

@@ -181,3 +181,10 @@ def test_what_a_model_can_do_wrong_ends_the_talk_by_its_name(store, cases, answe
 def test_an_unknown_scripted_agent_or_setting_is_refused(spec):
     with pytest.raises(BadInput):
         parse_spec(spec)
+
+
+def test_a_defect_of_the_simulated_customer_is_its_own_fault_and_ends_only_its_conversation(store, cases, monkeypatch):
+    monkeypatch.setattr(ScriptedCustomer, "reply", lambda self, talk: {}["no such line"])
+    record = at_once(converse(cases["tracking_1"], store, Says("Hello."), ScriptedCustomer(cases["tracking_1"], store)))
+    assert record.ended_by == "customer_fault" and record.messages == []
+    assert [(f.side, f.kind) for f in record.faults] == [("customer", "failed")] and "KeyError: 'no such line' (test_talk.py:" in record.faults[0].detail

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 import zlib
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -223,7 +225,7 @@ async def _loop(talk: Talk, case: Case, agent: Speaker, customer: Speaker, max_m
     empty = 0
     for turn in range(1, max_messages + 1):
         talk.desk.turn = turn
-        said = await _reply(customer, talk)
+        said = await _said(customer, talk)
         held = {k.attach for k in case.ledger.values() if k.attach and k.when != "never"}
         attachments = [a for a in said.attachments if a in held]
         acts = said.acts + [Act("attached", a) for a in attachments]
@@ -243,6 +245,17 @@ async def _loop(talk: Talk, case: Case, agent: Speaker, customer: Speaker, max_m
     return "turn_limit"
 
 
+async def _said(customer: Speaker, talk: Talk) -> Reply:
+    """The customer's words. A defect of the simulated customer is a fault of its own, kept with its place: it ends this conversation, not the run."""
+    try:
+        return await _reply(customer, talk)
+    except Exception as error:
+        if _of_this_package(error):
+            raise
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        raise CustomerFault(f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} ({Path(at.filename).name}:{at.lineno})") from error
+
+
 async def _answer(agent: Speaker, talk: Talk, own: bool) -> str:
     """The agent's words. An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it."""
     try:
@@ -260,10 +273,13 @@ def _belongs_to_the_harness(error: Exception) -> bool:
     """
     from ..endpoint import EndpointError
 
-    package = __name__.partition(".")[0]
-    mine = any(c.__module__.partition(".")[0] == package for c in type(error).__mro__)
     for_a_person = issubclass(type(error), BadInput | OwnCodeLeft) or (type(error) is EndpointError and error.fatal is True)
-    return mine and not for_a_person
+    return _of_this_package(error) and not for_a_person
+
+
+def _of_this_package(error: Exception) -> bool:
+    package = __name__.partition(".")[0]
+    return any(c.__module__.partition(".")[0] == package for c in type(error).__mro__)
 
 
 async def _reply(speaker: Speaker, talk: Talk | AgentTalk) -> Reply:

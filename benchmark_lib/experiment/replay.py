@@ -55,7 +55,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
         kept.close()
         progress.close()
     if differing:
-        made_by = run.manifest["sessions"][-1]["code"]["hash"]
+        made_by = next((session["code"]["hash"] for session in reversed(run.manifest["sessions"])), "unknown")
         raise BadInput(f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay ({'; '.join(differing[:SHOWN])}); "
                        f"the file was written by code {made_by}, this is {code_version()['hash']}: replay with that version")  # fmt: skip
     return run, len(finished)

@@ -31,6 +31,7 @@ def summary(run: RunFile) -> list[str]:
         f"{manifest['model']}: {counts['finished']} of {sum(planned)} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
         _rates(run, scores),
         *_without_score(run, scores),
+        *_faults(run),
         f"{counts['calls']} model calls, {cost:.4f} USD{of_calls}",
     ]
 
@@ -46,6 +47,17 @@ def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]
              for reason, faults in [*kinds.items()][:KINDS_SHOWN]]  # fmt: skip
     more = [f"{len(kinds) - KINDS_SHOWN} other reasons"] * (len(kinds) > KINDS_SHOWN)
     return [f"without a score: {'; '.join([*shown, *more])}"]
+
+
+def _faults(run: RunFile) -> list[str]:
+    """How many conversations ended by a fault of the agent or of the customer, by kind; nothing where none did."""
+    lines = []
+    for side in ("agent", "customer"):
+        mine = [key for key, ending in run.endings().items() if ending == f"{side}_fault"]
+        kinds = Counter(fault.kind for key in mine for fault in run.record(*key).faults if fault.side == side)
+        if mine:
+            lines.append(f"ended by a fault of the {side}: {len(mine)} ({', '.join(f'{kind} {count}' for kind, count in kinds.most_common(KINDS_SHOWN))})")
+    return lines
 
 
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
