@@ -303,7 +303,7 @@ class RunFile:
         try:
             with closing(connect_to_read(self.path)) as db:
                 yield db
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the second where SQLite's own message quotes what is damaged
             raise _damaged(self.path, error) from None
 
 

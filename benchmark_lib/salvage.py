@@ -29,6 +29,8 @@ GIVE_UP_AFTER = 5000
 GIVE_UP_SEALED_AFTER = 50
 """The same where the pages are read one by one as well."""
 LAST_NUMBER = 2**63 - 1
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading a damaged file raises: the second where SQLite's own message quotes what is damaged."""
 JSON_COLUMNS = frozenset(("value", "response", "attempts", "record", "scores", "verdict"))
 
 
@@ -97,7 +99,10 @@ def recover(path: str | Path, out: str | Path) -> Recovered:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the run file itself") from None
     if not any(found.rows.values()):
         raise BadInput(f"{path} is not a run file, or nothing of it is intact: give a file that `deskbench run` wrote, or restore it from a copy")
-    manifest = {key: orjson.loads(value) for key, value in found.in_order("manifest")}
+    manifest = {}
+    for key, value in found.in_order("manifest"):
+        with suppress(orjson.JSONDecodeError):  # whole as it was written, and written wrong: it counts as missing
+            manifest[key] = orjson.loads(value)
     wrong = wrong_part(manifest)
     if wrong:
         raise BadInput(f"nothing of {path} can be recovered, its manifest has {wrong}: restore the file from a copy")
@@ -124,7 +129,7 @@ def readable(path: Path) -> int:
 def _search(path: Path, tables: Sequence[str]) -> _Found:
     """Every intact row of some tables of a file."""
     found, salt = _Found(), next(_salts(path), None)
-    with suppress(sqlite3.DatabaseError), closing(_connect(path)) as db:
+    with suppress(*DAMAGE), closing(_connect(path)) as db:
         if salt is None and is_sealed(db):
             salt = salt_in(db)  # of a file whose manifest lies in the log alone; without it no row can be trusted
         for table in tables:
@@ -134,7 +139,7 @@ def _search(path: Path, tables: Sequence[str]) -> _Found:
                 if intact(salt, table, row, stamp) if salt else _plausible(table, row):
                     found.add(table, number, row)
             found.expect(table, visited)
-            with suppress(sqlite3.DatabaseError):
+            with suppress(*DAMAGE):
                 (count,) = db.execute(f"SELECT count(*) FROM {table} INDEXED BY {INDEX[table]}").fetchone()
                 found.expect(table, count)
     if salt:
@@ -194,7 +199,7 @@ def _rows(db: sqlite3.Connection, table: str, sealed: bool) -> Iterator[tuple[in
                     last, misses = number, 0
                 yield number, stamp, tuple(row)
             return
-        except sqlite3.DatabaseError:
+        except DAMAGE:
             last, misses = last + 1, misses + 1
 
 

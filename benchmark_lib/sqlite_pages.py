@@ -27,7 +27,7 @@ def rows_on_pages(path: Path, widths: set[int]) -> Iterator[tuple[int, tuple[Any
 
     Pages and cells that are broken are passed over. Values are whatever the bytes say: the caller checks them.
     """
-    pages = path.stat().st_size // PAGE_SIZE
+    pages = -(-path.stat().st_size // PAGE_SIZE)
     with open(path, "rb") as file:
         for number in range(1, pages + 1):
             page = _page(file, number)
@@ -46,8 +46,10 @@ def rows_on_pages(path: Path, widths: set[int]) -> Iterator[tuple[int, tuple[Any
 
 
 def _page(file: BinaryIO, number: int) -> bytes:
+    """A page; of one that was cut short, what is left of it and zeros."""
     file.seek((number - 1) * PAGE_SIZE)
-    return file.read(PAGE_SIZE)
+    data = file.read(PAGE_SIZE)
+    return data.ljust(PAGE_SIZE, b"\0") if data else data
 
 
 def _cell(file: BinaryIO, page: bytes, place: int, widths: set[int], pages: int) -> tuple[int, tuple[Any, ...]] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import os
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -158,13 +159,11 @@ def load_store(name: str | Path = "northline") -> Store:
     BadInput
         If there is no such store or one of its files is broken.
     """
-    path = Path(name)
-    if not (path / "store.yaml").is_file():
-        path = STORES / str(name)
-    if not (path / "store.yaml").is_file():
-        known = ", ".join(sorted(p.parent.name for p in STORES.glob("*/store.yaml")))
-        raise BadInput(f"no store {str(name)!r}: name one of {known}, or the folder of a store that holds a store.yaml")
-    return _load(path.resolve())
+    for path in (Path(name), STORES / str(name)):
+        if os.path.isfile(path / "store.yaml"):
+            return _load(path.resolve())
+    known = ", ".join(sorted(p.parent.name for p in STORES.glob("*/store.yaml")))
+    raise BadInput(f"no store {str(name)[:80]!r}: name one of {known}, or the folder of a store that holds a store.yaml")
 
 
 @lru_cache(maxsize=8)
