@@ -128,7 +128,7 @@ def readable(path: Path) -> int:
 
 def _search(path: Path, tables: Sequence[str]) -> _Found:
     """Every intact row of some tables of a file."""
-    found, salt = _Found(), next(_salts(path), None)
+    found, salt = _Found(), _salt(path)
     with suppress(*DAMAGE), closing(_connect(path)) as db:
         if salt is None and is_sealed(db):
             salt = salt_in(db)  # of a file whose manifest lies in the log alone; without it no row can be trusted
@@ -149,12 +149,17 @@ def _search(path: Path, tables: Sequence[str]) -> _Found:
     return found
 
 
-def _salts(path: Path) -> Iterator[bytes]:
-    """The salt of a file, from any row on its pages that holds the run's name and carries the seal that goes with it."""
-    for table, _, stamp, row in _rows_on_pages(path, ("manifest",)):
-        salt = _salt_of_row(row)
-        if salt and intact(salt, table, row, stamp):
-            yield salt
+def _salt(path: Path) -> bytes | None:
+    """The salt of a file, from any row on its pages that holds the run's name and carries the seal that goes with it.
+
+    A page of another file may hold another run's name: the salt is then the one that most rows were sealed with.
+    """
+    names = ((_salt_of_row(row), row, stamp) for _, _, stamp, row in _rows_on_pages(path, ("manifest",)))
+    salts = list(dict.fromkeys(salt for salt, row, stamp in names if salt and intact(salt, "manifest", row, stamp)))
+    if len(salts) < 2:
+        return next(iter(salts), None)
+    rows = list(_rows_on_pages(path, tuple(COLUMNS)))
+    return max(salts, key=lambda salt: sum(intact(salt, table, row, stamp) for table, _, stamp, row in rows))
 
 
 def _salt_of_row(row: tuple[Any, ...]) -> bytes | None:

@@ -103,6 +103,17 @@ def test_after_any_accident_nothing_altered_loads_and_what_is_intact_is_recovere
     assert sorted(os.listdir(tmp_path)) == ["damaged.deskbench", "new.deskbench"]
 
 
+def test_a_page_of_another_file_makes_no_file_of_another_run(two, whole, tmp_path):
+    one, other = (path.read_bytes() for path in two)
+    path = tmp_path / "damaged.deskbench"
+    for page in range(0, min(len(one), len(other)) // PAGE_SIZE):
+        at, out = page * PAGE_SIZE, tmp_path / f"{page}.deskbench"
+        path.write_bytes(one[:at] + other[at : at + PAGE_SIZE] + one[at + PAGE_SIZE :])
+        recover(path, out)
+        back = contents(out)
+        assert back["manifest"] == whole["manifest"] and back["conversations"]
+
+
 @pytest.mark.parametrize("table", ["conversations", "scores", "calls", "verdicts", "faults", "manifest"])
 def test_a_value_that_others_changed_is_found_in_every_table(two, tmp_path, table):
     path = tmp_path / "changed.deskbench"
