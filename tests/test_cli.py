@@ -9,7 +9,8 @@ from run_server import RunServer, copy_store, some_cases
 from servers import Answer, error_body
 
 from benchmark_lib import runfile
-from benchmark_lib.cli import COMMANDS, main
+from benchmark_lib.cli import main
+from benchmark_lib.cli.parser import COMMANDS
 from benchmark_lib.runfile import RunFile
 
 

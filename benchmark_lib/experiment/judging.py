@@ -216,7 +216,7 @@ class Judging:
             await self._close()
         if self._writer.failure is not None or self._error is not None:
             raise self._writer.failure or self._error
-        if self.done.stopped is not None and self.done.stopped.code == 2:
+        if self.done.stopped is not None and self.done.stopped.refused:
             raise BadInput(self.done.stopped.sentence)
         return self.done
 
@@ -259,7 +259,7 @@ class Judging:
                 self._progress.fault()
             except Exception as error:
                 self._error = self._error or error
-                self._stop(Stop(2, str(error)))
+                self._stop(Stop(str(error), refused=True))
             if self.done.stopped is not None:
                 return
 

@@ -1,4 +1,4 @@
-"""The command ``judge``: arguments here, the work in `benchmark_lib.experiment.judging`."""
+"""``deskbench judge``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import sys
 from typing import Any
 
 from ..errors import BadInput
+from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
 
 MARKS = {"ok": "ok  ", "fail": "FAIL"}
 
 
-def judge(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench judge``."""
     add = parser.add_argument
     add("runs", nargs="*", metavar="RUN", help="finished run files")
@@ -28,13 +29,13 @@ def judge(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=float, metavar="S", help="seconds one attempt of a call may take (default: 120)")
     add("--budget-usd", type=float, metavar="X", help="stop before the judges' calls on a run file have cost more than this")
     add("--probe", action="store_true", help="no run: find out in six calls whether a judge can be trusted, and whether a text can order it about")
-    parser.set_defaults(execute=_judge)
 
 
-def _judge(options: argparse.Namespace) -> int:
+def execute(options: argparse.Namespace) -> int:
+    """Judge every run, or try the judges themselves."""
+    from ..experiment.judging import judge_runs
+    from ..experiment.writer import CannotSave
     from ..scoring.judges import SCORERS
-    from .judging import judge_runs
-    from .writer import CannotSave
 
     scorers = [s.strip() for s in options.scorers.split(",")] if options.scorers is not None else list(SCORERS)
     if not options.judge:
@@ -50,19 +51,19 @@ def _judge(options: argparse.Namespace) -> int:
             budget_usd=options.budget_usd))  # fmt: skip
     except CannotSave as error:
         print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
-        return 3
+        return RESUMABLE
     except KeyboardInterrupt:
         print("deskbench: interrupted; what is finished is saved: give the same command again to go on", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     for one in done:
         _tell(one, options.judge, scorers)
-    return 3 if any(one.stopped or one.incomplete for one in done) else 0
+    return RESUMABLE if any(one.stopped or one.incomplete for one in done) else FINISHED
 
 
 def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
     """How a round of judging went, with denominators."""
+    from ..experiment.judging import same_model
     from ..runfile import RunFile
-    from .judging import same_model
 
     run = RunFile(done.path)
     asked, lost = done.made * len(scorers), sum(done.unscored.values())
@@ -81,19 +82,19 @@ def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
 
 
 def _judging_cost(run: Any) -> tuple[float, int, int]:
-    from .judging import SIDE
+    from ..experiment.judging import SIDE
 
     costs = [call["cost_usd"] for call in run.calls() if call["side"] == SIDE]
     return sum(c or 0.0 for c in costs), len(costs), costs.count(None)
 
 
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
-    """Probe each judge and print a line for each finding; exit code 2 when one cannot be trusted."""
+    """Probe each judge and print a line for each finding; refuse where one cannot be trusted."""
     from ..endpoint import EndpointError
+    from ..experiment.judge_probe import probe_judge
+    from ..experiment.judging import judge_models
     from ..scoring.judges import load_rubrics
     from ..store import load_store
-    from .judge_probe import probe_judge
-    from .judging import judge_models
 
     if options.runs:
         raise BadInput("--probe tries the judge itself and takes no run: leave the run files out, or leave --probe out")
@@ -115,4 +116,4 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
         for finding in found:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
         bad += any(f.status == "fail" for f in found)
-    return 2 if bad else 0
+    return REFUSED if bad else FINISHED

@@ -1,4 +1,4 @@
-"""The command ``doctor``: arguments here, the work in `benchmark_lib.endpoint.doctor`."""
+"""``deskbench doctor``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import math
 from pathlib import Path
 
 from ..errors import BadInput
+from .codes import FINISHED, REFUSED
 
 ATTEMPTS = 2
 MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
 
 
-def doctor(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench doctor``."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="the endpoint's name of a model; 'local' starts the small real one, which needs no key")
@@ -24,27 +25,26 @@ def doctor(parser: argparse.ArgumentParser) -> None:
     add("--prompt", metavar="FILE", help="a system prompt in place of the store's")
     add("--tools", metavar="MODULE:NAME", help="tools of your own beside the store's")
     add("--timeout", type=float, metavar="S", help="seconds one attempt may take (default: 120)")
-    parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Examine an endpoint and print a line for each finding; exit code 2 when a run would not mean anything."""
-    from .launch import CALL_TIMEOUT_S, local_model
+    """Examine an endpoint and print a line for each finding; refuse where a run would not mean anything."""
+    from ..endpoint.launch import CALL_TIMEOUT_S, local_model
 
     if options.model == "local" and not options.base_url:
         options.timeout = options.timeout or CALL_TIMEOUT_S
         with local_model() as options.base_url:
-            return examine(options)
-    return examine(options)
+            return _examine(options)
+    return _examine(options)
 
 
-def examine(options: argparse.Namespace) -> int:
+def _examine(options: argparse.Namespace) -> int:
     """Run the doctor and print what it found."""
+    from ..endpoint.client import Endpoint
+    from ..endpoint.doctor import diagnose, unreachable
+    from ..endpoint.prices import find_price
+    from ..endpoint.settings import load_settings
     from ..store import load_store, load_tools
-    from .client import Endpoint
-    from .doctor import diagnose, unreachable
-    from .prices import find_price
-    from .settings import load_settings
 
     if options.timeout is not None and not 0 < options.timeout < math.inf:
         raise BadInput(f"--timeout {options.timeout:g} is no time: give a number of seconds above 0")
@@ -64,4 +64,4 @@ def examine(options: argparse.Namespace) -> int:
     known = f"{price.input:g} USD in, {price.output:g} USD out for a million tokens, as of {price.as_of}." if price else \
         "Price unknown: costs are not shown and a budget is refused, until the model stands in data/prices.yaml."
     print(f"{MARKS['ok' if price else 'warn']}  {'price':<15} {known}")
-    return 2 if any(finding.status == "fail" for finding in findings) else 0
+    return REFUSED if any(finding.status == "fail" for finding in findings) else FINISHED
