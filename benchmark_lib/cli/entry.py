@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from typing import TextIO
 
 from ..errors import BadInput
 from .codes import INTERRUPTED, READER_GONE, REFUSED
@@ -24,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # what is still held back would meet a closed pipe only when Python ends, with a traceback
     except BrokenPipeError:
-        if not _closed_streams():
+        if not any(map(_reader_gone, (sys.stdout, sys.stderr))):
             raise
         return READER_GONE
 
@@ -43,15 +44,13 @@ def _execute(given: list[str]) -> int:
     return options.execute(options)
 
 
-def _closed_streams() -> int:
-    """Lead the output streams that nobody reads any more to nowhere; how many there were."""
-    closed = 0
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()  # fails again: what could not be written is still there
-        except BrokenPipeError:
-            closed += 1
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
-    return closed
+def _reader_gone(stream: TextIO) -> bool:
+    """Whether nobody reads a stream any more; it then leads nowhere, so that nothing is told when Python ends either."""
+    try:
+        print(file=stream, flush=True)
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        return True
+    return False

@@ -1,0 +1,43 @@
+"""An installed wheel needs nothing of the checkout: `demo` and `site` work in an empty folder."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def call(*line, cwd, **environment):
+    """Run a command to its end; what it printed."""
+    done = subprocess.run([str(word) for word in line], cwd=cwd, env=os.environ | environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """A new environment with Deskbench from its wheel; its dependencies are those of the environment that runs the tests."""
+    folder = tmp_path_factory.mktemp("environment")
+    call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    call(python, "-m", "pip", "install", "--no-deps", "--no-index", *folder.glob("*.whl"), cwd=folder)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    (packages / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
+    return folder
+
+
+def test_demo_and_site_work_in_an_empty_folder(environment, tmp_path):
+    deskbench = environment / "bin" / "deskbench"
+    templates = os.pathsep.join(str(Path(prefix) / "share" / "jupyter") for prefix in (sys.prefix, sys.base_prefix))
+    where = call(environment / "bin" / "python", "-c", "import benchmark_lib; print(benchmark_lib.__file__)", cwd=tmp_path)
+    assert where.startswith(str(environment))
+    said = call(deskbench, "demo", "--cases", "slice", "--trials", "1", cwd=tmp_path, JUPYTER_PATH=templates)
+    assert f"leaderboard: {tmp_path / 'reports' / '02-leaderboard.html'}" in said
+    assert f"open: {tmp_path / 'reports' / 'site' / 'index.html'}" in call(deskbench, "site", cwd=tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["data", "figures", "reports"] and os.listdir(tmp_path / "data") == ["runs"]
