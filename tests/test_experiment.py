@@ -375,7 +375,7 @@ def test_an_agent_that_fails_is_named_with_case_and_place_and_the_rest_is_saved(
     ({"tool_timeout": 0}, "tool_timeout must be a number above 0"),
     ({"out": "a" * 300}, "cannot be used"),
     ({"out": "a" * 245}, "a name longer than 240 bytes"),
-    ({"out": "a\0b"}, "embedded null byte"),
+    ({"out": "a\0b"}, "embedded null"),
     ({"timeout": float("nan")}, "timeout must be a number above 0"),
     ({"budget_usd": 0}, "budget_usd must be a number above 0"),
     ({"store": "northline", "cases": "wismo_travle_1"}, "did you mean wismo_travel_1"),

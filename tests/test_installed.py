@@ -5,6 +5,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,12 @@ def environment(tmp_path_factory):
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     (packages / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
     return folder
+
+
+def test_the_wheel_carries_what_the_benchmark_ships_and_nothing_that_a_user_made(environment):
+    names = zipfile.ZipFile(next(environment.glob("*.whl"))).namelist()
+    assert "benchmark_lib/data/stores/northline/store.yaml" in names and "benchmark_lib/notebooks/02_leaderboard.ipynb" in names
+    assert not [name for name in names if "/runs/" in name or name.endswith(("labels.csv", ".lock", ".deskbench")) or name.startswith("tests/")]
 
 
 def test_demo_and_site_work_in_an_empty_folder(environment, tmp_path):
