@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmark_lib.project import code_version
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -42,8 +44,9 @@ def test_the_wheel_carries_what_the_benchmark_ships_and_nothing_that_a_user_made
 def test_demo_and_site_work_in_an_empty_folder(environment, tmp_path):
     deskbench = environment / "bin" / "deskbench"
     templates = os.pathsep.join(str(Path(prefix) / "share" / "jupyter") for prefix in (sys.prefix, sys.base_prefix))
-    where = call(environment / "bin" / "python", "-c", "import benchmark_lib; print(benchmark_lib.__file__)", cwd=tmp_path)
-    assert where.startswith(str(environment))
+    told = "from benchmark_lib.project import PACKAGE, code_version; print(PACKAGE, code_version()['hash'])"
+    where, code = call(environment / "bin" / "python", "-c", told, cwd=tmp_path).split()
+    assert where.startswith(str(environment)) and code == code_version()["hash"]
     said = call(deskbench, "demo", "--cases", "slice", "--trials", "1", cwd=tmp_path, JUPYTER_PATH=templates)
     assert f"leaderboard: {tmp_path / 'reports' / '02-leaderboard.html'}" in said
     assert f"open: {tmp_path / 'reports' / 'site' / 'index.html'}" in call(deskbench, "site", cwd=tmp_path)

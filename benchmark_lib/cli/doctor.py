@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import math
-from pathlib import Path
 
-from ..errors import BadInput
 from .codes import FINISHED, REFUSED
 
-ATTEMPTS = 2
 MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
 
 
@@ -39,29 +35,11 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _examine(options: argparse.Namespace) -> int:
-    """Run the doctor and print what it found."""
-    from ..endpoint.client import Endpoint
-    from ..endpoint.doctor import diagnose, unreachable
-    from ..endpoint.prices import find_price
-    from ..endpoint.settings import load_settings
-    from ..store import load_store, load_tools
+    from ..endpoint.doctor import examine
 
-    if options.timeout is not None and not 0 < options.timeout < math.inf:
-        raise BadInput(f"--timeout {options.timeout:g} is no time: give a number of seconds above 0")
-    store = load_store(options.store).with_tools(load_tools(options.tools) if options.tools else {})
-    prompt, _ = store.prompt(Path(options.prompt) if options.prompt else None)
-    endpoint = Endpoint(options.model, options.base_url, settings=load_settings(options.settings)[options.role], timeout=options.timeout,
-                        attempts=ATTEMPTS)
-
-    async def run():
-        async with endpoint:
-            return await diagnose(endpoint, prompt, store.schemas())
-
-    findings = unreachable(endpoint) or asyncio.run(run())
+    findings = asyncio.run(examine(
+        options.model, options.base_url, role=options.role, settings=options.settings, store=options.store, prompt=options.prompt,
+        tools=options.tools, timeout=options.timeout))  # fmt: skip
     for finding in findings:
         print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
-    price = find_price(options.model, endpoint.base_url)
-    known = f"{price.input:g} USD in, {price.output:g} USD out for a million tokens, as of {price.as_of}." if price else \
-        "Price unknown: costs are not shown and a budget is refused, until the model stands in data/prices.yaml."
-    print(f"{MARKS['ok' if price else 'warn']}  {'price':<15} {known}")
     return REFUSED if any(finding.status == "fail" for finding in findings) else FINISHED

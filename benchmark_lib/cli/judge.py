@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
+
+if TYPE_CHECKING:
+    from ..experiment.judging import Judged
 
 MARKS = {"ok": "ok  ", "fail": "FAIL"}
 
@@ -60,9 +63,9 @@ def execute(options: argparse.Namespace) -> int:
     return RESUMABLE if any(one.stopped or one.incomplete for one in done) else FINISHED
 
 
-def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
+def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     """How a round of judging went, with denominators."""
-    from ..experiment.judging import same_model
+    from ..experiment.judging import judging_cost, same_model
     from ..runfile import RunFile
 
     run = RunFile(done.path)
@@ -73,7 +76,7 @@ def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
     for name in judges:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
-    cost, calls, unpriced = _judging_cost(run)
+    cost, calls, unpriced = judging_cost(run)
     print(f"  {calls} calls of judges on file, {cost:.4f} USD" + (f" ({unpriced} without a known price)" if unpriced else ""), flush=True)
     if done.incomplete and not done.stopped:
         print(f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again", file=sys.stderr)
@@ -81,39 +84,16 @@ def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
         print(f"deskbench: what is finished is saved; {done.stopped.sentence}", file=sys.stderr)
 
 
-def _judging_cost(run: Any) -> tuple[float, int, int]:
-    from ..experiment.judging import SIDE
-
-    costs = [call["cost_usd"] for call in run.calls() if call["side"] == SIDE]
-    return sum(c or 0.0 for c in costs), len(costs), costs.count(None)
-
-
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
     """Probe each judge and print a line for each finding; refuse where one cannot be trusted."""
-    from ..endpoint import EndpointError
-    from ..experiment.judge_probe import probe_judge
-    from ..experiment.judging import judge_models
-    from ..scoring.judges import load_rubrics
-    from ..store import load_store
+    from ..experiment.judge_probe import probe_judges
 
     if options.runs:
         raise BadInput("--probe tries the judge itself and takes no run: leave the run files out, or leave --probe out")
-    store, rubrics = load_store(options.store), load_rubrics(scorers)
-    models = judge_models(options.judge, options.base_url, options.settings, timeout=options.timeout, concurrency=1)
-    bad = 0
-    for model in models:
-
-        async def run(endpoint: Any = model.endpoint) -> Any:
-            async with endpoint:
-                return await probe_judge(endpoint.complete, store, rubrics)
-
-        try:
-            found, used = asyncio.run(run())
-        except EndpointError as error:
-            raise BadInput(str(error)) from None
-        cost = model.price(used)
-        print(f"{model.endpoint.model}: {used.calls} calls, " + ("price unknown" if cost is None else f"{cost:.4f} USD"))
-        for finding in found:
+    probed = asyncio.run(probe_judges(
+        options.judge, options.base_url, options.settings, scorers=scorers, store=options.store, timeout=options.timeout))  # fmt: skip
+    for judge in probed:
+        print(f"{judge.model}: {judge.calls} calls, " + ("price unknown" if judge.cost_usd is None else f"{judge.cost_usd:.4f} USD"))
+        for finding in judge.findings:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
-        bad += any(f.status == "fail" for f in found)
-    return REFUSED if bad else FINISHED
+    return REFUSED if any(finding.status == "fail" for judge in probed for finding in judge.findings) else FINISHED
