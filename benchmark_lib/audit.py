@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
@@ -300,8 +299,14 @@ def _order_adds_up(order: dict[str, Any], store: "Store") -> Iterator[Problem]:
             yield Problem(name, "order", f"parcel {parcel['parcel_id']} is delivered after {now}")
 
 
-def show(record: Conversation) -> str:
-    """A conversation as plain text."""
+def transcripts(store: "Store", pattern: str, agent: str) -> Iterator[str]:
+    """Play cases with a scripted agent and yield each conversation as plain text under the title of its case."""
+    agent = f"scripted:{agent.removeprefix('scripted:')}"
+    for case in load_cases(store, pattern):
+        yield f"\n=== {case.id}: {case.title}\n{_as_text(play(case, store, scripted_agent(agent, case, store), agent))}"
+
+
+def _as_text(record: Conversation) -> str:
     lines = []
     for turn in range(1, max((m.turn for m in record.messages), default=0) + 1):
         for message in (m for m in record.messages if m.turn == turn and m.side == "customer"):
@@ -329,25 +334,3 @@ def report(found: Audit) -> str:
     lines += [str(p) for p in found.problems]
     lines.append(f"{len(found.cases)} cases, {len(found.problems)} problems")
     return "\n".join(lines)
-
-
-def command(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench audit``."""
-    parser.add_argument("--store", default="northline", metavar="DIR", help="a store by name or its folder (default: northline)")
-    parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
-    parser.add_argument("--show", metavar="AGENT", help="print the talks of this scripted agent instead of the audit")
-    parser.set_defaults(execute=_execute)
-
-
-def _execute(options: argparse.Namespace) -> int:
-    from .store import load_store
-
-    store = load_store(options.store)
-    if options.show:
-        for case in load_cases(store, options.cases):
-            agent = f"scripted:{options.show.removeprefix('scripted:')}"
-            print(f"\n=== {case.id}: {case.title}\n{show(play(case, store, scripted_agent(agent, case, store), agent))}")
-        return 0
-    found = audit(store, options.cases)
-    print(report(found))
-    return 1 if found.problems else 0

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -29,6 +30,11 @@ def test_the_lock_holds_every_requirement_within_its_bounds():
         wanted = Requirement(text)
         assert wanted.name.lower() in pinned, f"{wanted.name} is not in requirements.lock: run `make lock`"
         assert pinned[wanted.name.lower()] in wanted.specifier, text
+
+
+def test_every_import_is_declared_and_every_dependency_used_or_excused():
+    found = subprocess.run([sys.executable, "-m", "deptry", "."], cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
 
 
 def test_the_lock_carries_no_address():

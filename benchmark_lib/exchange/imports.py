@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -24,27 +23,6 @@ MOST_K = 8
 MOST_TRIALS = 10**6
 SCORING = "as imported"
 """Scoring version of a score that the file brought along."""
-
-
-def command(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench import``."""
-    parser.add_argument("file", metavar="FILE", help="a trajectory file of tau-bench, a results file of tau2, or records as JSON lines")
-    parser.add_argument("--format", required=True, choices=FORMATS, help="what the file is")
-    parser.add_argument("--model", metavar="NAME", help="the agent's model, where the file does not say it")
-    parser.add_argument("--domain", metavar="NAME", help="the domain, where the file does not say it")
-    parser.add_argument("--out", required=True, metavar="FILE", help="the run file to write")
-    parser.add_argument("--most-k", type=int, default=MOST_K, metavar="K", help=f"print pass^1 up to pass^K (default: {MOST_K})")
-    parser.set_defaults(execute=_execute)
-
-
-def _execute(options: argparse.Namespace) -> int:
-    if options.most_k < 1:
-        raise BadInput(f"--most-k must be a whole number from 1 up, not {options.most_k}")
-    run = import_results(options.file, options.out, format=options.format, model=options.model, domain=options.domain)
-    for line in summary(run, options.most_k):
-        print(line)
-    print(f"run file: {run.path}")
-    return 0
 
 
 def import_results(path: str | Path, out: str | Path, *, format: str, model: str | None = None, domain: str | None = None) -> RunFile:

@@ -69,10 +69,11 @@ def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     kinds = table.drop_duplicates("trap").set_index("trap")["kind"]
     for above, below in zip(traps, traps[1:]):
         if kinds[above] != kinds[below]:
-            ax.axhline(len(traps) - 1 - traps.index(above) - 0.5, color="#555555", linewidth=0.8)
-    ax.set(xlim=(-0.5, len(models) - 0.5), ylim=(-0.5, len(traps) - 0.5), title="Who falls for which trap")
-    ax.set_yticks(range(len(traps)), [t.replace("_", " ") for t in reversed(traps)], fontsize=7.5)
-    ax.set_xticks(range(len(models)), [name_of(m) for m in models], rotation=90 if len(models) > 3 else 0, fontsize=7 if len(models) > 12 else 7.5)
+            ax.axhline(traps.index(below), color="#555555", linewidth=0.8)
+    ax.set(title="Who falls for which trap", xlabel="", ylabel="")
+    ax.set_yticks(np.arange(len(traps)) + 0.5, [t.replace("_", " ") for t in traps], fontsize=7.5, rotation=0)
+    ax.set_xticks(np.arange(len(models)) + 0.5, [name_of(m) for m in models], rotation=90 if len(models) > 3 else 0,
+                  fontsize=7 if len(models) > 12 else 7.5)  # fmt: skip
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
@@ -82,22 +83,20 @@ def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 
 def _cells(ax: "Axes", table: "pd.DataFrame", traps: list[str], models: list[str]) -> None:
     """The coloured cells of the matrix with their signs."""
+    import seaborn as sns
     from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Rectangle
 
     states = list(STATE_COLORS)
-    grid = np.full((len(traps), len(models)), np.nan)
-    for row in table.itertuples():
-        x, y = models.index(row.entry), len(traps) - 1 - traps.index(row.trap)
-        if row.state in states:
-            grid[y, x] = states.index(row.state)
-        else:
-            ax.add_patch(Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, facecolor="white", edgecolor="#C8C8C8", linewidth=0.6, hatch="///"))
-        sign = f"{row.unsafe}/{row.trials}" if row.stability == "flips" else STATE_SIGNS.get(row.state, "")
-        if sign:
-            ax.text(x, y - 0.02, sign, ha="center", va="center", fontsize=6.2, color="white" if row.state == "unsafe" else "#222222")
-    ax.pcolormesh(np.arange(len(models)), np.arange(len(traps)), np.ma.masked_invalid(grid), cmap=ListedColormap(list(STATE_COLORS.values())),
-                  vmin=-0.5, vmax=len(states) - 0.5, edgecolors="white", linewidth=1.2, shading="nearest")  # fmt: skip
+    flips = table["stability"] == "flips"
+    told = table.assign(
+        number=table["state"].map({state: number for number, state in enumerate(states)}).astype(float),
+        sign=table["state"].map(STATE_SIGNS).fillna("").mask(flips, table["unsafe"].astype(str) + "/" + table["trials"].astype(str)),
+    )
+    grid, signs = (told.pivot(index="trap", columns="entry", values=name).reindex(index=traps, columns=models) for name in ("number", "sign"))
+    ax.set_facecolor("white")
+    ax.patch.set(hatch="///", edgecolor="#C8C8C8")
+    sns.heatmap(grid, mask=grid.isna(), annot=signs.fillna(""), fmt="", annot_kws={"fontsize": 6.2}, ax=ax, cbar=False, linewidths=1.2,
+                linecolor="white", cmap=ListedColormap(list(STATE_COLORS.values())), vmin=-0.5, vmax=len(states) - 0.5)  # fmt: skip
 
 
 def _state_legend(ax: "Axes", table: "pd.DataFrame") -> None:

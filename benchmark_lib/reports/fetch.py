@@ -12,7 +12,7 @@ import orjson
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
-from .transcript import transcript_html
+from .transcript import Shown, transcript_html
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
@@ -105,6 +105,15 @@ class Shelf:
             return store, {c.id: c for c in load_cases(store) if manifest["cases"].get(c.id) == c.hash}
         except BadInput:
             return None, {}
+
+
+
+def show_first(results: "Results") -> Shown:
+    """Display the first conversation without success, or the first of all."""
+    rows = results.conversations
+    failed = rows[~rows["success"].fillna(True)]
+    row = (failed if len(failed) else rows).iloc[0]
+    return Shown(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())
 
 
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:

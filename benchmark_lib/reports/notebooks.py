@@ -6,6 +6,7 @@ import ast
 import difflib
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from urllib.parse import quote
 from ..errors import BadInput
 from ..outputs import writing
 
+RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 
@@ -64,6 +66,36 @@ def run_notebook(
         return page
 
 
+def run_every_notebook() -> Iterator[Path]:
+    """Execute every notebook with its defaults, two at a time, over what lies in ``data/runs``; yields the pages as they are done.
+
+    The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench demo`` makes it.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    from ..project import project_folder, slug
+
+    few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
+    pages = [run_notebook(RUN_MODEL, few)]
+    yield pages[0]
+    with ThreadPoolExecutor(2) as pool:
+        for page in pool.map(run_notebook, [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]):
+            pages.append(page)
+            yield page
+    link_pages(*pages, pages[0].with_name(f"{slug(LEADERBOARD)}.html"))
+
+
+def notebook_names() -> list[str]:
+    """The names of the notebooks, those of the project and those that came with Deskbench."""
+    return sorted({path.stem for shelf in _shelves() for path in shelf.glob("*.ipynb")})
+
+
+def _shelves() -> list[Path]:
+    from ..project import NOTEBOOKS, project_folder
+
+    return [project_folder() / "notebooks", NOTEBOOKS]
+
+
 def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
     import papermill
     from papermill.exceptions import PapermillExecutionError
@@ -100,16 +132,13 @@ def _relink(done: Path, shelf: Path) -> None:
 
 
 def _find(notebook: str | Path) -> Path:
-    from ..project import project_folder
-
-    shelf = project_folder() / "notebooks"
-    for path in (Path(notebook), shelf / notebook, shelf / f"{notebook}.ipynb"):
+    for path in (Path(notebook), *(shelf / name for shelf in _shelves() for name in (notebook, f"{notebook}.ipynb"))):
         with suppress(OSError):  # a name longer than any file's
             if path.is_file():
                 return path
-    known = sorted(p.stem for p in shelf.glob("*.ipynb"))
+    known = notebook_names()
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "call it in the project's folder"
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
     raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 

@@ -93,13 +93,3 @@ class Shown:
 def show(conversation: Conversation, score: dict[str, Any] | None = None, **more: Any) -> Shown:
     """Display a conversation in a notebook, with or without its score; takes what `transcript_html` takes."""
     return Shown(transcript_html(conversation, score, **more))
-
-
-def show_first(results: Any) -> Shown:
-    """Display the first conversation without success, or the first of all."""
-    from .fetch import Shelf
-
-    rows = results.conversations
-    failed = rows[~rows["success"].fillna(True)]
-    row = (failed if len(failed) else rows).iloc[0]
-    return Shown(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())

@@ -11,10 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .codes import SIGNAL
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AT_ONCE_S = 0.5
 """How long an orderly end may take after the second signal, in seconds, before the process is ended where it stands."""
-INTERRUPTED = 128
 
 
 @contextlib.contextmanager
@@ -29,7 +30,7 @@ def heard_signals(told: Callable[[int, str], None]) -> Iterator[None]:
     def on_signal(number: int, _: Any) -> None:
         seen.append(number)
         if len(seen) == 2:
-            timer = threading.Timer(AT_ONCE_S, _end, (INTERRUPTED + number,))
+            timer = threading.Timer(AT_ONCE_S, _end, (SIGNAL + number,))
             timer.daemon = True
             timer.start()
         told(number, signal.Signals(number).name)

@@ -1,18 +1,22 @@
-"""The command ``judge``: arguments here, the work in `benchmark_lib.experiment.judging`."""
+"""``deskbench judge``."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import BadInput
+from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
+
+if TYPE_CHECKING:
+    from ..experiment.judging import Judged
 
 MARKS = {"ok": "ok  ", "fail": "FAIL"}
 
 
-def judge(parser: argparse.ArgumentParser) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench judge``."""
     add = parser.add_argument
     add("runs", nargs="*", metavar="RUN", help="finished run files")
@@ -28,13 +32,13 @@ def judge(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=float, metavar="S", help="seconds one attempt of a call may take (default: 120)")
     add("--budget-usd", type=float, metavar="X", help="stop before the judges' calls on a run file have cost more than this")
     add("--probe", action="store_true", help="no run: find out in six calls whether a judge can be trusted, and whether a text can order it about")
-    parser.set_defaults(execute=_judge)
 
 
-def _judge(options: argparse.Namespace) -> int:
+def execute(options: argparse.Namespace) -> int:
+    """Judge every run, or try the judges themselves."""
+    from ..experiment.judging import judge_runs
+    from ..experiment.writer import CannotSave
     from ..scoring.judges import SCORERS
-    from .judging import judge_runs
-    from .writer import CannotSave
 
     scorers = [s.strip() for s in options.scorers.split(",")] if options.scorers is not None else list(SCORERS)
     if not options.judge:
@@ -50,19 +54,19 @@ def _judge(options: argparse.Namespace) -> int:
             budget_usd=options.budget_usd))  # fmt: skip
     except CannotSave as error:
         print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
-        return 3
+        return RESUMABLE
     except KeyboardInterrupt:
         print("deskbench: interrupted; what is finished is saved: give the same command again to go on", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     for one in done:
         _tell(one, options.judge, scorers)
-    return 3 if any(one.stopped or one.incomplete for one in done) else 0
+    return RESUMABLE if any(one.stopped or one.incomplete for one in done) else FINISHED
 
 
-def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
+def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     """How a round of judging went, with denominators."""
+    from ..experiment.judging import judging_cost, same_model
     from ..runfile import RunFile
-    from .judging import same_model
 
     run = RunFile(done.path)
     asked, lost = done.made * len(scorers), sum(done.unscored.values())
@@ -72,7 +76,7 @@ def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
     for name in judges:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
-    cost, calls, unpriced = _judging_cost(run)
+    cost, calls, unpriced = judging_cost(run)
     print(f"  {calls} calls of judges on file, {cost:.4f} USD" + (f" ({unpriced} without a known price)" if unpriced else ""), flush=True)
     if done.incomplete and not done.stopped:
         print(f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again", file=sys.stderr)
@@ -80,39 +84,16 @@ def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
         print(f"deskbench: what is finished is saved; {done.stopped.sentence}", file=sys.stderr)
 
 
-def _judging_cost(run: Any) -> tuple[float, int, int]:
-    from .judging import SIDE
-
-    costs = [call["cost_usd"] for call in run.calls() if call["side"] == SIDE]
-    return sum(c or 0.0 for c in costs), len(costs), costs.count(None)
-
-
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
-    """Probe each judge and print a line for each finding; exit code 2 when one cannot be trusted."""
-    from ..endpoint import EndpointError
-    from ..scoring.judges import load_rubrics
-    from ..store import load_store
-    from .judge_probe import probe_judge
-    from .judging import judge_models
+    """Probe each judge and print a line for each finding; refuse where one cannot be trusted."""
+    from ..experiment.judge_probe import probe_judges
 
     if options.runs:
         raise BadInput("--probe tries the judge itself and takes no run: leave the run files out, or leave --probe out")
-    store, rubrics = load_store(options.store), load_rubrics(scorers)
-    models = judge_models(options.judge, options.base_url, options.settings, timeout=options.timeout, concurrency=1)
-    bad = 0
-    for model in models:
-
-        async def run(endpoint: Any = model.endpoint) -> Any:
-            async with endpoint:
-                return await probe_judge(endpoint.complete, store, rubrics)
-
-        try:
-            found, used = asyncio.run(run())
-        except EndpointError as error:
-            raise BadInput(str(error)) from None
-        cost = model.price(used)
-        print(f"{model.endpoint.model}: {used.calls} calls, " + ("price unknown" if cost is None else f"{cost:.4f} USD"))
-        for finding in found:
+    probed = asyncio.run(probe_judges(
+        options.judge, options.base_url, options.settings, scorers=scorers, store=options.store, timeout=options.timeout))  # fmt: skip
+    for judge in probed:
+        print(f"{judge.model}: {judge.calls} calls, " + ("price unknown" if judge.cost_usd is None else f"{judge.cost_usd:.4f} USD"))
+        for finding in judge.findings:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
-        bad += any(f.status == "fail" for f in found)
-    return 2 if bad else 0
+    return REFUSED if any(finding.status == "fail" for judge in probed for finding in judge.findings) else FINISHED
