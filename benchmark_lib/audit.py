@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from .cases import Case, load_cases
-from .cases.facts import fold
+from .language.folding import fold
 from .cases.factorial import wording
 from .conversation import ScriptedCustomer, converse
 from .conversation.oracle import Oracle
 from .conversation.scripted import AGENTS, scripted_agent
 from .records import BUCKETS, Conversation
 from .scoring import score
-from .store.world import read_yaml
+from .textfiles import read_yaml
 
 if TYPE_CHECKING:
     from .store import Store

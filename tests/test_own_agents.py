@@ -15,7 +15,7 @@ import pytest
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.audit import at_once, play
 from benchmark_lib.cases import Case
-from benchmark_lib.conversation import AgentFault, ContentFiltered, CustomerFault, ModelAgent, ScriptedCustomer, Talk, converse
+from benchmark_lib.conversation import AgentFault, ContentFiltered, CustomerFault, ModelAgent, ScriptedCustomer, ConversationState, converse
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.endpoint import EndpointError
 from benchmark_lib.experiment.recorder import NotOnFile
@@ -70,7 +70,7 @@ def test_nothing_an_agent_is_given_leads_to_case_store_desk_or_acts(store, cases
 
     played(cases[CASE], store, Does(look))
     assert len(seen) > 50
-    assert not [one for one in seen if isinstance(one, (Case, Store, Desk, Talk, Act, Message, Fault))]
+    assert not [one for one in seen if isinstance(one, (Case, Store, Desk, ConversationState, Act, Message, Fault))]
     row = store.by_email[cases[CASE].sender.lower()]
     assert not any(one is row for one in seen)
 
@@ -148,7 +148,7 @@ def test_calls_cannot_be_forged(store, cases):
 
 def desk_of(talk):
     """What only an agent that takes Python apart can do."""
-    whole = next(c.cell_contents for c in talk._call.__closure__ if isinstance(c.cell_contents, Talk))
+    whole = next(c.cell_contents for c in talk._call.__closure__ if isinstance(c.cell_contents, ConversationState))
     return whole.desk
 
 

@@ -127,7 +127,7 @@ class Case(_Part):
     title: str
     claim: Literal["true", "false", "unprovable"]
     tone: Literal["neutral", "friendly", "frustrated", "pressing", "vip"]
-    language: Literal["en", "es", "fr", "de"] = "en"
+    language: str = Field("en", pattern="^[a-z]{2}$")
     hardness: str
     twin_of: str | None = None
     order: str

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from ..errors import BadInput
 from ..store.retail import return_link
 from ..store.rules import add_business_days
-from ..store.world import render
+from ..textfiles import render
 from .case import Case
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..agent_talk import AgentTalk
+from .agent_view import AgentView
 from ..cases import Call, Case, Fact, Outcome
 from ..cases.read import long_date, money
 from ..records import ToolCall
 from ..store.rules import Before, delivered
-from .talk import Insider, Reply
+from .speaker import Insider, Reply
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -38,7 +38,7 @@ class Oracle(Insider):
         self.calls: list[ToolCall] = []
         self.closed = 0
 
-    def reply(self, talk: AgentTalk) -> Reply:
+    def reply(self, talk: AgentView) -> Reply:
         """Ask for what is missing, else propose, act and tell."""
         known = {a.what for a in self.acts if a.kind in ("gave", "attached")}
         followed = {int(a.what) for a in self.acts if a.kind == "followed_up"}
@@ -56,7 +56,7 @@ class Oracle(Insider):
             return self._say([self._line(c, "propose") for c in ask])
         return self._finish(due, followed, talk)
 
-    def _finish(self, due: list[Call], followed: set[int], talk: AgentTalk) -> Reply:
+    def _finish(self, due: list[Call], followed: set[int], talk: AgentView) -> Reply:
         parts = []
         for call in due:
             self.calls.append(talk.call(call.tool, {**call.arguments, **self._free_text(call)}))
@@ -75,7 +75,7 @@ class Oracle(Insider):
         guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
         return guarded or not self.outcome.handover
 
-    def _missing(self, known: set[str], talk: AgentTalk) -> list[str]:
+    def _missing(self, known: set[str], talk: AgentView) -> list[str]:
         """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
         ledger, wanted = self.case.ledger, []
         if self._needs_identity() and not self._identified(talk):
@@ -89,19 +89,19 @@ class Oracle(Insider):
                 wanted += [s for s in ("address_checked", "neighbours_checked") if s in ledger and s not in known]
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in ("name", "postcode")]
 
-    def _identified(self, talk: AgentTalk) -> bool:
+    def _identified(self, talk: AgentView) -> bool:
         parameters = self.store.policy["process_rules"]["identity"]
         probe = ToolCall(talk.turn, 0, "get_order", {"order_id": self.case.order}, {}, None, False)
         return bool(self.store.rules["identity"](probe, Before(self.acts, []), self.store, parameters))
 
-    def _attached(self, talk: AgentTalk) -> set[str]:
+    def _attached(self, talk: AgentView) -> set[str]:
         return {a.what for a in self.acts if a.kind == "attached"}
 
     def _delivered(self, call: Call) -> bool:
         order = self.store.tables["orders"].get(call.arguments.get("order_id", ""))
         return order is not None and any(delivered(order, line) for line in call.arguments.get("line_ids", []))
 
-    def _look_up(self, talk: AgentTalk) -> None:
+    def _look_up(self, talk: AgentView) -> None:
         wanted = [c.arguments["order_id"] for c in self.outcome.calls if "order_id" in c.arguments]
         if not self.outcome.handover or wanted:
             wanted.append(self.case.order)
@@ -151,7 +151,7 @@ class Oracle(Insider):
         names = self.store.tools[call.tool].arguments.model_fields
         return {n: self.case.title for n in ("reason", "resolution") if n in names and n not in call.arguments}
 
-    def _summary(self, talk: AgentTalk) -> str:
+    def _summary(self, talk: AgentView) -> str:
         checked = "order looked up" if self.calls else "nothing checked"
         return f"Order {self.case.order}. Verified: {checked}. Claimed by the customer: {self.case.title}."
 

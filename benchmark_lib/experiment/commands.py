@@ -182,7 +182,7 @@ def _tell_faults(file: str, faults: list[Any]) -> None:
 
 
 def _recover(options: argparse.Namespace) -> int:
-    from ..salvage import recover as copy
+    from ..runfile.salvage import recover as copy
 
     copied = copy(options.file, options.out)
     print(f"{options.out} holds the {copied.rows['conversations']} conversations of {options.file} that are intact, with {copied.rows['scores']} scores "

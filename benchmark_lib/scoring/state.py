@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases import Call, Case
+from ..language.folding import squash
 from ..records import ToolCall
 
 if TYPE_CHECKING:
@@ -128,11 +129,6 @@ def _word(value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value, default=str)
     except ValueError:  # more digits than Python writes
         return ""
-
-
-def squash(text: str) -> str:
-    """Letters and digits only, in lower case."""
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _plain(value: Any) -> Any:
