@@ -11,7 +11,7 @@ from benchmark_lib.records import Act, Conversation, Message, ToolCall
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.claims import reading
 from benchmark_lib.language.values import values_in
-from benchmark_lib.scoring.state import as_text
+from benchmark_lib.records import as_text
 
 ACTS = ("gave", "lacked", "attached", "agreed", "refused", "pushed", "followed_up", "left", "waited")
 RECORDS = 300

@@ -24,6 +24,8 @@ from benchmark_lib.records import TAMPERED, Act, Fault, Message, ToolCall, Usage
 from benchmark_lib.scoring import score
 from benchmark_lib.store import Desk, Store, load_store, tool
 from benchmark_lib.store.frozen import thawed
+from benchmark_lib.store.retail.goods import goods_search
+from benchmark_lib.store.retail.rows import by_email, orders_of, variants
 
 CASE = "tracking_1"
 
@@ -71,7 +73,7 @@ def test_nothing_an_agent_is_given_leads_to_case_store_desk_or_acts(store, cases
     played(cases[CASE], store, Does(look))
     assert len(seen) > 50
     assert not [one for one in seen if isinstance(one, (Case, Store, Desk, ConversationState, Act, Message, Fault))]
-    row = store.by_email[cases[CASE].sender.lower()]
+    row = by_email(store)[cases[CASE].sender.lower()]
     assert not any(one is row for one in seen)
 
 
@@ -322,8 +324,8 @@ def toss(desk, order_id: str) -> dict:
 
 @pytest.mark.parametrize("change", [
     lambda s: s.tables["orders"].clear(), lambda s: s.policy["queues"].pop("general"), lambda s: s.articles.append({}),
-    lambda s: next(iter(s.orders_of.values())).sort(), lambda s: s.by_email.update({}), lambda s: s.tables.__setitem__("orders", {}),
-    lambda s: next(iter(s.variants.values()))[1].__setitem__("stock", 0), lambda s: s.search.products("bag")[0].update(title="x"),
+    lambda s: next(iter(orders_of(s).values())).sort(), lambda s: by_email(s).update({}), lambda s: s.tables.__setitem__("orders", {}),
+    lambda s: next(iter(variants(s).values()))[1].__setitem__("stock", 0), lambda s: goods_search(s).find("bag")[0].update(title="x"),
     lambda s: s.search.knowledge_base("return")[0].update(text="x"), lambda s: s.phrases["en"]["agent"].clear(),
     lambda s: s.info.setdefault("x", 1), lambda s: s.tools.pop("get_order"), lambda s: s.rules.clear(), lambda s: setattr(s, "policy", {}),
     lambda s: next(iter(s.tables["customers"].values()))["addresses"][0].pop("name"),

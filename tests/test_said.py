@@ -16,7 +16,7 @@ from benchmark_lib.scoring.metrics import METRICS
 from benchmark_lib.scoring.claims import DETECTORS, check_claims
 from benchmark_lib.scoring.claims.reading import read
 from benchmark_lib.language.values import values_in
-from benchmark_lib.store.rules import add_business_days
+from benchmark_lib.store.calendar import add_business_days
 
 BOARD = {name: d for name, d in DETECTORS.items() if not d.experimental}
 

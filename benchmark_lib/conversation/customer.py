@@ -8,6 +8,7 @@ from ..cases import Case, FollowUp
 from ..language.folding import fold
 from ..language.pieces import kept
 from ..records import Act, Fault
+from ..store.every_desk import HANDOVER
 from ..threads import read_aside
 from .speaker import Reply
 from .state import ConversationState
@@ -29,7 +30,7 @@ class ScriptedCustomer:
     """
 
     def __init__(self, case: Case, store: "Store"):
-        self.case, self.parser = case, parser_of(store)
+        self.case, self.parser, self.aside = case, parser_of(store), store.kind.aside
         self.phrases = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         self.given: dict[str, int] = {}
         self.agreed_at: dict[str, int] = {}
@@ -122,7 +123,7 @@ class ScriptedCustomer:
             return False
         fine = [t for t in parsed.proposed if t in self.case.agreeable]
         if parsed.proposed and not fine:
-            if set(parsed.proposed) == {"hand_over_to_human"}:
+            if set(parsed.proposed) == {HANDOVER}:
                 fine = parsed.proposed
             else:
                 acts += [Act("refused", t) for t in parsed.proposed]
@@ -153,7 +154,7 @@ class ScriptedCustomer:
         return self._believes_done(parsed, talk.turn) and self.used.get("waiting", 0) < 2
 
     def _believes_done(self, parsed: ParsedMessage, turn: int) -> bool:
-        wanted = self.case.agreeable - {"hand_over_to_human", "open_carrier_claim"}
+        wanted = self.case.agreeable - {HANDOVER, *self.aside}
         agreed = {t for t, at in self.agreed_at.items() if at < turn}
         return bool(wanted) and bool(wanted & set(parsed.claimed) or (agreed & (wanted | {"proposal"})))
 

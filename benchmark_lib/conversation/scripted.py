@@ -10,6 +10,7 @@ import orjson
 from .agent_view import AgentView
 from ..cases import Case
 from ..errors import BadInput
+from ..store.every_desk import HANDOVER
 from .oracle import Oracle
 from .speaker import BuiltIn, Insider, Reply
 
@@ -50,7 +51,7 @@ class EscalateAll(_Scripted):
     def reply(self, talk: AgentView) -> str:
         """Hand over."""
         queue = next(reversed(self.store.policy["queues"]))
-        talk.call("hand_over_to_human", queue=queue, reason="handed over unread", summary="Nothing was checked.")
+        talk.call(HANDOVER, queue=queue, reason="handed over unread", summary="Nothing was checked.")
         return self.book["agent"]["handover"]
 
 
@@ -75,12 +76,7 @@ class Spam(_Scripted):
         if talk.turn > 1:
             return "All the information is in my first message."
         first = talk.messages[0].text
-        results = [talk.call("find_orders", email=self.case.sender).result, talk.call("get_customer", email=self.case.sender).result]
-        for order in results[0].get("orders", [])[:4]:
-            found = talk.call("get_order", order_id=order["order_id"]).result
-            results += [found, talk.call("track_shipment", order_id=order["order_id"]).result]
-            results += [talk.call("get_product", product_id=line["product_id"]).result for line in found["lines"][:1]]
-        results += [talk.call("search_knowledge_base", query=first).result, talk.call("search_products", query=first).result]
+        results = self.store.kind.everything(talk.call, self.case, first)
         return "\n".join(_values(results))
 
 

@@ -10,7 +10,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from ..errors import BadInput
 from .detection import nearest_languages
@@ -18,9 +19,6 @@ from .folding import fold
 from .patterns import compile_patterns, union
 from .pieces import LONGEST_SENTENCE, LONGEST_SPOKEN, PIECE, found_in, kept, limited
 from .sentences import Sentence, sentences
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
@@ -32,6 +30,14 @@ SHORTEST = 12
 """Characters that a question needs; with fewer after "please send" and the like, what is asked for stands before it."""
 
 
+class Phrases(Protocol):
+    """A store, as far as it is read here: what its customers are asked and say, by language."""
+
+    path: Path
+
+    @property
+    def phrases(self) -> dict[str, dict[str, Any]]:
+        """The content of ``phrases/<language>.yaml`` by language."""
 
 
 @dataclass
@@ -62,7 +68,7 @@ class ParsedMessage:
 class MessageParser:
     """The compiled patterns of a store, one book a language."""
 
-    def __init__(self, store: "Store"):
+    def __init__(self, store: Phrases):
         self.folder, self.raw = store.path / "phrases", store.phrases
         if not self.raw:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
@@ -104,7 +110,7 @@ class MessageParser:
 
 
 @lru_cache(maxsize=8)
-def parser_of(store: "Store") -> MessageParser:
+def parser_of(store: Phrases) -> MessageParser:
     """The store's patterns, compiled once."""
     return MessageParser(store)
 

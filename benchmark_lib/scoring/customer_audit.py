@@ -15,7 +15,7 @@ from ..language.parser import ParsedMessage, parser_of
 from ..language.words import common_words, of_customers
 from ..records import Conversation
 from .bounds import as_read, cut
-from .state import HANDOVER
+from ..store.every_desk import HANDOVER
 from ..language.folding import squash
 
 if TYPE_CHECKING:

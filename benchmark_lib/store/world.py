@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,12 +15,13 @@ from ..project import DATA
 from ..records import content_hash
 from ..textfiles import front_matter, read_yaml, render
 from .desk import Desk
-from .frozen import FrozenDict, FrozenList, frozen
-from .tools import Tool, tools_of
+from .every_desk import with_every_desks
+from .frozen import FrozenDict, frozen
+from .kinds import DeskKind, kind_named
+from .search import Search
+from .tools import Tool
 
 STORES = DATA / "stores"
-KINDS = {"retail": "benchmark_lib.store.retail"}
-"""Which module holds the tools and rule predicates of a kind of store."""
 
 
 class Store:
@@ -33,8 +33,10 @@ class Store:
         From ``store.yaml``.
     policy : dict
         Limits, windows, queues and process rules, from ``policy.yaml``.
+    kind : DeskKind
+        The kind of desk, with all that is that kind's own.
     tables : dict of str to dict
-        ``products``, ``customers`` and ``orders``: rows by id.
+        Its kind's tables: rows by id.
     now : datetime
         The frozen clock.
     tools : dict of str to Tool
@@ -48,16 +50,15 @@ class Store:
         try:
             self.name, self.title, self.version = self.info["name"], self.info["title"], str(self.info["version"])
             self.now = datetime.fromisoformat(str(self.info["clock"]))
-            module = importlib.import_module(KINDS[self.info["kind"]])
+            kind = self.info["kind"]
         except KeyError as missing:
-            raise BadInput(f"{path / 'store.yaml'}: {missing} is missing or unknown; see the README on stores") from None
-        self.rules: dict[str, Any] = FrozenDict(module.RULES)
-        self.tools: dict[str, Tool] = FrozenDict(tools_of(module))
+            raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see the README on stores") from None
+        self.kind: DeskKind = kind_named(kind, path)
+        self.rules: dict[str, Any] = FrozenDict(self.kind.rules)
+        self.tools: dict[str, Tool] = FrozenDict(with_every_desks(self.kind.tools))
         self._tools_of_its_kind = self.tools
         self.tables: dict[str, dict[str, dict[str, Any]]] = FrozenDict(
-            products=_rows([path / "products.jsonl"], "product_id"),
-            customers=_rows(sorted((path / "customers").glob("*.jsonl")), "customer_id"),
-            orders=_rows(sorted((path / "orders").glob("*.jsonl")), "order_id"),
+            {table: _rows(_files(path, files), key) for table, (files, key) in self.kind.tables.items()}
         )
         self._open = True
 
@@ -88,24 +89,6 @@ class Store:
         return [t.schema(self.policy) for t in (self.tools if tools is None else tools).values()]
 
     @cached_property
-    def variants(self) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-        """Variant id to (product, variant)."""
-        return FrozenDict({v["variant_id"]: (p, v) for p in self.tables["products"].values() for v in p["variants"]})
-
-    @cached_property
-    def by_email(self) -> dict[str, dict[str, Any]]:
-        """Customers by email address in lower case."""
-        return FrozenDict({c["email"].lower(): c for c in self.tables["customers"].values()})
-
-    @cached_property
-    def orders_of(self) -> dict[str, list[dict[str, Any]]]:
-        """Orders by customer id, newest first."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for order in sorted(self.tables["orders"].values(), key=lambda o: o["placed_at"], reverse=True):
-            found.setdefault(order["customer_id"], []).append(order)
-        return FrozenDict({customer_id: FrozenList(orders) for customer_id, orders in found.items()})
-
-    @cached_property
     def articles(self) -> list[dict[str, Any]]:
         """Knowledge-base articles with the policy's numbers filled in: id, title, topics, text."""
         return frozen([self._article(p) for p in sorted((self.path / "articles").glob("*.md"))])
@@ -115,11 +98,9 @@ class Store:
         return {**head, "text": render(text, str(path), policy=self.policy, store=self.info).strip()}
 
     @cached_property
-    def search(self) -> Any:
-        """BM25 search over knowledge base and goods."""
-        from .search import Search
-
-        return Search(self)
+    def search(self) -> Search:
+        """BM25 search over the knowledge base."""
+        return Search(self.articles)
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
@@ -168,6 +149,11 @@ def load_store(name: str | Path = "northline") -> Store:
 @lru_cache(maxsize=8)
 def _load(path: Path) -> Store:
     return Store(path)
+
+
+def _files(path: Path, pattern: str) -> list[Path]:
+    """The files of a table; a name without a wildcard must be there."""
+    return sorted(path.glob(pattern)) if "*" in pattern else [path / pattern]
 
 
 def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:

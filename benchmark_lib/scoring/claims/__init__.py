@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...cases import Case
 from ...records import Conversation
+from ...store.every_desk import HANDOVER
 from ..claims.commitments import by_class
 from ..claims.findings import KEPT, ClaimFinding, AgentClaims
 from ..claims.grounding import values_told
@@ -52,6 +53,6 @@ def check_claims(conversation: Conversation, case: Case, store: "Store") -> dict
 
 def _packet(claims: AgentClaims, wrong: list[ClaimFinding] | None) -> dict[str, bool | None]:
     """The columns of the handover packet; None where nothing was handed over."""
-    handed = claims.call_of({"hand_over_to_human"}) is not None and wrong is not None
+    handed = claims.call_of({HANDOVER}) is not None and wrong is not None
     kinds = {f.kind for f in wrong or ()}
     return {"packet_complete": not kinds if handed else None, **{f"packet_{k}": k not in kinds if handed else None for k in PACKET}}

@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import date, timedelta
 from typing import Any
 
-from ..state import HANDOVER
+from ...store.every_desk import HANDOVER
 from .findings import KEPT, ClaimFinding, AgentClaims
 from .grounding import ground_of
 from ...language.folding import plain

@@ -53,10 +53,9 @@ def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
 def _given(claims: AgentClaims, turn: int) -> dict[str, tuple[str | None, int]]:
     """What the customer had given up to a turn, with the message it stands in: in its words, or as the address it writes from.
 
-    An order number that does not go with the sender's address proves nothing: to ask for it again is right. So is to ask for the name of the
+    What proves nothing (see `DeskKind.proves`) may be asked for again. So is to ask for the name of the
     order where a name had only been signed.
     """
-    orders, buyer = claims.store.tables.get("orders", {}), claims.store.by_email.get(claims.case.sender.lower(), {}).get("customer_id", "")
     found: dict[str, tuple[str | None, int]] = {}
     for message in claims.conversation.messages:
         if message.side != "customer" or message.turn > turn:
@@ -65,8 +64,8 @@ def _given(claims: AgentClaims, turn: int) -> dict[str, tuple[str | None, int]]:
             if act.kind not in ("gave", "attached") or act.what in MANIFOLD:
                 continue
             value = act.detail
-            if act.what == "order_id" and orders.get(str(value).upper(), {}).get("customer_id") != buyer:
-                found.pop("order_id", None)
+            if not claims.store.kind.proves(act.what, value, claims.case, claims.store):
+                found.pop(act.what, None)
             elif act.kind == "attached" or act.what == "email" or (value and plain(value).strip() in plain(message.text)):
                 found.setdefault(act.what, (value, message.turn))
     if found.get("name", (None, 0))[1] == 1:

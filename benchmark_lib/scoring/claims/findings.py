@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...cases import Case
 from ...language.folding import fold
 from ...records import Conversation, Message, ToolCall
-from ..state import as_text
+from ...records import as_text
 from ...language.folding import squash
 from .reading import Reading, read
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.folding import fold
 from ...errors import BadInput
-from ...store.rules import add_business_days
+from ...store.calendar import add_business_days
 from .findings import ClaimFinding, AgentClaims
 from ...language.values import Value, values_in
 
@@ -115,7 +115,8 @@ class Ground:
 
     def due(self) -> date | None:
         """The earliest day on which a tool result expects a delivery."""
-        days = [m.group(1) for r in self.results for m in re.finditer(r'"estimated_delivery":"(\d{4}-\d\d-\d\d)', r)]
+        pattern = re.compile(rf'"{self.store.kind.due_field}":"(\d{{4}}-\d\d-\d\d)')
+        days = [m.group(1) for r in self.results for m in pattern.finditer(r)]
         return min(filter(None, map(_as_day, days)), default=None)
 
     def required(self, value: Value, sentence: str) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...language.pieces import found_in, kept
-from ..state import HANDOVER, as_text
+from ...store.every_desk import HANDOVER
+from ...records import as_text
 from .findings import ClaimFinding, AgentClaims, letters
 from .reading import claim_patterns
 from ...language.folding import plain
 
 NAME = "handover_packet"
-PRIVATE = ("phone", "line1")
-"""Fields of a result that a colleague does not need, unless the customer itself brought them up."""
 
 
 def packet(claims: AgentClaims) -> list[ClaimFinding]:
@@ -48,16 +47,17 @@ def _parted(text: str) -> bool:
 def _surplus(claims: AgentClaims, text: str, turn: int) -> list[str]:
     """Phone numbers and streets of results that stand in the packet and that the customer had not brought up."""
     mine, words = letters(text), letters(claims.customer_words(turn))
-    values = {v for t in claims.done if t.turn <= turn for v in _private(t.result)}
+    values = {v for t in claims.done if t.turn <= turn for v in _private(t.result, claims.store.kind.private)}
     return sorted(v for v in values if len(letters(v)) > 5 and letters(v) in mine and letters(v) not in words)
 
 
-def _private(value: Any) -> list[str]:
+def _private(value: Any, names: tuple[str, ...]) -> list[str]:
+    """The texts that stand under these names, however deep."""
     found, waiting = [], [value]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            found += [v for k, v in value.items() if k in PRIVATE and isinstance(v, str)]
+            found += [v for k, v in value.items() if k in names and isinstance(v, str)]
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value

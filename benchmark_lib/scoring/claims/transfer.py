@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..state import HANDOVER
+from ...store.every_desk import HANDOVER
 from .findings import KEPT, ClaimFinding, AgentClaims
 
 NAME = "escalation_honesty"

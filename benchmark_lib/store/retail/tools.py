@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .desk import Desk
-from .rules import RULES  # noqa: F401  (the predicates belong to this kind of store)
-from .tools import ArgumentError, FromPolicy, NotFound, tool
+from ..desk import Desk
+from ..tools import ArgumentError, NotFound, tool
+from .goods import goods_search
+from .rows import by_email, orders_of, variants
 
 OrderId = Annotated[str, "The order number."]
 Reason = Annotated[str, "Why, in a few words."]
@@ -38,7 +39,7 @@ def find_orders(
 ) -> dict[str, Any]:
     """List a customer's orders, found by email, or by name and postcode together. Shows numbers, dates and status only."""
     if email:
-        customer = desk.store.by_email.get(email.lower())
+        customer = by_email(desk.store).get(email.lower())
         customers = [customer] if customer else []
     elif name and postcode:
         wanted = (_key(name), _key(postcode))
@@ -49,7 +50,7 @@ def find_orders(
         ]
     else:
         raise ArgumentError("bad_arguments", "find_orders needs an email, or a name and a postcode.")
-    orders = [desk.row("orders", o["order_id"]) for c in customers for o in desk.store.orders_of.get(c["customer_id"], [])]
+    orders = [desk.row("orders", o["order_id"]) for c in customers for o in orders_of(desk.store).get(c["customer_id"], [])]
     return {"orders": [{"order_id": o["order_id"], "placed_at": o["placed_at"], "status": o["status"],
                         "items": sum(line["quantity"] for line in o["lines"])} for o in orders]}  # fmt: skip
 
@@ -77,7 +78,7 @@ def track_shipment(desk: Desk, order_id: OrderId) -> dict[str, Any]:
 @tool()
 def get_customer(desk: Desk, email: Annotated[str, "The customer's email address."]) -> dict[str, Any]:
     """Show a customer's record: name, addresses, tier, earlier claims and notes."""
-    customer = desk.store.by_email.get(email.lower())
+    customer = by_email(desk.store).get(email.lower())
     if customer is None:
         raise NotFound(f"No customer has the email {email!r}; check the spelling or search by name and postcode.")
     return desk.row("customers", customer["customer_id"])
@@ -101,18 +102,12 @@ def search_products(
 ) -> dict[str, Any]:
     """Search the shop's goods; the best five with id, title, price and stock."""
     found = []
-    for product in desk.store.search.products(query):
+    for product in goods_search(desk.store).find(query):
         stock = sum(v["stock"] for v in product["variants"])
         if (max_price_cents is None or product["price_cents"] <= max_price_cents) and (not in_stock or stock):
             found.append({"product_id": product["product_id"], "title": product["title"], "category": product["category"],
                           "price_cents": product["price_cents"], "stock": stock})  # fmt: skip
     return {"products": found[:5]}
-
-
-@tool()
-def search_knowledge_base(desk: Desk, query: Annotated[str, "Words to look for."]) -> dict[str, Any]:
-    """Search the shop's knowledge base: policies, windows, limits, fees, care, sizes. The best four passages."""
-    return {"passages": desk.store.search.knowledge_base(query)}
 
 
 @tool(write=True)
@@ -193,27 +188,6 @@ def open_carrier_claim(desk: Desk, order_id: OrderId, reason: Reason) -> dict[st
     return {"claim_id": row["id"], "order_id": order["order_id"]}
 
 
-@tool(write=True)
-def hand_over_to_human(
-    desk: Desk,
-    queue: Annotated[str, FromPolicy("queues"), "The team that takes over."],
-    reason: Reason,
-    summary: Annotated[str, "What the colleague must know: what is verified, what is only claimed, what is asked."],
-) -> dict[str, Any]:
-    """Hand the conversation to a human colleague. It ends after your next message."""
-    row = desk.add("tickets", "HO", {"queue": queue, "reason": reason, "summary": summary})
-    desk.over = "handed_over"
-    return {"handover_id": row["id"], "queue": queue}
-
-
-@tool(write=True)
-def close_ticket(desk: Desk, resolution: Annotated[str, "How it was solved."]) -> dict[str, Any]:
-    """Close the ticket as solved. The conversation ends after your next message."""
-    row = desk.add("tickets", "TK", {"resolution": resolution})
-    desk.over = "closed"
-    return {"ticket_id": row["id"], "status": "closed"}
-
-
 def order_row(desk: Desk, order_id: str) -> dict[str, Any]:
     """The order as this desk sees it; raises `NotFound` for an unknown number."""
     order = desk.row("orders", order_id.upper())
@@ -242,7 +216,7 @@ def _lines(desk: Desk, order_id: str, line_ids: list[str]) -> list[str]:
 
 
 def _variant(desk: Desk, variant_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    found = desk.store.variants.get(variant_id.upper())
+    found = variants(desk.store).get(variant_id.upper())
     if found is None:
         raise NotFound(f"There is no variant {variant_id!r}; use get_product to see a product's variants.")
     return found
