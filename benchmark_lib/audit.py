@@ -248,7 +248,7 @@ def _grounded(name: str, fact: Any, case: Case, store: "Store") -> bool:
 
 @lru_cache(maxsize=8)
 def _knowledge(store: "Store") -> str:
-    goods = orjson.dumps(list(store.tables.get("products", {}).values())).decode()
+    goods = orjson.dumps([list(store.tables[table].values()) for table in store.kind.catalogue]).decode()
     return fold(" ".join(a["text"] for a in store.articles) + goods)
 
 

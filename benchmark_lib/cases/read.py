@@ -52,13 +52,15 @@ def _check_names(case: Case, store: "Store", where: str) -> None:
         "slot": {slot for book in books for slot in book["slots"]},
         "reason": {name for book in books for name in book.get("reasons") or {}},
         "attachment": set(store.kind.attachments),
+        "language": set(store.phrases),
     }
     named = [("tool", part, c.tool) for part, listed in calls.items() for c in listed]
     named += [("tool", "accepts", name) for name in case.accepts]
     named += [("fact", f"outcomes.{o.name}", name) for o in case.outcomes for name in o.facts or ()]
     named += [("queue", "queues", name) for name in case.queues]
     named += [("slot", "ledger", name) for name in case.ledger]
-    named += [("attachment", f"ledger.{slot}.attach", known_.attach) for slot, known_ in case.ledger.items() if known_.attach]
+    named += [("attachment", f"ledger.{slot}.attach", entry.attach) for slot, entry in case.ledger.items() if entry.attach]
+    named += [("language", "language", case.language)]
     named += [("reason", "reasons", name) for name in (*case.reasons, *(o.reason for o in case.outcomes if o.reason))]
     for kind, field, name in named:
         if name not in known[kind]:

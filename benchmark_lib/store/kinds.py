@@ -70,6 +70,8 @@ class DeskKind:
         Slots that prove who a customer is, the number of the subject first.
     grounds : callable
         ``grounds(case, store)``: the rows on which the required facts of a case may rest.
+    catalogue : tuple of str
+        Tables that an agent can search, on whose rows any case may rest.
     unsound : callable
         ``unsound(number, store)``: what is wrong with a row of `subject`, each as its field and a sentence.
     """
@@ -99,6 +101,7 @@ class DeskKind:
     due_field: str | None = None
     proofs: tuple[str, ...] = ()
     grounds: Callable[[Played, World], list[Any]] = lambda case, store: []
+    catalogue: tuple[str, ...] = ()
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
 
 

@@ -31,5 +31,6 @@ KIND = DeskKind(
     due_field="estimated_delivery",
     proofs=("order_id", "postcode"),
     grounds=sound.grounds,
+    catalogue=("products",),
     unsound=sound.unsound,
 )
