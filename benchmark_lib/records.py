@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -238,3 +239,36 @@ def content_hash(data: bytes) -> str:
 def as_dict(record: Any) -> dict[str, Any]:
     """A dataclass of this module as plain data."""
     return dataclasses.asdict(record)
+
+
+def as_text(value: Any, sort_keys: bool = False) -> str:
+    """Arguments or results as JSON; what no JSON can hold (a number of thousands of digits, endless nesting) as the words it is made of."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None).decode()
+    except TypeError:
+        pass
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
+        return " ".join(filter(None, map(_word, _words(value))))
+
+
+def _words(value: Any) -> list[Any]:
+    """The keys and leaves of a value, however deep; no call of its own, since a value may be deeper than Python calls."""
+    found, waiting = [], [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [x for pair in reversed(value.items()) for x in reversed(pair)]
+        elif isinstance(value, list | tuple):
+            waiting += reversed(value)
+        else:
+            found.append(value)
+    return found
+
+
+def _word(value: Any) -> str:
+    try:
+        return value if isinstance(value, str) else json.dumps(value, default=str)
+    except ValueError:  # more digits than Python writes
+        return ""

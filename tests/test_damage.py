@@ -11,9 +11,9 @@ from made_runs import made_run, talk
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.runfile import FORMAT, RunFile, connect_to_write, upsert
-from benchmark_lib.salvage import recover
-from benchmark_lib.seals import COLUMNS, checked_rows
-from benchmark_lib.sqlite_pages import PAGE_SIZE
+from benchmark_lib.runfile.salvage import recover
+from benchmark_lib.runfile.seals import COLUMNS, checked_rows
+from benchmark_lib.runfile.sqlite_pages import PAGE_SIZE
 
 AT = "2026-01-01T00:00:00"
 CALL = ("x" * 16, "m")

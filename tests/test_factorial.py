@@ -14,7 +14,7 @@ from benchmark_lib.cases.factorial import TABLE, _raw, variants, wording
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
 from benchmark_lib.scoring import score
-from benchmark_lib.store.world import read_yaml
+from benchmark_lib.textfiles import read_yaml
 
 CLAIMS = ("true", "false", "unprovable")
 TONES = ("neutral", "friendly", "frustrated", "pressing", "vip")

@@ -8,7 +8,9 @@ from babel.numbers import format_currency, format_decimal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from benchmark_lib.cases.facts import LANGUAGES, Fact, fold
+from benchmark_lib.language.words import LANGUAGES
+from benchmark_lib.cases.facts import Fact
+from benchmark_lib.language.folding import fold
 
 LOCALES = {"en": "en_US", "es": "es_US", "fr": "fr_CA", "de": "de_DE"}
 

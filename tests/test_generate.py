@@ -18,7 +18,7 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.records import ToolCall
 from benchmark_lib.store import load_store
 from benchmark_lib.store.rules import Before
-from benchmark_lib.store.world import read_yaml
+from benchmark_lib.textfiles import read_yaml
 
 SEEDS = (1, 20260629, 2**64 - 1)
 

@@ -167,7 +167,7 @@ def test_an_agent_keeps_its_loop_and_sees_what_was_said(play):
 def test_nothing_of_the_harness_is_in_its_process(play, monkeypatch):
     for name in ("OPENAI_API_KEY", "OTHER_API_KEY", "CUSTOMER_KEY"):
         monkeypatch.setenv(name, "secret-of-somebody")
-    assert next(play("Looks").records()).replies()[0].text == "['AgentTalk', 'SeenMessage'] [] ['OPENAI_API_KEY']"
+    assert next(play("Looks").records()).replies()[0].text == "['AgentView', 'SeenMessage'] [] ['OPENAI_API_KEY']"
 
 
 def test_the_agent_gets_the_key_that_the_settings_name_for_it_and_no_other(monkeypatch, tmp_path):

@@ -17,7 +17,7 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.writer import CannotSave, RunLock, Writer
 from benchmark_lib.records import Conversation, Message, content_hash
 from benchmark_lib.runfile import RunFile, create
-from benchmark_lib.salvage import recover
+from benchmark_lib.runfile.salvage import recover
 
 MANIFEST = {"run_id": "m-1", "model": "m", "source": "model", "inputs": {"store": {"value": "northline 1.0.0", "hash": "-"}}, "cases": {"a": "x"},
             "trials": 3, "planned": {"a": 3}, "sessions": []}  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import BadInput
-from ..store.world import read_yaml
+from ..textfiles import read_yaml
 from .rekey import Rekey
 
 if TYPE_CHECKING:

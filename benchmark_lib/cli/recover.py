@@ -15,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Copy what is intact and say how much that is."""
-    from ..salvage import recover
+    from ..runfile.salvage import recover
 
     copied = recover(options.file, options.out)
     print(f"{options.out} holds the {copied.rows['conversations']} conversations of {options.file} that are intact, with {copied.rows['scores']} scores "

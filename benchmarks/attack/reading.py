@@ -50,9 +50,9 @@ def _desk() -> tuple[Any, Any, Any]:
 
 def hear(text: str) -> None:
     """The message parser."""
-    from benchmark_lib.conversation.understand import ear
+    from benchmark_lib.language.parser import parser_of
 
-    ear(_desk()[0]).hear(text)
+    parser_of(_desk()[0]).parse(text)
 
 
 def score_one(text: str) -> None:
@@ -85,7 +85,7 @@ def audit(text: str) -> None:
 def model_customer(text: str) -> None:
     """A model customer's answer: as it is, and as the message of a well-formed one."""
     from benchmark_lib.conversation import CustomerFault, make_customer
-    from benchmark_lib.conversation.talk import Talk
+    from benchmark_lib.conversation.state import ConversationState
     from benchmark_lib.records import Message
 
     from .conversations import completion
@@ -96,7 +96,7 @@ def model_customer(text: str) -> None:
     async def complete(*_: Any, **__: Any) -> Any:
         return completion(next(answers))
 
-    talk = Talk(case, store.desk(), trial=1, seed=0, prompt="-", tools=[])
+    talk = ConversationState(case, store.desk(), trial=1, seed=0, prompt="-", tools=[])
     talk.messages += [Message(1, "customer", case.email.text), Message(1, "agent", "May I have your order number?")]
     talk.desk.turn = 2
     try:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...project import DATA
 from ...errors import BadInput
-from ...scoring.said import DETECTORS
-from ...scoring.said.consistency import asked_again, contradicts
-from ...scoring.said.reading import BOOKS, read
-from ...store.world import load_store, read_yaml
+from ...scoring.claims import DETECTORS
+from ...scoring.claims.consistency import asked_again, contradicts
+from ...scoring.claims.reading import read
+from ...store.world import load_store
+from ...textfiles import read_yaml
 from ...scoring.metrics import Metric
 from ...scoring.scales import SHARE
 from ..estimators.intervals import proportion_interval
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from ..frames import Results
 
-LABELLED = DATA / "said" / "labelled"
-BLIND = BOOKS / "blind.csv"
+LABELLED = DATA / "claims" / "labelled"
+BLIND = DATA / "claims" / "blind.csv"
 """Precision and recall of the first patterns, written before any labelled file had been opened."""
 LEAST = 0.8
 """Lower bound of the precision, in every language a detector claims, under which it is kept off the board."""

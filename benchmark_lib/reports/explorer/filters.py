@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from ...cases.facts import fold
+from ...language.folding import fold
 from ...errors import BadInput
 from ..marks import finding_label
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...records import Conversation, ToolCall
-from ...scoring.state import CLOSE, HANDOVER, forbidden_calls
+from ...store.every_desk import CLOSE, HANDOVER
+from ...scoring.state import forbidden_calls
 from .numbers import ModelReport
 from ...analysis.tables.safety import KINDS, STATES
 

@@ -14,7 +14,8 @@ from ...analysis.tables.safety import STATES
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RANKED_FROM
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
-from ...conversation.talk import CALLS_PER_TURN, EMPTY_REPLIES
+from ...conversation.loop import EMPTY_REPLIES
+from ...conversation.state import CALLS_PER_TURN
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION

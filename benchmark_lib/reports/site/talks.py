@@ -11,7 +11,8 @@ import orjson
 
 from ...records import NOT_SCORED, Conversation, ToolCall
 from ...scoring.score import RULES_OF_SUCCESS
-from ...scoring.state import CLOSE, HANDOVER, forbidden_calls
+from ...store.every_desk import CLOSE, HANDOVER
+from ...scoring.state import forbidden_calls
 from ..talk_view import talk_view
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy, words
