@@ -1,4 +1,4 @@
-"""Run files -> tidy frames. One row a conversation, a message, a tool call, a model call, a verdict; all with run_id, entry, model, case_id, trial."""
+"""Run files -> tidy frames. One row per conversation, message, tool call, model call or verdict; all with run_id, entry, model, case_id, trial."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Results:
 
     @cached_property
     def conversations(self) -> "pd.DataFrame":
-        """One row a conversation, scores included."""
+        """One row per conversation, scores included."""
         return _frame("conversations", (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id])))
 
     @cached_property
     def messages(self) -> "pd.DataFrame":
-        """One row a message: turn, side, text, acts (as text), attachments."""
+        """One row per message: turn, side, text, acts (as text), attachments."""
         return _frame("messages", (
             (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"], x["turn"], x["side"], x["text"],
              ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"]), ", ".join(x["attachments"]))
@@ -76,7 +76,7 @@ class Results:
 
     @cached_property
     def tool_calls(self) -> "pd.DataFrame":
-        """One row a tool call: turn, index, side, name, arguments and result as JSON, error, write."""
+        """One row per tool call: turn, index, side, name, arguments and result as JSON, error, write."""
         return _frame("tool_calls", (
             (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"], x["turn"], x["index"], x["side"], x["name"],
              orjson.dumps(x["arguments"]).decode(), orjson.dumps(x["result"]).decode(), x["error"], x["write"])
@@ -84,7 +84,7 @@ class Results:
 
     @cached_property
     def calls(self) -> "pd.DataFrame":
-        """One row a finished model call: side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate."""
+        """One row per finished model call: side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate."""
         names = list(DICTIONARY["calls"])
         return _frame("calls", (
             [run.run_id, self.entries[run.run_id]] + [len(row[n]) if n == "attempts" else row[n] for n in names[2:-1]] + [is_estimate(row)]
@@ -92,7 +92,7 @@ class Results:
 
     @cached_property
     def verdicts(self) -> "pd.DataFrame":
-        """One row a judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored."""
+        """One row per judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored."""
         where = {(m["run_id"], digest): (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"]) for m, digest, r in self._judged_rows()}
         return _frame("verdicts", (
             (*where[key], row["judge"], row["version"], scorer, found.get("score"), found.get("reason"), found.get("quote"),
@@ -102,7 +102,7 @@ class Results:
 
     @cached_property
     def planned(self) -> "pd.DataFrame":
-        """One row a case of a run: how many trials of it were planned, whatever has been finished."""
+        """One row per case of a run: how many trials of it were planned, whatever has been finished."""
         rows = []
         for run in self.runs:
             m = run.manifest

@@ -1,4 +1,4 @@
-"""The commands ``notebook`` and ``demo``: a notebook run strictly, and the main job that ``make run`` does."""
+"""The commands ``notebook`` and ``demo``: running a notebook strictly, and the main job that ``make run`` does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def demo(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench demo``."""
     parser.add_argument("--model", metavar="MODEL", help="also run this model; 'local' is the small real one, which needs no key")
     parser.add_argument("--base-url", metavar="URL", help="its OpenAI-compatible endpoint (default: OpenAI's own)")
-    parser.add_argument("--trials", type=int, default=3, help="trials a case (default: 3)")
+    parser.add_argument("--trials", type=int, default=3, help="trials per case (default: 3)")
     parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
     parser.set_defaults(execute=_demo)
 
@@ -37,7 +37,7 @@ def notebooks(parser: argparse.ArgumentParser) -> None:
 
 
 def _notebooks(_: argparse.Namespace) -> int:
-    """Execute every notebook with its defaults, two at a time, over what lies in data/runs; the scripted agents play first if need be."""
+    """Execute every notebook with its defaults, two at a time, on the runs in data/runs; the scripted agents play first if needed."""
     from concurrent.futures import ThreadPoolExecutor
 
     from ..cli import main
@@ -80,7 +80,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    """Play the scripted agents over every case, a model beside them if one is named, and end with the leaderboard."""
+    """Play the scripted agents over every case, and a model too if one is named, and end with the leaderboard."""
     from ..cli import main
     from ..conversation import AGENTS
     from ..project import project_folder
@@ -113,11 +113,11 @@ def _put_aside(runs: Path, set_name: str) -> None:
         if not path.stem.endswith(set_name) and path.stem.split("-")[1] in AGENTS:
             (runs / "old").mkdir(exist_ok=True)
             path.replace(runs / "old" / path.name)
-            print(f"the cases have changed since: {path.name} now lies in {runs / 'old'}")
+            print(f"the cases have changed since then: {path.name} was moved to {runs / 'old'}")
 
 
 def _set_name(pattern: str) -> str:
-    """A name for the cases that are played; it changes with their content, so that a new version begins new files."""
+    """A name for the cases that are played; it changes with their content, so that a new version starts new files."""
     from ..cases import load_cases
     from ..records import content_hash
     from ..store import load_store

@@ -49,7 +49,7 @@ def paired_difference(
     Parameters
     ----------
     a, b : array_like of float, shape (cases,)
-        One value a case, its trials averaged; a pair with a NaN is left out and counted.
+        One value per case, its trials averaged; a pair with a NaN is left out and counted.
     clusters : array_like, shape (cases,), optional
         Whole clusters carry the standard error, the resamples and the signs.
     trials : int

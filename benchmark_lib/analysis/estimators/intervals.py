@@ -53,7 +53,7 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
     Parameters
     ----------
     values : array_like of float, shape (cases,)
-        One value a case, its trials averaged; NaN is left out and counted.
+        One value per case, its trials averaged; NaN is left out and counted.
     clusters : array_like, shape (cases,)
     bounds : (float, float) or None
         Possible range of a value, for the exact bound when all clusters agree; None for an unbounded metric.
@@ -94,7 +94,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
     Parameters
     ----------
     values : array_like of float, shape (cases,)
-        One value a case (share of its trials, or its pass^k); NaN is left out and counted.
+        One value per case (share of its trials, or its pass^k); NaN is left out and counted.
     clusters : array_like, shape (cases,)
     trials : int
         Conversations behind one value: the effective size is at most cases times this.
@@ -147,7 +147,7 @@ def bootstrap_interval(
     Parameters
     ----------
     values : array_like of float, shape (cases,) or (rows, cases)
-        One value a case, its trials averaged; NaN is left out and counted. Rows (models, metrics) share resamples.
+        One value per case, its trials averaged; NaN is left out and counted. Rows (models, metrics) share resamples.
     statistic : callable, optional
         ``statistic(x, axis)``; the mean when not given. Clusters take the mean only.
     unit : {"case", "cluster"}

@@ -48,7 +48,7 @@ def rank_intervals(
     Parameters
     ----------
     values : array_like of float, shape (models, cases)
-        One value a case, its trials averaged. A case that a model lacks is left out for all, and counted; a model without
+        One value per case, its trials averaged. A case that a model lacks is left out for all, and counted; a model without
         any value gets no rank.
     higher_is_better : bool
     clusters : array_like, shape (cases,), optional

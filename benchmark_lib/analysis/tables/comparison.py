@@ -92,7 +92,7 @@ def compare_models(results: "Results | pd.DataFrame", a: str, b: str, metrics: t
     Returns
     -------
     DataFrame
-        One row a metric: title, unit, a and b (means over the cases both have; a count is per 18 traps or as many as were run), difference
+        One row per metric: title, unit, a and b (means over the cases both have; a count is per 18 traps or as many as were run), difference
         (a - b), low and high (95 %: cautious for rates, Student's t otherwise), p (sign flips of whole cases or intents), p_holm (planned
         metrics), p_these (unsafe acts: exact permutation within these traps), truth (the true difference of two tunable scripted agents,
         NaN of any other models), cases, units, better, verdict and reason in words.
@@ -222,7 +222,7 @@ def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket
     Returns
     -------
     DataFrame
-        One row a case both have and on which their shares of successes differ, the widest first: bucket, intent, case_id, a, b (shares),
+        One row per case both have and on which their shares of successes differ, the widest first: bucket, intent, case_id, a, b (shares),
         difference, a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of trials), split (``always`` where every
         trial of one beats every trial of the other, else ``in part``).
     """
@@ -259,7 +259,7 @@ def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.D
     Returns
     -------
     DataFrame
-        One row a bucket: bucket, cases, both, only_a, only_b, neither, p (exact McNemar), reason.
+        One row per bucket: bucket, cases, both, only_a, only_b, neither, p (exact McNemar), reason.
     """
     import pandas as pd
 
@@ -297,7 +297,7 @@ def what_it_takes(comparison: "pd.DataFrame", *, trials: int = 3, n_simulations:
     Returns
     -------
     DataFrame
-        One row a planned metric: metric, cases, a and b (rates), smallest (the smallest difference in rate that these cases and trials
+        One row per planned metric: metric, cases, a and b (rates), smallest (the smallest difference in rate that these cases and trials
         show with power 0.8, on these cases), ``power_N`` (chance to see the difference seen with N trials of these cases), double
         (chance with twice the cases, for cases like these, at the trials run), reason.
     """

@@ -103,8 +103,8 @@ def said_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and detector: entry, detector, title, board, talks (with a value), abstained (or not applicable), found, share with
-        ``low`` and ``high`` (of the mean over cases, clustered by intent), where found counts talks with a finding.
+        One row per entry and detector: entry, detector, title, board, conversations (with a value), abstained (or not applicable), found, share with
+        ``low`` and ``high`` (of the mean over cases, clustered by intent), where found counts conversations with a finding.
     """
     import pandas as pd
 
@@ -117,7 +117,7 @@ def said_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
             found = per_case(mine.assign(**{d.column: column}), Metric(d.name, d.title, d.column, None, SHARE, False, d.definition))
-            rows.append({"entry": entry, "detector": d.name, "title": d.title, "board": not d.experimental, "talks": int(flags.notna().sum()),
+            rows.append({"entry": entry, "detector": d.name, "title": d.title, "board": not d.experimental, "conversations": int(flags.notna().sum()),
                          "abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum()), "share": found.mean.estimate,
                          "low": found.mean.low, "high": found.mean.high})  # fmt: skip
     return pd.DataFrame(rows)
@@ -147,7 +147,7 @@ def promise_table(results: "Results") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
+        One row per entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
     """
     import pandas as pd
 

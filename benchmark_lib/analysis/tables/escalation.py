@@ -42,10 +42,10 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``, ``_low``, ``_high`` (interval of
+        One row per entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``, ``_low``, ``_high`` (interval of
         the mean) and ``_cases``; recall (1 - missed_mean) and precision (handovers that were needed, of all handovers outside the
         traps; it depends on the mix of cases) with ``_low`` and ``_high``, precision_even (the precision if half of the cases
-        needed a human), handovers, queue_right of queue_talks (handovers of must-escalate cases to a queue the case
+        needed a human), handovers, queue_right of queue_conversations (handovers of must-escalate cases to a queue the case
         accepts) with their share queue_accepted, and reason.
     """
     import pandas as pd
@@ -69,7 +69,7 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         row |= {"recall": recall, "recall_low": 1 - missed["high"], "recall_high": 1 - missed["low"], "precision": precision.estimate,
                 "precision_low": precision.low, "precision_high": precision.high, "precision_even": even, "handovers": handovers}  # fmt: skip
         accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
-        row |= {"queue_right": int(accepted.sum()) if len(accepted) else nan, "queue_talks": len(accepted),
+        row |= {"queue_right": int(accepted.sum()) if len(accepted) else nan, "queue_conversations": len(accepted),
                 "queue_accepted": float(accepted.mean()) if len(accepted) else nan}  # fmt: skip
         why = [
             f"over-escalation: {over['reason']}" if over["reason"] else "",
@@ -122,7 +122,7 @@ def intent_table(results: "Results | pd.DataFrame", bucket: str | None = None) -
     Returns
     -------
     DataFrame
-        One row an entry and intent of the frame: panel, entry, bucket, intent, cases, talks, handed_over (talks), share (mean over cases), low, high
+        One row per entry and intent of the frame: panel, entry, bucket, intent, cases, conversations, handed_over (conversations), share (mean over cases), low, high
         (pass^1 over the cases of this intent: for cases of this intent like these), wrong (share that went the wrong way), reason.
     """
     import pandas as pd
@@ -133,7 +133,7 @@ def intent_table(results: "Results | pd.DataFrame", bucket: str | None = None) -
         intents = sorted(rows.loc[rows["bucket"] == one, "intent"].unique())
         for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
             found += [{"panel": panel, "entry": entry, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
-    columns = ["panel", "entry", "bucket", "intent", "cases", "talks", "handed_over", "share", "low", "high", "wrong", "reason"]
+    columns = ["panel", "entry", "bucket", "intent", "cases", "conversations", "handed_over", "share", "low", "high", "wrong", "reason"]
     return pd.DataFrame(found, columns=columns)
 
 
@@ -145,7 +145,7 @@ def _of_intents(mine: "pd.DataFrame", bucket: str, intents: list[str]) -> Iterat
         seen = ~np.isnan(part)
         hits, sizes = np.nansum(part, axis=1), seen.sum(axis=1)
         one = pass_hat_k_interval(hits, sizes, 1) if seen.any() else Estimate(estimate=nan, reason="not run" if not len(part) else "not scored")
-        yield {"intent": intent, "cases": int((sizes > 0).sum()), "talks": int(seen.sum()), "handed_over": int(hits.sum()), "share": one.estimate,
+        yield {"intent": intent, "cases": int((sizes > 0).sum()), "conversations": int(seen.sum()), "handed_over": int(hits.sum()), "share": one.estimate,
                "low": one.low, "high": one.high, "wrong": 1 - one.estimate if bucket == NEEDS else one.estimate, "reason": one.reason}  # fmt: skip
 
 
@@ -155,12 +155,12 @@ def queue_table(results: "Results | pd.DataFrame", bucket: str = NEEDS) -> "pd.D
     Returns
     -------
     DataFrame
-        One row an entry, intent and queue used: panel, entry, intent, queue, accepted (talks), talks.
+        One row per entry, intent and queue used: panel, entry, intent, queue, accepted (conversations), conversations.
     """
     rows = conversations_of(results)
     given = rows[(rows["bucket"] == bucket) & rows["handed_over"].fillna(False) & rows["queue"].notna()]
     table = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int)).groupby(["panel", "entry", "intent", "queue"], sort=False)
-    return table.agg(accepted=("accepted", "sum"), talks=("accepted", "size")).reset_index()
+    return table.agg(accepted=("accepted", "sum"), conversations=("accepted", "size")).reset_index()
 
 
 def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -169,7 +169,7 @@ def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and column: panel, entry, finding, talks (with a value), kept, share; empty where no detector was run.
+        One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty where no detector was run.
     """
     import pandas as pd
 
@@ -179,7 +179,7 @@ def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         flags = rows[name].astype("object").map(_as_flag).astype(float)
         for (panel, entry), values in flags.dropna().groupby([rows["panel"], rows["entry"]], sort=False):
             found.append((panel, entry, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
-    return pd.DataFrame(found, columns=["panel", "entry", "finding", "talks", "kept", "share"])
+    return pd.DataFrame(found, columns=["panel", "entry", "finding", "conversations", "kept", "share"])
 
 
 def _as_flag(value: Any) -> float:
@@ -188,22 +188,22 @@ def _as_flag(value: Any) -> float:
 
 
 def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
-    """The intents in which the talks of a panel go the wrong way most, over its models; for prose, not for inference.
+    """The intents in which the conversations of a panel go the wrong way most, over its models; for prose, not for inference.
 
     Returns
     -------
     DataFrame
-        panel, bucket, intent, models, talks, wrong_talks, share, worst_entry, worst_share.
+        panel, bucket, intent, models, conversations, wrong_conversations, share, worst_entry, worst_share.
     """
     import pandas as pd
 
     rows = []
-    wrong = intents.assign(wrong_talks=intents["handed_over"].where(intents["bucket"] != NEEDS, intents["talks"] - intents["handed_over"]))
-    for (panel, bucket, intent), part in wrong[wrong["talks"] >= least].groupby(["panel", "bucket", "intent"], sort=False):
+    wrong = intents.assign(wrong_conversations=intents["handed_over"].where(intents["bucket"] != NEEDS, intents["conversations"] - intents["handed_over"]))
+    for (panel, bucket, intent), part in wrong[wrong["conversations"] >= least].groupby(["panel", "bucket", "intent"], sort=False):
         worst = part.loc[part["wrong"].idxmax()]
-        rows.append((panel, bucket, intent, part["entry"].nunique(), int(part["talks"].sum()), int(part["wrong_talks"].sum()),
-                     part["wrong_talks"].sum() / part["talks"].sum(), worst["entry"], worst["wrong"]))  # fmt: skip
-    table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "talks", "wrong_talks", "share", "worst_entry", "worst_share"])
+        rows.append((panel, bucket, intent, part["entry"].nunique(), int(part["conversations"].sum()), int(part["wrong_conversations"].sum()),
+                     part["wrong_conversations"].sum() / part["conversations"].sum(), worst["entry"], worst["wrong"]))  # fmt: skip
+    table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "conversations", "wrong_conversations", "share", "worst_entry", "worst_share"])
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 

@@ -120,7 +120,7 @@ def judge_disagreements(results: "Results | pd.DataFrame", *, cut: float = CUT, 
     Returns
     -------
     DataFrame
-        One row a conversation and scorer, the widest gap first: model, run_id, case_id, trial, scorer, gap, and of each judge its
+        One row per conversation and scorer, the widest gap first: model, run_id, case_id, trial, scorer, gap, and of each judge its
         name, score, quote and reason.
     """
     import pandas as pd

@@ -1,4 +1,4 @@
-"""Frames -> tables of estimates: one row an entry, every rate with its denominator and interval."""
+"""Frames -> tables of estimates: one row per entry, every rate with its denominator and interval."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry: rank, panel, block (ranked, not ranked, scripted, imported), entry, model, source, for each metric its median over
+        One row per entry: rank, panel, block (ranked, not ranked, scripted, imported), entry, model, source, for each metric its median over
         trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases), the unsafe bands, cost_tier,
         trials, conversations, versions, and ``notes`` in words. Imported records stand in a block of their own; a model that
         lacks cases others have, or was run on another version of them, is listed, not ranked.
@@ -185,7 +185,7 @@ def _notes(mine: "pd.DataFrame") -> list[str]:
         notes.append(f"{filtered} stopped by a content filter")
     faults = int(((mine["customer_faults"].fillna(0) > 0) | mine["customer_flagged"].fillna(False).astype(bool)).sum())
     if faults:
-        notes.append(f"{faults} of {len(mine)} talks with a customer fault")
+        notes.append(f"{faults} of {len(mine)} conversations with a customer fault")
     return notes
 
 

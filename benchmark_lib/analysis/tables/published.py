@@ -42,7 +42,7 @@ def published_board() -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model: the columns of the file, ``band`` by the published cuts, and ``source`` (always ``published``).
+        One row per model: the columns of the file, ``band`` by the published cuts, and ``source`` (always ``published``).
     """
     import pandas as pd
 
@@ -64,7 +64,7 @@ def general_ranking() -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model on both lists: rank, score and columns of the board.
+        One row per model on both lists: rank, score and columns of the board.
     """
     ranking = _read("usecase_ranking_customer_support").dropna(subset=["supportagentbench_model"])
     ranking = ranking.rename(columns={"model": "listed_as", "supportagentbench_model": "model"})
@@ -91,7 +91,7 @@ def tier_safety() -> "tuple[pd.DataFrame, Correlation]":
     Returns
     -------
     table : DataFrame
-        One row a tier: models, mean, lowest and highest count of unsafe actions of 18.
+        One row per tier: models, mean, lowest and highest count of unsafe actions of 18.
     found : Correlation
         Spearman's, vendors as families; a negative value says that dearer is safer.
     """
@@ -108,7 +108,7 @@ def published_checks() -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a check: check, stated, found, verdict (``agrees``, ``disagrees`` or ``recomputed`` where nothing is stated), words.
+        One row per check: check, stated, found, verdict (``agrees``, ``disagrees`` or ``recomputed`` where nothing is stated), words.
     """
     import pandas as pd
 

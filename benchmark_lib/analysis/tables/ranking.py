@@ -31,19 +31,19 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
     Returns
     -------
     DataFrame
-        One row an entry, the better first within its panel: panel, entry, metric, median (over trials), mean, low, high (interval of the
+        One row per entry, the better first within its panel: panel, entry, metric, median (over trials), mean, low, high (interval of the
         mean), per_trial, cases, trials, conversations (with a value), of (on file, of the metric's bucket) and reason.
     """
     import pandas as pd
 
     chosen, rows = metric_of(metric), []
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        talks = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
+        conversations = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
         found = headline(mine, chosen)
         nothing = why_none(mine, chosen.bucket)
         rows.append({"panel": panel, "entry": entry, "metric": metric, "median": found.median, "mean": found.mean.estimate, "low": found.mean.low,
-                     "high": found.mean.high, "per_trial": found.per_trial, "cases": found.n, "trials": int(talks["trial"].nunique()),
-                     "conversations": int(talks[chosen.column].notna().sum()), "of": len(talks), "reason": nothing or found.reason})  # fmt: skip
+                     "high": found.mean.high, "per_trial": found.per_trial, "cases": found.n, "trials": int(conversations["trial"].nunique()),
+                     "conversations": int(conversations[chosen.column].notna().sum()), "of": len(conversations), "reason": nothing or found.reason})  # fmt: skip
     table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "median", "mean", "low", "high", "per_trial", "cases", "trials",
                                         "conversations", "of", "reason"])  # fmt: skip
     table = table.sort_values(["mean", "entry"], ascending=[chosen.higher_is_better is False, True], na_position="last")
@@ -65,7 +65,7 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
     Returns
     -------
     DataFrame
-        One row an entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have), cases, of (models)
+        One row per entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have), cases, of (models)
         and reason.
     """
     import pandas as pd
@@ -86,8 +86,8 @@ def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> 
     versions = mine.groupby("entry", sort=False)["store_version"].first()
     common = versions.value_counts().index[0]
     means, intents, held = {}, {}, {}
-    for entry, talks in mine.groupby("entry", sort=False):
-        values, case_ids, labels = case_matrix(talks, metric)
+    for entry, conversations in mine.groupby("entry", sort=False):
+        values, case_ids, labels = case_matrix(conversations, metric)
         intents |= dict(zip(case_ids, labels, strict=True))
         if versions[entry] == common:
             with_value = ~np.isnan(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)

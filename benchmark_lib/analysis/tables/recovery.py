@@ -45,7 +45,7 @@ def recovered_rates(panel: "pd.DataFrame", results: "Results | pd.DataFrame") ->
     Returns
     -------
     DataFrame
-        One row an agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded mean less
+        One row per agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded mean less
         the truth in units of the exact binomial standard deviation (NaN where that is 0, and for pass^k, which needs 3 trials).
     """
     import pandas as pd
@@ -83,7 +83,7 @@ def recovered_differences(panel: "pd.DataFrame", results: "Results | pd.DataFram
     Returns
     -------
     DataFrame
-        One row a disjoint pair and metric: a, b, metric, truth, estimate, low, high (cautious), p, holds.
+        One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high (cautious), p, holds.
     """
     import pandas as pd
 
@@ -114,7 +114,7 @@ def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.
     Returns
     -------
     DataFrame
-        One row a pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true rates of these
+        One row per pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true rates of these
         agents), estimate, low, high, p, holds (of truth), holds_panel.
     """
     import pandas as pd

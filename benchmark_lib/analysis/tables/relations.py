@@ -67,7 +67,7 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
     Returns
     -------
     DataFrame
-        One row an entry: panel, entry, source, family, one column a metric; NaN where the model ran no case of the metric's bucket, and for a
+        One row per entry: panel, entry, source, family, one column per metric; NaN where the model ran no case of the metric's bucket, and for a
         count where it ran fewer traps than others of its panel: such counts do not compare.
     """
     import pandas as pd
@@ -113,7 +113,7 @@ def between_models(
     Returns
     -------
     DataFrame
-        One row a panel and metric: panel, level (``between models``), x, metric, title, models, families, estimate (Spearman), low, high
+        One row per panel and metric: panel, level (``between models``), x, metric, title, models, families, estimate (Spearman), low, high
         (families resampled), p (permutation), p_holm (over the metrics of a panel), leave_one_low, leave_one_high (without one family in
         turn) and reason.
     """
@@ -121,12 +121,12 @@ def between_models(
 
 
     metrics = [m for m in metrics or quality_metrics() if m != x]
-    means, talks, rows = model_means(results, [x, *metrics]), conversations_of(results), []
+    means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, mine in means.groupby("panel", sort=False):
         found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
         adjusted = adjust_pvalues([f.p for f in found], method="holm")
         for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
-            uneven = [cases_held(talks[talks["panel"] == panel], name) for name in (x, metric)]
+            uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
             rows.append((panel, "between models", x, metric, METRICS[metric].title, one.n, one.families, one.estimate, one.low, one.high, one.p,
                          float(p_holm), one.leave_one_low, one.leave_one_high, sentence(one.reason, *dict.fromkeys(uneven))))  # fmt: skip
     return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "families", "estimate", "low", "high", "p", "p_holm",
@@ -147,7 +147,7 @@ def within_models(
     Returns
     -------
     DataFrame
-        One row a panel and metric: panel, level (``within models``), x, metric, title, models, conversations, estimate, low, high (BCa over
+        One row per panel and metric: panel, level (``within models``), x, metric, title, models, conversations, estimate, low, high (BCa over
         cases) and reason.
     """
     import pandas as pd
@@ -157,13 +157,13 @@ def within_models(
     for panel, mine in frame.groupby("panel", sort=False):
         for name in (m for m in metrics or quality_metrics() if m != x):
             metric = metric_of(name)
-            talks = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
-            sides = [talks[c].astype("Float64").to_numpy(dtype="float64", na_value=nan) for c in (chosen.column, metric.column)]
+            conversations = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+            sides = [conversations[c].astype("Float64").to_numpy(dtype="float64", na_value=nan) for c in (chosen.column, metric.column)]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
-                found = within_model_correlation(*sides, talks["case_id"], talks["entry"], n_resamples=n_resamples)
+                found = within_model_correlation(*sides, conversations["case_id"], conversations["entry"], n_resamples=n_resamples)
             reason = why_none(mine, metric.bucket) or found.reason
-            rows.append((panel, "within models", x, name, metric.title, talks["entry"].nunique(), found.n, found.estimate, found.low, found.high,
+            rows.append((panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n, found.estimate, found.low, found.high,
                          reason))  # fmt: skip
     return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "conversations", "estimate", "low", "high", "reason"])
 
@@ -180,7 +180,7 @@ def judged_against_record(results: "Results", *, cut: float | None = None) -> "p
     Returns
     -------
     DataFrame
-        One row a judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says success, and
+        One row per judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says success, and
         where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and high, ac1, raw, reason.
         Without a verdict on file no row.
     """
@@ -206,7 +206,7 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a metric: source (published), metric, models, families, estimate (Spearman of the general score), low, high, p,
+        One row per metric: source (published), metric, models, families, estimate (Spearman of the general score), low, high, p,
         better (whether a positive value means that a higher score goes with a better desk), reason.
     """
     import pandas as pd
@@ -232,7 +232,7 @@ def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") ->
     Returns
     -------
     DataFrame
-        One row an entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
+        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
         mean), frontier (within its panel), cases of those its panel ran, reason and place (the frontier in words). A scripted agent costs nothing, so in its panels
         there is no frontier.
     """

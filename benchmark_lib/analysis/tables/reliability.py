@@ -93,7 +93,7 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
     Returns
     -------
     DataFrame
-        One row an entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median a case), k, estimate, low, high, reference
+        One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median a case), k, estimate, low, high, reference
         (p^k of the mean: a lower bound, no estimate), label (observed, or beta-binomial extrapolation past the trials), usable (at least
         2k trials) and reason. A bucket that a model did not run stands there with its reason.
     """
@@ -119,7 +119,7 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
 
 
 def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
-    """pass^k as a table people read: one row an entry and bucket, one column a k, in percent.
+    """pass^k as a table people read: one row per entry and bucket, one column per k, in percent.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
     -------
     DataFrame
         panel, entry, bucket, cases, trials, ``pass^1`` ..., ``p^k`` (at the last k), reason; the highest first within its bucket. A
-        star marks an extrapolation, a circle an estimate from fewer than 2k trials.
+        star marks an extrapolation, a circle per estimate from fewer than 2k trials.
     """
     import pandas as pd
 
@@ -167,7 +167,7 @@ def flip_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always, sometimes, never (cases)
+        One row per entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always, sometimes, never (cases)
         and reason.
     """
     import pandas as pd
@@ -202,7 +202,7 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
     Returns
     -------
     DataFrame
-        One row an entry and trial: panel, entry, metric, trial, value (a count is summed over the traps of the trial, a share or mean
+        One row per entry and trial: panel, entry, metric, trial, value (a count is summed over the traps of the trial, a share or mean
         is over its cases), cases with a value, of, in_median (whether the median the board shows counts the trial: a count needs every trap,
         anything else half of the cases), and reason.
     """
@@ -234,7 +234,7 @@ def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst, best and reason. Planned
+        One row per entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst, best and reason. Planned
         cases that no run has played yet stand in the bucket ``unknown``.
     """
     import pandas as pd
@@ -274,7 +274,7 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
     Returns
     -------
     DataFrame
-        One row a rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b + j)``.
+        One row per rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b + j)``.
     """
     import pandas as pd
 
@@ -291,7 +291,7 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
 
 
 def wide_textbook(table: "pd.DataFrame") -> "pd.DataFrame":
-    """The textbook table as people read it: one row a rate and mix, one column a k, in percent.
+    """The textbook table as people read it: one row per rate and mix, one column per k, in percent.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def power_table(
     Returns
     -------
     DataFrame
-        One row a plan and estimand: units, trials, conversations, estimand, power, low, high (error of the simulation).
+        One row per plan and estimand: units, trials, conversations, estimand, power, low, high (error of the simulation).
     """
     import pandas as pd
 
@@ -344,7 +344,7 @@ def detectable_table(
     Returns
     -------
     DataFrame
-        One row a plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it), difference, reason.
+        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it), difference, reason.
     """
     import pandas as pd
 
@@ -375,7 +375,7 @@ def plan_cost_table(
     Returns
     -------
     DataFrame
-        One row an entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials, conversations, usd, reason.
+        One row per entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials, conversations, usd, reason.
     """
     import pandas as pd
 
