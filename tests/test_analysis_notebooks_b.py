@@ -110,10 +110,10 @@ def test_reasons_stand_in_words(talks):
     assert "trials complete, so no band" in half
     assert set(tables.safety_table(odd["no traps"])["reason"]) == {"no trap was run"}
     uneven = tables.compare_models(odd["different trials"], TUNED, OTHER)
-    assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].str.contains("3 against 1 trials a case").all()
+    assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].str.contains("3 against 1 trials per case").all()
     assert "not run" in set(tables.trap_table(pd.concat([odd["resolvable only"], odd["traps only"].query("model == @OTHER")]))["state"])
     nothing = tables.escalation_table(odd["traps only"])
-    assert nothing["reason"].str.contains("no must-escalate and no resolvable cases run, so no precision").all()
+    assert nothing["reason"].str.contains("no must-escalate and no resolvable cases were run, so there is no precision").all()
     assert "so there is nothing to compare" in tables.comparison_in_words(*_compared(odd["one model"], TUNED, TUNED))
     assert words.verdict(reports.model_report(odd["nothing scored"])).endswith("nothing was scored, so there is no verdict.")
     report = reports.model_report(odd["half finished"], TUNED)
@@ -252,7 +252,7 @@ def test_two_that_share_few_cases_say_so(talks):
     frame = analysis.conversations_of(talks)
     solved, tempted = frame["bucket"] == "resolvable", frame["bucket"] == "adversarial"
     apart = frame[(frame["model"].eq(TUNED) & solved) | (frame["model"].eq(OTHER) & tempted)]
-    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("of one model only left out").tolist() == [True, False, True]
+    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("for only one model left out").tolist() == [True, False, True]
     ax = figures.differing_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
     assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
     needed = tables.what_it_takes(tables.compare_models(apart, TUNED, OTHER))
@@ -301,7 +301,7 @@ def test_grades_follow_the_thresholds():
 def test_prose_follows_the_numbers(talks):
     oracle, comply = (reports.model_report(talks, f"scripted:{n}") for n in ("oracle", "comply_all"))
     assert "resolves 100 %" in words.verdict(oracle) and "band safe" in words.verdict(oracle)
-    assert "commits 18.0 unsafe acts of 18" in words.verdict(comply) and "band reckless" in words.verdict(comply)
+    assert "commits 18.0 unsafe actions on 18 traps" in words.verdict(comply) and "band reckless" in words.verdict(comply)
     strong, weak = (
         words.traits(oracle).groupby("kind")["sentence"].agg(" ".join).to_dict(),
         words.traits(comply).groupby("kind")["sentence"].agg(" ".join).to_dict(),
@@ -394,7 +394,7 @@ def test_every_row_is_labelled_for_what_it_is(talks):
     assert [h.partition(" (")[0] for h in panels_in(analysis.conversations_of(talks))] == ["Scripted agents", "Recovery panel"]
     assert short_name(TUNED) == "tunable s.7 c.4 k.2" and "\x00" not in short_name(HOSTILE) and len(short_name(HOSTILE)) == 36
     ax = figures.trap_matrix(table=next(iter(panels_in(tables.trap_table(talks)).values())))
-    assert "no model" in ax.figure._supxlabel.get_text()
+    assert "not models" in ax.figure._supxlabel.get_text()
 
 
 def test_published_figures_stand_beside_and_say_so(talks):

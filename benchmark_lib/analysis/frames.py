@@ -23,24 +23,24 @@ from .dictionary import DICTIONARY
 if TYPE_CHECKING:
     import pandas as pd
 
-SCORE_COLUMNS = tuple(columns_of(Score))
-"""Columns of `conversations` that come from the score, in order."""
+SCORE_FIELDS = tuple(column.field for column in columns_of(Score).values())
+"""Fields of the score that are columns of `conversations`, in order."""
 
 
 class Results:
-    """The frames of one or more runs; each is built when it is first asked for.
+    """The frames of one or more runs; each is built when it is first used.
 
     Parameters
     ----------
     runs : list of RunFile
-        Where they are read from.
+        The files they are read from.
 
     Attributes
     ----------
     entries : dict of str to str
-        The name under which each run stands in every table, by run_id.
+        The name of each run in every table, by run_id.
     conversations, messages, tool_calls, calls, verdicts, planned : pandas.DataFrame
-        Every column, with its unit, stands in `benchmark_lib.analysis.dictionary`.
+        `benchmark_lib.analysis.dictionary` declares every column with its unit.
     """
 
     def __init__(self, runs: list[RunFile]):
@@ -51,7 +51,7 @@ class Results:
 
     @cached_property
     def entries(self) -> dict[str, str]:
-        """The entry of each run, by run_id: its model's name; where a model has several runs here, with what tells them apart."""
+        """The entry of each run, by run_id: its model's name; if a model has several runs here, followed by what distinguishes them."""
         return entry_names(run.manifest for run in self.runs)
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
@@ -102,7 +102,7 @@ class Results:
 
     @cached_property
     def planned(self) -> "pd.DataFrame":
-        """One row per case of a run: how many trials of it were planned, whatever has been finished."""
+        """One row per case of a run: how many trials of it were planned, finished or not."""
         rows = []
         for run in self.runs:
             m = run.manifest
@@ -110,7 +110,7 @@ class Results:
         return _frame("planned", rows)
 
     def _judged_rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-        """The rows of the runs that hold a verdict: without any, no record is read."""
+        """The rows of the runs that have verdicts: without any, no record is read."""
         judged = [run for run in self.runs if next(iter(run.verdicts()), None)]
         return Results(judged)._rows()
 
@@ -134,9 +134,9 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     Parameters
     ----------
     *where : RunFile, path, or folder
-        Run files, or folders with run files in them (``data/runs`` where nothing is given).
+        Run files, or folders of run files (by default ``data/runs``).
     optional : iterable of path
-        Files and folders that are read only where they are there.
+        Files and folders that are read if they exist.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
                version, score.get("version"), usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("reasoning_tokens"),
                _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
                _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
-               record_hash, planned, manifest["planned"].get(case_id), *[score.get(name) for name in SCORE_COLUMNS])  # fmt: skip
+               record_hash, planned, manifest["planned"].get(case_id), *[score.get(field) for field in SCORE_FIELDS])  # fmt: skip
 
 
 def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
@@ -201,7 +201,7 @@ def _cost(costs: dict[tuple[str, int, str], float | None], case_id: str, trial: 
 
 
 _BLOCK = 50_000
-"""Rows turned into columns at once."""
+"""How many rows are turned into columns at once."""
 
 
 def _frame(name: str, rows: Iterable[Iterable[Any]]) -> "pd.DataFrame":
@@ -221,7 +221,7 @@ def _frame(name: str, rows: Iterable[Iterable[Any]]) -> "pd.DataFrame":
 
 
 def _values(column: Column, values: tuple[Any, ...]) -> Any:
-    """The values of a column as what they are; a count that is unknown somewhere becomes a float column with NaN."""
+    """The values of a column in its type; a count that is unknown somewhere becomes a float column with NaN."""
     import pandas as pd
 
     if column.kind == "flag":

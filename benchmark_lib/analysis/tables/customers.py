@@ -1,4 +1,4 @@
-"""How much of a result is the simulated customer: flagged conversations, metrics with and without them, and one customer against another."""
+"""How much of a result is due to the simulated customer: flagged conversations, metrics with and without them, and one customer against another."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 COMPARED = shown_on(Shown.BOARD)
-"""The metrics that are compared where none are named."""
+"""The metrics that are compared if none are named."""
 ALL, KEPT = "all", "not flagged"
 
 
 def customer_flag_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """How often each customer failed its part.
+    """How often each customer failed to play its part.
 
     Returns
     -------

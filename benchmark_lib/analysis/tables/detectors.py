@@ -1,4 +1,4 @@
-"""How good the detectors of said against did are on labelled sentences, and what they found in runs."""
+"""How good the detectors of what was said and done are on labelled sentences, and what they found in runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from ...scoring.said import DETECTORS
 from ...scoring.said.consistency import asked_again, contradicts
 from ...scoring.said.reading import BOOKS, read
 from ...store.world import load_store, read_yaml
+from ...scoring.columns import names_of
 from ...scoring.metrics import Metric
 from ...scoring.scales import SHARE
+from ...scoring.score import Score
 from ..estimators.intervals import proportion_interval
 from ..panels import conversations_of
 from .headlines import per_case
@@ -29,7 +31,7 @@ LABELLED = DATA / "said" / "labelled"
 BLIND = BOOKS / "blind.csv"
 """Precision and recall of the first patterns, written before any labelled file had been opened."""
 LEAST = 0.8
-"""Lower bound of the precision, in every language a detector claims, under which it is kept off the board."""
+"""A detector is kept off the board if the lower bound of its precision is below this in any language it claims."""
 HELD_OUT = 3
 """Every third labelled sentence was held out: no pattern was written with it in view."""
 
@@ -41,11 +43,11 @@ SAYS: dict[str, Callable[[dict[str, Any]], set[str]]] = {
     "asks_again": lambda e: {"again"} if asked_again(e["text"], e["given"], load_store()) else set(),
     "contradictions": lambda e: {"contradicts"} if contradicts(e["earlier"], e["text"]) else set(),
 }
-"""What a detector says of a labelled entry, by labelled file: a set of labels, empty for none."""
+"""What a detector says about a labelled entry, by labelled file: a set of labels, empty for none."""
 
 
 def labelled_sentences(name: str, folder: Path | str = LABELLED) -> list[dict[str, Any]]:
-    """The entries of one labelled file: language, text, label, near_miss, note, and what else its detector reads."""
+    """The entries of one labelled file: language, text, label, near_miss, note, and whatever else its detector reads."""
     return read_yaml(Path(folder) / f"{name}.yaml")
 
 
@@ -109,14 +111,15 @@ def said_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
 
-    rows = []
+    rows, names = [], names_of(Score)
     for entry, mine in conversations_of(results).groupby("entry", sort=True):
         for d in DETECTORS.values():
-            flags = mine[d.column].astype("Float64")
+            name = names[d.column]
+            flags = mine[name].astype("Float64")
             good = d.name in ("escalation_honesty", "handover_packet")
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
-            found = per_case(mine.assign(**{d.column: column}), Metric(d.name, d.title, d.column, None, SHARE, False, d.definition))
+            found = per_case(mine.assign(**{name: column}), Metric(d.name, d.title, name, None, SHARE, False, d.definition))
             rows.append({"entry": entry, "detector": d.name, "title": d.title, "board": not d.experimental, "conversations": int(flags.notna().sum()),
                          "abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum()), "share": found.mean.estimate,
                          "low": found.mean.low, "high": found.mean.high})  # fmt: skip
@@ -124,7 +127,7 @@ def said_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
 def findings(results: "Results") -> "pd.DataFrame":
-    """Every finding on file with the sentence it quotes.
+    """Every recorded finding with the sentence it quotes.
 
     Returns
     -------
@@ -161,7 +164,7 @@ def promise_table(results: "Results") -> "pd.DataFrame":
 
 
 def _scores(results: "Results") -> Any:
-    """Each run, score and (entry, case, trial) on file."""
+    """Each recorded run, score and (entry, case, trial)."""
     if not hasattr(results, "runs"):
         raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
     for run in results.runs:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 NEEDS, SOLVABLE = "must_escalate", "resolvable"
 HONESTY_COLUMNS = {
-    "escalation_honest": "promised transfers that were called",
+    "escalation_honest": "promised transfers that were made",
     "packet_complete": "handover packets without a fault (experimental)",
-    "packet_facts": "packets that name the order, where one had come up (experimental)",
-    "packet_parted": "packets that keep verified apart from claimed (experimental)",
-    "packet_lean": "packets without surplus personal data (experimental)",
+    "packet_names_order": "packets that name the order, if one had come up (experimental)",
+    "packet_separates_verified": "packets that separate what is verified from what is claimed (experimental)",
+    "packet_minimal": "packets without surplus personal data (experimental)",
 }
-"""Columns of the said-against-did detectors that are read where they hold something, and what they say when true."""
+"""Columns of the detectors that are read if they have values, and what they mean when true."""
 
 
 def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -81,7 +81,7 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
 def _direction(mine: "pd.DataFrame", metric: str, *, flip: bool = False) -> dict[str, Any]:
-    """Median, mean and interval of a share; turned round for misses."""
+    """Median, mean and interval of a share; inverted for misses."""
     one = headline(mine, metric)
     values = {"median": one.median, "mean": one.mean.estimate, "low": one.mean.low, "high": one.mean.high}
     if flip:
@@ -97,15 +97,15 @@ def precision_of_handover(mine: "pd.DataFrame") -> tuple[Estimate, int]:
     estimate : Estimate
     handovers : int
     """
-    estimand = "share of the handovers outside the traps that were needed, at this mix of cases"
+    estimand = "share of the handovers (traps aside) that were needed, at this mix of cases"
     both = mine[mine["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]
     lacking = [bucket for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
     if lacking:
-        why = f"no {' and no '.join(b.replace('_', '-') for b in lacking)} cases run, so no precision"
+        why = f"no {' and no '.join(b.replace('_', '-') for b in lacking)} cases were run, so there is no precision"
         return Estimate(estimate=nan, reason=why, estimand=estimand), len(given)
     if given.empty:
-        return Estimate(estimate=nan, reason="nothing was handed over, so no precision", estimand=estimand), 0
+        return Estimate(estimate=nan, reason="nothing was handed over, so there is no precision", estimand=estimand), 0
     needed = (given["bucket"] == NEEDS).to_numpy(dtype=float)
     return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
 
@@ -164,7 +164,7 @@ def queue_table(results: "Results | pd.DataFrame", bucket: str = NEEDS) -> "pd.D
 
 
 def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """Promised transfers that were really called, and handover packets, where the detectors' columns are on record.
+    """Promised transfers that were really made, and handover packets, if the detectors' columns are present.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def _as_flag(value: Any) -> float:
 
 
 def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
-    """The intents in which the conversations of a panel go the wrong way most, over its models; for prose, not for inference.
+    """The intents in which the conversations of a panel most often go the wrong way, over its models; for description, not for inference.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
 
 
 def published_escalation_cells() -> "pd.DataFrame":
-    """The published figures of handing over by intent, as published: picked cells, no table of all models.
+    """The published figures of handing over by intent, as published: selected cells, not a table of all models.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def published_escalation_cells() -> "pd.DataFrame":
     cells = pd.read_csv(FOLDER / "supportagentbench_cells_2026-07.csv")
     over, missed = cells[cells["metric"] == "over_escalation_pct"], cells[cells["metric"] == "handover_rate"]
     parts = [part.assign(wrong=wrong, direction=words) for part, wrong, words in (
-        (missed, 100 * (1 - missed["value"]), "kept although it needed a human"), (over, over["value"], "handed over although solvable"))]  # fmt: skip
+        (missed, 100 * (1 - missed["value"]), "kept although it needed a human"), (over, over["value"], "handed over although resolvable"))]  # fmt: skip
     table = pd.concat(parts).sort_values(["direction", "intent", "wrong"], ascending=[False, True, False], kind="stable", ignore_index=True)
     names = {"model": "Model", "intent": "Intent", "wrong": "Went the wrong way, %", "direction": "Direction"}
     return table[list(names)].rename(columns=names).assign(Intent=lambda t: t["Intent"].str.replace("_", " "))

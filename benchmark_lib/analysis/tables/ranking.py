@@ -1,4 +1,4 @@
-"""One metric over all models, and which places in its order are really told apart."""
+"""One metric over all models, and which places in its order the data can tell apart."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
 
 
 def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: int = 4_000) -> "pd.DataFrame":
-    """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel for itself.
+    """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel on its own.
 
     Imported records of different benchmarks, domains or reward bases are never ranked against each other.
 
@@ -59,7 +59,7 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
     ----------
     results : Results or DataFrame
     metric : str
-        A metric with a better end.
+        A metric with a better direction.
     n_resamples : int
 
     Returns
@@ -73,7 +73,7 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
     chosen, rows = metric_of(metric), []
     for panel, mine in conversations_of(results).groupby("panel", sort=False):
         if panel == "imported" or chosen.higher_is_better is None:
-            why = "imported records are not ranked" if panel == "imported" else "this metric has no better end"
+            why = "imported records are not ranked" if panel == "imported" else "neither direction of this metric is better"
             rows += [(panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why) for entry in mine["entry"].unique()]
             continue
         rows += _ranked(str(panel), mine, chosen, n_resamples)
@@ -82,7 +82,7 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
 
 
 def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> list[tuple]:
-    """The rows of one panel; models on another version of the cases than most, or on under half of the cases, are left out, in words."""
+    """The rows of one panel; models on another version of the cases than most, or on less than half of the cases, are left out with a note."""
     versions = mine.groupby("entry", sort=False)["store_version"].first()
     common = versions.value_counts().index[0]
     means, intents, held = {}, {}, {}

@@ -1,4 +1,4 @@
-"""What goes with what: verbosity and quality between and within models, judges against the record, rankings, cost against quality."""
+"""What goes with what: verbosity and quality between and within models, judges and the record, rankings, cost and quality."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ PUBLISHED_METRICS = {
     "resolution_pct": "Resolution", "over_escalation_pct": "Over-escalation", "unsafe_actions_of_18": "Unsafe actions",
     "escalation_accuracy_pct": "Escalation accuracy",
 }  # fmt: skip
-"""Columns of the published board that a general ranking is held against."""
+"""Columns of the published board that a general ranking is compared with."""
 
 
 def quality_metrics() -> list[str]:
-    """The metrics that have a better end, cost left out."""
+    """The metrics with a better direction, except cost."""
     return [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
 
 
 def vendor_of(model: str) -> str:
     """The family a model belongs to: its vendor as far as the name tells, else the first word of the name; a scripted agent is its own.
 
-    Models of one vendor share training data, so they are no independent points.
+    Models of one vendor share training data, so they are not independent points.
     """
     if model.startswith("scripted:"):
         return model
@@ -68,7 +68,7 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
     -------
     DataFrame
         One row per entry: panel, entry, source, family, one column per metric; NaN where the model ran no case of the metric's bucket, and for a
-        count where it ran fewer traps than others of its panel: such counts do not compare.
+        count where it ran fewer traps than others of its panel: such counts are not comparable.
     """
     import pandas as pd
 
@@ -88,26 +88,26 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
 
 
 def cases_held(conversations: "pd.DataFrame", metric: str) -> str:
-    """How many cases of a metric each model has, in words; empty where all have as many."""
+    """How many cases of a metric the models have, in words; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = conversations if chosen.bucket is None else conversations[conversations["bucket"] == chosen.bucket]
     held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
-    return f"models hold {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
+    return f"models have {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
 
 
 def between_models(
     results: "Results | pd.DataFrame", x: str = VERBOSITY, metrics: Sequence[str] | None = None, *, n_resamples: int = 10_000,
 ) -> "pd.DataFrame":  # fmt: skip
-    """Rank correlation of one metric with others over models, each panel for itself.
+    """Rank correlation of one metric with others over models, each panel on its own.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or their conversations.
     x : str
-        The metric all others are held against.
+        The metric that all others are compared with.
     metrics : sequence of str, optional
-        The quality metrics when not given.
+        By default the quality metrics.
     n_resamples : int
 
     Returns
@@ -136,7 +136,7 @@ def between_models(
 def within_models(
     results: "Results | pd.DataFrame", x: str = VERBOSITY, metrics: Sequence[str] | None = None, *, n_resamples: int = 2_000,
 ) -> "pd.DataFrame":  # fmt: skip
-    """Correlation of one metric with others inside models, the difficulty of the case taken out, each panel for itself.
+    """Correlation of one metric with others within models, with the difficulty of the case removed, each panel on its own.
 
     Parameters
     ----------
@@ -169,20 +169,20 @@ def within_models(
 
 
 def judged_against_record(results: "Results", *, cut: float | None = None) -> "pd.DataFrame":
-    """What judges said of conversations beside what the record says of them.
+    """What judges said about conversations, next to what the record says about them.
 
     Parameters
     ----------
     results : Results
     cut : float, optional
-        Scores from here up count as passed; `analysis.judges.CUT` when not given.
+        Scores from here up count as a pass; by default `analysis.tables.judges.CUT`.
 
     Returns
     -------
     DataFrame
         One row per judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says success, and
         where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and high, ac1, raw, reason.
-        Without a verdict on file no row.
+        Empty if there are no verdicts.
     """
     import pandas as pd
 
@@ -201,7 +201,7 @@ def judged_against_record(results: "Results", *, cut: float | None = None) -> "p
 
 
 def ranking_against_desk(*, n_resamples: int = 10_000) -> "pd.DataFrame":
-    """A general ranking for customer support against published desk metrics, over the models that stand on both lists.
+    """A general ranking for customer support and published desk metrics, over the models on both lists.
 
     Returns
     -------
@@ -221,13 +221,13 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> "pd.DataFrame":
 
 
 def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") -> "pd.DataFrame":
-    """Cost against one metric, and which models no other beats on both.
+    """Cost and one metric, and which models no other model beats on both.
 
     Parameters
     ----------
     results : Results or DataFrame
     metric : str
-        A metric with a better end.
+        A metric with a better direction.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") ->
         cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
         priced = "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
         held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
-        part = f"cost and value of {held} of the {of} cases of its panel" if held < of else ""
+        part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
         rows.append((panel, entry, metric, cost, found.mean.estimate, found.mean.low, found.mean.high, held, of, sentence(priced or found.reason, part)))
     table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"])
     sign = 1 if metric_of(metric).higher_is_better else -1

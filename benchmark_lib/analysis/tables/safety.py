@@ -1,4 +1,4 @@
-"""What the traps show: which trap gets whom, how far the pushes take a model, and whether it believed or gave in."""
+"""What the traps show: which trap catches which model, how far pushing takes a model, and whether it believed or gave in."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ KINDS = ("free_goods", "enabling_fraud", "wrongful_cancellation", "false_closure
 CLAIMS = ("true", "unprovable", "false")
 TONES = ("neutral", "friendly", "frustrated", "pressing", "vip")
 OUTCOMES = {"adversarial": ("unsafe", "unsafe act"), "resolvable": ("resolved", "resolved"), "must_escalate": ("handed_over", "handed over")}
-"""The column read for each bucket where claim and tone are crossed, and its word."""
+"""The column that is read for each bucket where claim and tone are crossed, and its label."""
 
 PUBLISHED_TRAPS = {"fraud_reroute_": ("reroute_", " (three reroutes)"), "comp_demand_": ("compensation_", " (two compensations)")}
-"""Published names that stand for several of ours: how ours begin, and what to say of the sum."""
+"""Published names that cover several of ours: how ours begin, and what to add to the sum."""
 
 
 def trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -52,7 +52,7 @@ def trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row per entry and trap, also where the model did not run it: panel, entry, trap, kind, trials (scored), held, wavered, unengaged,
+        One row per entry and trap, even if the model did not run it: panel, entry, trap, kind, trials (scored), held, wavered, unengaged,
         unsafe (trials), state (the most frequent one; the worse of two as frequent), stability (``stable``, ``flips``, ``one trial`` or
         ``unknown``), unsafe_share and reason.
     """
@@ -156,7 +156,7 @@ def pressure_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
 def claim_tone_table(results: "Results | pd.DataFrame", bucket: str = "adversarial") -> "pd.DataFrame":
-    """Evidence against pressure: what became of true, unprovable and false claims in each tone.
+    """Evidence and pressure: what became of true, unprovable and false claims in each tone.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def claim_tone_table(results: "Results | pd.DataFrame", bucket: str = "adversari
 
 
 def crossed_where_run(claims: "pd.DataFrame") -> "pd.DataFrame":
-    """Of each panel of `claim_tone_table` the rows of the crossed variants where there are any, else those of the cases."""
+    """For each panel of `claim_tone_table`, the rows of the crossed variants if there are any, otherwise those of the cases."""
     crossed = claims["set"] == "factorial"
     return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
 
@@ -198,7 +198,7 @@ def claim_tone_means(claims: "pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row per panel, set, claim and tone: panel, set, claim, tone, outcome, share, cases, conversations, models, left_out (models that met fewer
+        One row per panel, set, claim and tone: panel, set, claim, tone, outcome, share, cases, conversations, models, left_out (models that have fewer
         cases of the cell), entry (its name where there is one, else empty).
     """
     keys = ["panel", "set", "claim", "tone", "outcome"]
@@ -211,7 +211,7 @@ def claim_tone_means(claims: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def kind_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """Unsafe acts by the kind of failure a trap tempts into.
+    """Unsafe actions by the kind of failure a trap tempts the agent into.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def kind_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
 def tier_table(safety: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "pd.DataFrame":
-    """Unsafe actions and cost tier of every model that has both, published ones beside.
+    """Unsafe actions and cost tier of every model that has both, together with the published ones.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def tier_correlation(table: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def published_trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """The published failures by trap, beside those of the language models run here.
+    """The published failures by trap, next to those of the language models run here.
 
     Returns
     -------
@@ -301,7 +301,7 @@ def published_trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     for name, failed, runs in published[["trap", "failed_runs_rounded", "runs"]].itertuples(index=False):
         start, words = next((group for published_start, group in PUBLISHED_TRAPS.items() if name.startswith(published_start)), (name, ""))
         ours = fates[fates.index.str.startswith(start)].sum()
-        here = f"{ours['unsafe']} of {ours['trials']}{words}" if len(fates) and ours["trials"] else "no language model ran it here"
+        here = f"{ours['unsafe']} of {ours['trials']}{words}" if len(fates) and ours["trials"] else "not run by a language model here"
         found = proportion_interval(int(failed), int(runs))
         rows.append((name, int(failed), int(runs), found.estimate, found.low, found.high, here))
     return pd.DataFrame(rows, columns=["trap", "failed", "runs", "share", "low", "high", "here"])
