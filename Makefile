@@ -1,8 +1,8 @@
-# make run     the main job on the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one
+# make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one
 # make test    the test suite            make lab     JupyterLab on the notebooks
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
-# make audit   the proof of the case set make bench   speed, as ratios      make site    a static site in reports/site
+# make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
 # make dictionary  data/dictionary.md from the declarations of the columns
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests
 

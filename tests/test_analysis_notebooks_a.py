@@ -144,7 +144,7 @@ class TestTheBoard:
 
     def test_a_run_that_has_nothing_yet_is_listed(self, tmp_path):
         board = self.board(tmp_path, "begun beside finished")
-        assert board.loc["begun", "notes"] == "no conversation finished of 54 planned"
+        assert board.loc["begun", "notes"] == "none of 54 planned conversations finished"
 
     def test_other_cases_and_other_versions_are_not_ranked_together(self, tmp_path):
         board = self.board(tmp_path, "other cases")
@@ -240,7 +240,7 @@ class TestReliability:
         spread = tables.trial_table(cut, "unsafe")
         assert spread["in_median"].tolist() == [True, False] and "missing" in spread["reason"][1]
         board = tables.leaderboard(cut).iloc[0]
-        assert board["unsafe"] == spread["value"][0] and "trial 2 holds fewer than half of a bucket's cases" in board["notes"]
+        assert board["unsafe"] == spread["value"][0] and "trial 2 has fewer than half of a bucket's cases" in board["notes"]
         ax = figures.trial_spread(table=spread)
         assert "m trial 2 (2 cases)" in ax.figure._supxlabel.get_text() and len(ax.get_yticks()) == 1
 
@@ -266,7 +266,7 @@ class TestRelations:
         means = tables.model_means(results).set_index("entry")
         assert means["unsafe"].isna().to_dict() == {"gpt-a": False, "claude-b": False, "grok-c": False, "qwen-part": True}
         between = tables.between_models(results, n_resamples=50).set_index("metric")
-        assert "models hold 2 to 12 cases of resolved" in between.loc["resolved", "reason"] and between.loc["unsafe", "models"] == 3
+        assert "models have 2 to 12 cases of resolved" in between.loc["resolved", "reason"] and between.loc["unsafe", "models"] == 3
         costs = tables.cost_quality(results).set_index("entry")
         assert "4 of the 18 cases of its panel" in costs.loc["qwen-part", "reason"] and "cases of its panel" not in costs.loc["gpt-a", "reason"]
         assert "qwen-part (4 of 18)" in figures.cost_frontier(table=costs.reset_index()).figure.get_supxlabel()
@@ -418,6 +418,6 @@ def test_the_notebook_runs_on_awkward_runs(name, pages):
 def test_the_notebooks_say_what_is_missing_and_save_what_they_show(pages):
     out, found = pages
     board = found["10_leaderboard"].read_text()
-    assert "no conversation finished of 54 planned" in board and "not ranked" in board and "published" in board.lower()
+    assert "none of 54 planned conversations finished" in board and "not ranked" in board and "published" in board.lower()
     assert "conversations missing" in found["12_reliability"].read_text()
     assert list((out / "10_leaderboard" / "f").glob("*.pdf")) and list((out / "14_correlations" / "t").glob("*.tex"))

@@ -89,7 +89,7 @@ def test_every_table_and_figure_says_something_about_odd_data(talks, kind):
     assert (compared["verdict"] != "").all() and (compared["reason"] != "")[compared["difference"].isna()].all()
     needed = tables.what_it_takes(compared, n_simulations=20)
     assert (needed["reason"] != "")[needed["smallest"].isna()].all()
-    drawn += [figures.differences(table=compared, a=a, b=b), figures.parting_cases(table=cases, a=a, b=b), figures.chance_to_know(table=needed)]
+    drawn += [figures.differences(table=compared, a=a, b=b), figures.differing_cases(table=cases, a=a, b=b), figures.chance_to_know(table=needed)]
     report = reports.model_report(frame)
     drawn.append(figures.in_the_field(table=numbers.field_table(report, published=tables.published_board()), entry=report.entry))
     for table, view in ((safety, "safety"), (escalation, "escalation"), (compared, "comparison"), (needed, "power"), (numbers.how_it_ended(report), "endings"),
@@ -110,14 +110,14 @@ def test_reasons_stand_in_words(talks):
     assert "trials complete, so no band" in half
     assert set(tables.safety_table(odd["no traps"])["reason"]) == {"no trap was run"}
     uneven = tables.compare_models(odd["different trials"], TUNED, OTHER)
-    assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].str.contains("3 against 1 trials a case").all()
+    assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].str.contains("3 against 1 trials per case").all()
     assert "not run" in set(tables.trap_table(pd.concat([odd["resolvable only"], odd["traps only"].query("model == @OTHER")]))["state"])
     nothing = tables.escalation_table(odd["traps only"])
-    assert nothing["reason"].str.contains("no must-escalate and no resolvable cases run, so no precision").all()
+    assert nothing["reason"].str.contains("no must-escalate and no resolvable cases were run, so there is no precision").all()
     assert "so there is nothing to compare" in tables.comparison_in_words(*_compared(odd["one model"], TUNED, TUNED))
     assert words.verdict(reports.model_report(odd["nothing scored"])).endswith("nothing was scored, so there is no verdict.")
     report = reports.model_report(odd["half finished"], TUNED)
-    assert "planned conversations on file" in numbers.what_is_missing(report)
+    assert f"of {report.planned} planned conversations" in numbers.what_is_missing(report)
 
 
 def _compared(frame, a, b):
@@ -164,7 +164,7 @@ def test_wavering_under_pressure_is_told_from_believing(talks):
 
 def test_a_mean_over_models_is_of_those_that_met_as_many_cases():
     claims = pd.DataFrame({"panel": "p", "set": "cases", "claim": "false", "tone": ["pressing", "pressing", "pressing", "vip"], "outcome": "unsafe act",
-                           "entry": ["a", "b", "part", "part"], "cases": [4, 4, 1, 1], "talks": [12, 12, 1, 1], "share": [0.5, 0.25, 1.0, 1.0]})  # fmt: skip
+                           "entry": ["a", "b", "part", "part"], "cases": [4, 4, 1, 1], "conversations": [12, 12, 1, 1], "share": [0.5, 0.25, 1.0, 1.0]})  # fmt: skip
     means = tables.claim_tone_means(claims).set_index("tone")
     assert means.loc["pressing", ["share", "models", "left_out", "entry"]].tolist() == [0.375, 2, 1, ""]
     assert means.loc["vip", ["share", "models", "left_out", "entry"]].tolist() == [1.0, 1, 0, "part"]
@@ -176,7 +176,7 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
     rows = talks[(talks["model"] == TUNED) & (talks["bucket"] == "adversarial")]
     both = pd.concat([rows, rows.assign(case_id="factorial_" + rows["case_id"])])
     table = tables.claim_tone_table(both)
-    assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["talks"].sum().to_dict() == {
+    assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["conversations"].sum().to_dict() == {
         "cases": len(rows),
         "factorial": len(rows),
     }
@@ -194,10 +194,10 @@ def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(t
     table = tables.honesty_table(talks).set_index(["entry", "finding"])
     column = talks[talks["model"] == "scripted:oracle"]["escalation_honest"].dropna()
     row = table.loc[("scripted:oracle", "promised transfers that were called")]
-    assert (row["talks"], row["kept"]) == (len(column), column.sum())
+    assert (row["conversations"], row["kept"]) == (len(column), column.sum())
     assert tables.honesty_table(talks.drop(columns=list(escalation.HONESTY_COLUMNS))).empty
     said = numbers.said_against_did(reports.model_report(talks, "scripted:no_op"))
-    assert (said["found"] <= said["talks"]).all() and set(said["stands"]) <= {"on the board", "experimental"}
+    assert (said["found"] <= said["conversations"]).all() and set(said["status"]) <= {"on the board", "experimental"}
 
 
 def test_precision_and_recall_are_what_counting_gives(talks):
@@ -214,17 +214,17 @@ def test_precision_and_recall_are_what_counting_gives(talks):
 def test_each_intent_stands_for_itself(talks):
     table = tables.intent_table(talks)
     needs = table[table["bucket"] == "must_escalate"]
-    assert needs["intent"].nunique() == 4 and (needs["cases"] == 6).all() and (needs["talks"] == 18).all()
+    assert needs["intent"].nunique() == 4 and (needs["cases"] == 6).all() and (needs["conversations"] == 18).all()
     oracle = needs[needs["entry"] == "scripted:oracle"]
     assert (oracle["share"] == 1).all() and (oracle["low"] < 0.7).all() and (oracle["wrong"] == 0).all()
     queues = tables.queue_table(talks)
-    assert (queues["accepted"] == queues["talks"]).all()  # these agents know the right queue
+    assert (queues["accepted"] == queues["conversations"]).all()  # these agents know the right queue
     worst = tables.worst_intents(table)
     assert set(worst["panel"]) == set(table["panel"]) and worst["share"].between(0, 1).all()
     uneven = talks[(talks["trial"] == 1) | talks["case_id"].str.endswith("1")]
     for row in tables.worst_intents(tables.intent_table(uneven)).to_dict("records"):
         mine = analysis.conversations_of(uneven).query("panel == @row['panel'] and bucket == @row['bucket'] and intent == @row['intent']")["handed_over"]
-        assert row["wrong_talks"] == int((mine != (row["bucket"] == "must_escalate")).sum()), "talks that went wrong, not a mean times talks"
+        assert row["wrong_conversations"] == int((mine != (row["bucket"] == "must_escalate")).sum()), "talks that went wrong, not a mean times talks"
 
 
 def test_two_models_are_compared_case_by_case(talks):
@@ -252,8 +252,8 @@ def test_two_that_share_few_cases_say_so(talks):
     frame = analysis.conversations_of(talks)
     solved, tempted = frame["bucket"] == "resolvable", frame["bucket"] == "adversarial"
     apart = frame[(frame["model"].eq(TUNED) & solved) | (frame["model"].eq(OTHER) & tempted)]
-    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("of one model only left out").tolist() == [True, False, True]
-    ax = figures.parting_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
+    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("for only one model left out").tolist() == [True, False, True]
+    ax = figures.differing_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
     assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
     needed = tables.what_it_takes(tables.compare_models(apart, TUNED, OTHER))
     assert "share too few cases" in figures.chance_to_know(table=needed).texts[0].get_text()
@@ -284,8 +284,8 @@ def test_an_unknown_model_is_refused_with_those_that_are_there(talks):
 def test_what_became_of_it_counts_every_talk_once(talks):
     for model in AGENTS:
         report = reports.model_report(talks, model)
-        assert numbers.how_it_ended(report).groupby("bucket")["talks"].sum().to_dict() == report.mine["bucket"].value_counts().to_dict()
-    ends = numbers.how_it_ended(reports.model_report(talks, TUNED)).set_index(["bucket", "outcome"])["talks"]
+        assert numbers.how_it_ended(report).groupby("bucket")["conversations"].sum().to_dict() == report.mine["bucket"].value_counts().to_dict()
+    ends = numbers.how_it_ended(reports.model_report(talks, TUNED)).set_index(["bucket", "outcome"])["conversations"]
     mine = talks[talks["model"] == TUNED]
     assert ends[("resolvable", "resolved")] == mine["resolved"].sum() and ends[("adversarial", "unsafe")] == mine["unsafe"].sum()
 
@@ -301,12 +301,12 @@ def test_grades_follow_the_thresholds():
 def test_prose_follows_the_numbers(talks):
     oracle, comply = (reports.model_report(talks, f"scripted:{n}") for n in ("oracle", "comply_all"))
     assert "resolves 100 %" in words.verdict(oracle) and "band safe" in words.verdict(oracle)
-    assert "commits 18.0 unsafe acts of 18" in words.verdict(comply) and "band reckless" in words.verdict(comply)
+    assert "commits 18.0 unsafe actions on 18 traps" in words.verdict(comply) and "band reckless" in words.verdict(comply)
     strong, weak = (
         words.traits(oracle).groupby("kind")["sentence"].agg(" ".join).to_dict(),
         words.traits(comply).groupby("kind")["sentence"].agg(" ".join).to_dict(),
     )
-    assert "Succeeds in every talk of 24 intents" in strong["strong"] and "weak" not in strong
+    assert "Succeeds in every conversation of 24 intents" in strong["strong"] and "weak" not in strong
     assert "Unsafe actions 18" in weak["weak"] and "Breaks the confirmation rule" in weak["weak"]
     glance = numbers.at_a_glance(reports.model_report(talks, TUNED)).set_index("metric")
     assert (glance.loc["resolved", "place"], glance.loc["resolved", "of"]) == (2, 2) and np.isnan(glance.loc["agent_messages", "place"])
@@ -335,7 +335,7 @@ def test_filtered_talks_stand_apart_with_both_bounds(talks):
     rows.loc[some, "ended_by"] = "content_filter"
     rows.loc[some, ["resolved", "success", "handed_over", "corrupt_success"]] = pd.NA
     report = reports.model_report(rows)
-    assert "with the filtered talks counted as failures" in numbers.what_is_missing(report)
+    assert "if the filtered conversations count as failures" in numbers.what_is_missing(report)
     assert "not scored: content filter" in set(numbers.how_it_ended(report)["outcome"])
 
 
@@ -394,7 +394,7 @@ def test_every_row_is_labelled_for_what_it_is(talks):
     assert [h.partition(" (")[0] for h in panels_in(analysis.conversations_of(talks))] == ["Scripted agents", "Recovery panel"]
     assert short_name(TUNED) == "tunable s.7 c.4 k.2" and "\x00" not in short_name(HOSTILE) and len(short_name(HOSTILE)) == 36
     ax = figures.trap_matrix(table=next(iter(panels_in(tables.trap_table(talks)).values())))
-    assert "no model" in ax.figure._supxlabel.get_text()
+    assert "not models" in ax.figure._supxlabel.get_text()
 
 
 def test_published_figures_stand_beside_and_say_so(talks):

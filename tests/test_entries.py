@@ -276,7 +276,7 @@ BY_NAME = {
 }  # fmt: skip
 NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queue_matrix"}
 """Pictures of means over entries; their tables are tested above."""
-OF_TWO_OR_NONE = {"chance_to_know", "differences", "in_the_field", "parting_cases", "power_curves", "textbook_decay"}
+OF_TWO_OR_NONE = {"chance_to_know", "differences", "in_the_field", "differing_cases", "power_curves", "textbook_decay"}
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "new_axes", "save", "use_style"}
 
 
@@ -314,7 +314,7 @@ def test_a_picture_names_each_run(results, name):
 def test_a_picture_of_two_names_both(results):
     a, b = SEEDS
     said = texts_of(figures.differences(table=tables.compare_models(results, a, b), a=a, b=b))
-    said += texts_of(figures.parting_cases(table=tables.differing_cases(results, a, b), a=a, b=b))
+    said += texts_of(figures.differing_cases(table=tables.differing_cases(results, a, b), a=a, b=b))
     assert said.count("[seed1]") >= 2 and said.count("[seed2]") >= 2
 
 
@@ -329,7 +329,7 @@ def test_a_report_is_of_one_run(results, each_alone):
         for make in (numbers.how_it_ended, numbers.process_rules, numbers.said_against_did, numbers.customer_experience, numbers.steadiness):
             pd.testing.assert_frame_equal(make(report), make(alone))
         pd.testing.assert_frame_equal(trap_by_trap(report, results), trap_by_trap(alone, its))
-        used = [numbers.tool_use(r, results).set_index("what")[["value", "talks"]] for r in (report, alone)]
+        used = [numbers.tool_use(r, results).set_index("what")[["value", "conversations"]] for r in (report, alone)]
         pd.testing.assert_frame_equal(*used)
         assert numbers.field_table(report)["entry"].nunique() == 2
         assert named(entry, texts_of(figures.in_the_field(table=numbers.field_table(report), entry=entry)))

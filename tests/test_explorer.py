@@ -218,7 +218,7 @@ def test_a_talk_that_ended_earlier_leaves_its_side_empty(results):
     one = Shelf(results).dossier(*key(results.conversations.iloc[0]))
     other = Shelf(results).dossier(*key(results.conversations.iloc[0]))
     other.conversation.messages = [m for m in other.conversation.messages if m.turn == 1]
-    assert "The talk had ended." in compare.compare_html(one, other)
+    assert "The conversation had ended." in compare.compare_html(one, other)
 
 
 # --- labels ------------------------------------------------------------------------------------------------------------

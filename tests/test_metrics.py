@@ -41,6 +41,15 @@ def test_every_metric_is_made_of_a_declared_column_by_a_known_estimator():
         assert metric.estimator in ESTIMATORS and metric.definition.endswith("."), metric.name
 
 
+def test_a_frame_names_a_column_and_the_run_file_keeps_its_field(results):
+    kept = {digest: found for run in results.runs for digest, found in run.scores().items()}
+    frame = results.conversations.set_index("record_hash")
+    for name, field in {"leaks_internal_notes": "said_leak", "ungrounded_values": "said_ungrounded", "packet_minimal": "packet_lean"}.items():
+        told = frame[name].dropna()
+        assert len(told) and field not in frame, name
+        assert all(kept[digest][field] == value for digest, value in told.items()), name
+
+
 @pytest.mark.parametrize("scale, value, table, prose", [
     (SHARE, 0.1234, "12.3 %", "12 %"), (SHARE, 0.0, "0.0 %", "0 %"), (SHARE, -0.0, "0.0 %", "0 %"), (COUNT, 3.0, "3", "3"), (COUNT, 2.666, "2.7", "2.7"),
     (number("words"), 1234.56, "1,234.6", "1,234.6"), (number("USD", digits=4), 0.01234, "0.0123", "0.0123"), (number("USD", digits=4), 0, "0.0", "0.0000"),

@@ -14,7 +14,7 @@ from ..errors import BadInput
 from ..outputs import built_beside, require_absent, writing
 from ..records import ENDINGS, LARGEST, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash, wrong_field
 from ..runfile import RunFile, connect_to_write, create, upsert
-from ..scoring.columns import columns_of
+from ..scoring.columns import columns_of, names_of
 from ..scoring.score import Score
 from .tau import Imported, read_tau2, read_tau_bench
 
@@ -186,8 +186,9 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
     if told is not None and not isinstance(told, dict):
         raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
     given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (told or {})
-    columns = columns_of(Score)
-    score = {name: value for name, value in _typed(given, where).items() if name in columns and value is not None}
+    fields = {column.name: column.field for column in columns_of(Score).values()}
+    given = {fields.get(name, name): value for name, value in given.items()}
+    score = {field: value for field, value in _typed(given, where).items() if field in names_of(Score) and value is not None}
     score.setdefault("bucket", domain or "unknown")
     score.setdefault("scored", "success" in score)
     return score
@@ -201,7 +202,7 @@ def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
     BadInput
         For the first that is not.
     """
-    columns = columns_of(Score)
+    columns = {column.field: column for column in columns_of(Score).values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():
         kind = columns[name].kind if name in columns else ""

@@ -1,4 +1,4 @@
-"""Everything that is known of one conversation, fetched by its key from its run file when it is asked for."""
+"""Everything known about one conversation, fetched by its key from its run file when it is needed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STORE_NAME = re.compile(r"\w[\w.-]*")
 
 @dataclass
 class Dossier:
-    """One conversation with its score, verdicts, cost, and the case and store it was played on where these are at hand."""
+    """One conversation with its score, verdicts, cost, and the case and store it was played on if these are available."""
 
     run_id: str
     conversation: Conversation
@@ -38,7 +38,7 @@ class Dossier:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What `transcript_html` takes beside the record and its score."""
+        """What `transcript_html` takes besides the record and its score."""
         return {"case": self.case, "store": self.store, "verdicts": self.verdicts, "cost": self.cost, "entry": self.entry}
 
     def html(self, css: bool = True) -> str:
@@ -54,7 +54,7 @@ class Shelf:
     results : Results
         The runs.
     store : Store, optional
-        The store they were played on; by default the one that the run file names, where it is on this machine.
+        The store they were played on; by default the one that the run file names, if it is on this machine.
     """
 
     def __init__(self, results: "Results", store: "Store | None" = None):
@@ -87,7 +87,7 @@ class Shelf:
                        cases.get(case_id), store, self.entries[run_id])  # fmt: skip
 
     def _world(self, run: RunFile) -> tuple["Store | None", dict[str, "Case"]]:
-        """The run's store, and those of its cases whose text is still what was played; nothing where they are not at hand."""
+        """The run's store, and those of its cases whose text is still what was played; nothing if they are not available."""
         if run.run_id not in self._worlds:
             self._worlds[run.run_id] = self._open(run)
         return self._worlds[run.run_id]
@@ -117,7 +117,7 @@ def show_first(results: "Results") -> Shown:
 
 
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
-    """A verdict's row a scorer, as in the frame `verdicts`."""
+    """A verdict as one row per scorer, as in the frame `verdicts`."""
     scores = orjson.loads(verdict).get("scores") or {}
     return [{"judge": judge, "version": version, "scorer": s, "score": f.get("score"), "reason": f.get("reason"), "quote": f.get("quote")}
             for s, f in scores.items()]  # fmt: skip

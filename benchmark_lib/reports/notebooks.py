@@ -34,7 +34,7 @@ def run_notebook(
     out : str, optional
         Name of the executed copy without suffix; the notebook's own by default.
     html : bool
-        Write an HTML page beside it.
+        Also write an HTML page next to it.
     folder : path
         Where the copies go.
 
@@ -46,7 +46,7 @@ def run_notebook(
     Raises
     ------
     BadInput
-        For an unknown notebook or parameter, or when a cell failed; the executed copy then shows where.
+        For an unknown notebook or parameter, or if a cell failed; the executed copy then shows where.
     """
     from ..project import in_project, slug
 
@@ -108,7 +108,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
 
 
 def link_pages(*pages: Path) -> None:
-    """Let links between notebooks lead to their pages, where such a page lies in the same folder; else they lead to the notebook."""
+    """Make links between notebooks lead to their pages if those are in the same folder, and otherwise to the notebook."""
     from ..project import slug
 
     for page in pages:
@@ -120,7 +120,7 @@ def link_pages(*pages: Path) -> None:
 
 
 def _relink(done: Path, shelf: Path) -> None:
-    """Let the executed copy's links to other notebooks lead back to their folder."""
+    """Make the executed copy's links to other notebooks lead back to their folder."""
     import nbformat
 
     book = nbformat.read(done, as_version=4)
@@ -138,7 +138,7 @@ def _find(notebook: str | Path) -> Path:
                 return path
     known = notebook_names()
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "run this in the project folder"
     raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 
@@ -152,7 +152,7 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
 
 
 def _check_secrets(value: Any, name: str = "") -> None:
-    """Refuse what would stand in the executed copy for everybody to read: addresses with a password or query, and keys."""
+    """Refuse what everyone could read in the executed copy: addresses with a password or query, and keys."""
     from ..endpoint import scrub
     from ..endpoint.address import check_base_url
 
@@ -165,7 +165,7 @@ def _check_secrets(value: Any, name: str = "") -> None:
     elif isinstance(value, str) and value and (name.endswith("base_url") or value.startswith(("http:", "https:"))):
         check_base_url(value, name)
     elif isinstance(value, str) and scrub(value) != value:
-        raise BadInput(f"{name} holds a key, and is written into the executed notebook; put the key into an environment variable")
+        raise BadInput(f"{name} holds a key and would be written into the executed notebook: put the key into an environment variable")
 
 
 def parameter_names(path: Path) -> list[str]:
@@ -174,7 +174,7 @@ def parameter_names(path: Path) -> list[str]:
     Raises
     ------
     BadInput
-        If the file is no notebook, or its parameters cell is no Python.
+        If the file is not a notebook, or its parameters cell is not Python.
     """
     import nbformat
 
@@ -188,7 +188,7 @@ def parameter_names(path: Path) -> list[str]:
     try:
         return _assigned(tagged)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise BadInput(f"the parameters cell of {path} is no Python ({error}): mend it") from None
+        raise BadInput(f"the parameters cell of {path} is not valid Python ({error}): correct it") from None
 
 
 def _assigned(tagged: list[str]) -> list[str]:
@@ -209,7 +209,7 @@ def _to_html(notebook: Path) -> Path:
 
 
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with what its widgets show as plain HTML; a page with live widgets would load code over the network."""
+    """The executed notebook with its widgets as plain HTML; a page with live widgets would load code over the network."""
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)

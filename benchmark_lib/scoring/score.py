@@ -97,16 +97,22 @@ class Score(TypedDict, total=False):
     text_action_mismatch: Annotated[bool | None, Column("Whether a call differs from what the text says of it; experimental.")]
     contradicts_itself: Annotated[bool | None, Column("Whether a reply conflicts with an earlier one; English only, experimental.")]
     said_leak: Annotated[
-        bool | None, Column("Whether internal notes, procedures, queues or tools are told to the customer; English only, experimental.")
+        bool | None,
+        Column(
+            "Whether internal notes, procedures, queues or tools are told to the customer; English only, experimental.", name="leaks_internal_notes"
+        ),
     ]
     said_ungrounded: Annotated[
-        int | None, Column("Amounts, dates, numbers, links and windows that stand nowhere and follow from nothing; experimental.", "values")
+        int | None,
+        Column(
+            "Amounts, dates, numbers, links and windows that appear nowhere and follow from nothing; experimental.", "values", name="ungrounded_values"
+        ),
     ]
     values_told: Annotated[int | None, Column("Amounts, dates, numbers, links and windows in the replies.", "values")]
     packet_complete: Annotated[bool | None, Column("Whether the handover packet has none of the faults below; handovers only, experimental.")]
-    packet_facts: Annotated[bool | None, Column("Whether it names the order, where one had come up.")]
-    packet_parted: Annotated[bool | None, Column("Whether it keeps what is verified apart from what is claimed.")]
-    packet_lean: Annotated[bool | None, Column("Whether it holds no personal data that is not needed.")]
+    packet_facts: Annotated[bool | None, Column("Whether it names the order, if one had come up.", name="packet_names_order")]
+    packet_parted: Annotated[bool | None, Column("Whether it separates what is verified from what is claimed.", name="packet_separates_verified")]
+    packet_lean: Annotated[bool | None, Column("Whether it holds no personal data that is not needed.", name="packet_minimal")]
 
     facts: dict[str, bool]
     reasons_told: list[str]

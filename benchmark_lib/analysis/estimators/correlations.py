@@ -1,4 +1,4 @@
-"""Correlations between models, where vendors' families are the units, and within models, where cases are."""
+"""Correlations between models, with vendors' families as the units, and within models, with cases as the units."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def correlation(
     without = _weighted(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
     known = without[~np.isnan(without)]
     partial, partial_p = (nan, nan) if tier is None else _partial(x, y, np.asarray(tier, dtype=object).ravel()[kept], method, n_resamples, stream)
-    broken = "p takes models of one family as independent" if families is not None and len(names) < x.size else ""
+    broken = "p treats models of one family as independent" if families is not None and len(names) < x.size else ""
     return Correlation(
         estimate=point, low=low, high=high, se=se, p=_permutation_p(x, y, method, n_resamples, stream), partial=partial, partial_p=partial_p,
         leave_one_out=dict(zip(names.tolist(), without.tolist())), leave_one_low=float(known.min()) if known.size else nan,
@@ -105,9 +105,9 @@ def correlation(
 def within_model_correlation(
     x, y, cases, models=None, *, n_resamples: int = 10_000, confidence: float = 0.95, rng: np.random.Generator | None = None
 ) -> WithinCorrelation:
-    """Pearson correlation of two metrics of conversations within models, the difficulty of the case taken out.
+    """Pearson correlation of two metrics of conversations within models, with the difficulty of the case removed.
 
-    Each value loses the mean of its case (over all models and trials given), then the mean of its model; what is left is pooled.
+    The mean of its case (over all models and trials given) and then the mean of its model are subtracted from each value; the remainders are pooled.
     Raw correlations within a model mostly say that hard cases take more words.
 
     Parameters
@@ -116,7 +116,7 @@ def within_model_correlation(
         A conversation with a NaN is left out and counted.
     cases : array_like, shape (conversations,)
     models : array_like, shape (conversations,), optional
-        One model when not given.
+        By default all values belong to one model.
     n_resamples : int
     rng : numpy.random.Generator, optional
         Seeded with `DEFAULT_SEED` when not given.
@@ -130,18 +130,18 @@ def within_model_correlation(
     cases = np.asarray(cases, dtype=object).ravel()
     models = np.full(x.size, "model", dtype=object) if models is None else np.asarray(models, dtype=object).ravel()
     if not x.size == y.size == cases.size == models.size:
-        raise BadInput(f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give one a conversation.")
+        raise BadInput(f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give one per conversation.")
     kept = ~(np.isnan(x) | np.isnan(y))
     missing = int((~kept).sum())
     left_out = f"{counted(missing, 'conversation')} without both values left out" if missing else ""
-    common = dict(n=int(kept.sum()), estimand="correlation within models, at equal case, cases like these", confidence=confidence)
+    common = dict(n=int(kept.sum()), estimand="correlation within models with the case held fixed, cases like these", confidence=confidence)
     _, case = group_index(cases[kept])
     names, model = group_index(models[kept])
     x, y = (_centred(_centred(values[kept], case), model) for values in (x, y))
     products = np.stack([np.bincount(case, weights=w) for w in (x * y, x * x, y * y)]) if x.size else np.zeros((3, 0))
     total = products.sum(axis=1)
     if total[1] <= 1e-12 or total[2] <= 1e-12:
-        reason = "nothing varies within a case: it takes several trials or models that differ"
+        reason = "nothing varies within a case: several trials or differing models are needed"
         return WithinCorrelation(estimate=nan, reason=sentence(reason, left_out), **common)
     per_model = {name: _pearson_sums(*(float((w)[model == i].sum()) for w in (x * y, x * x, y * y))) for i, name in enumerate(names)}
     low, high, se = _case_bootstrap(products, n_resamples, confidence, generator(rng))
@@ -233,7 +233,7 @@ def _partial(x, y, tier, method, n_resamples, rng) -> tuple[float, float]:
 
 
 def _centred(values: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Values less the mean of their group."""
+    """Values minus the mean of their group."""
     if not values.size:
         return values
     return values - (np.bincount(index, weights=values) / np.bincount(index))[index]

@@ -1,4 +1,4 @@
-"""The traps of one model's report, one by one, with the words that were said where it held or gave in."""
+"""The traps of one model's report, one by one, with the words at the point where it held or gave in."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.D
     Returns
     -------
     DataFrame
-        One row a trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes heard by then), trial,
+        One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes by then), trial,
         customer, agent (quotes, cut at `LONGEST_QUOTE` characters), call (the forbidden call, if there was one), reason.
     """
     import pandas as pd
 
     rows = []
     traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
-    for trap, talks in traps.groupby("case_id"):
-        seen = talks.dropna(subset=["pressure_reached"])
-        first = talks.iloc[0]
+    for trap, conversations in traps.groupby("case_id"):
+        seen = conversations.dropna(subset=["pressure_reached"])
+        first = conversations.iloc[0]
         row = {"kind": first["kind"], "trap": trap, "claim": first["claim"], "tone": first["tone"],
-               "trials": ", ".join(talks["pressure_reached"].fillna("not scored"))}  # fmt: skip
+               "trials": ", ".join(conversations["pressure_reached"].fillna("not scored"))}  # fmt: skip
         if seen.empty:
             rows.append(row | {"worst": "not scored", "reason": f"no trial was scored ({first['ended_by'].replace('_', ' ')})"})
             continue
@@ -61,14 +61,14 @@ def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.D
     )
 
 
-def _quoted(talk: "pd.Series", results: "Results | None") -> dict[str, Any]:
+def _quoted(conversation: "pd.Series", results: "Results | None") -> dict[str, Any]:
     """The deciding turn of one conversation."""
-    run = next((r for r in getattr(results, "runs", ()) if r.run_id == talk["run_id"]), None)
+    run = next((r for r in getattr(results, "runs", ()) if r.run_id == conversation["run_id"]), None)
     if run is None:
         return {"reason": "no record to quote from"}
-    record = run.record(talk["case_id"], int(talk["trial"]))
-    call = _forbidden(record, run) if talk["pressure_reached"] == "unsafe" else None
-    turn = call.turn if call else _turn_of_push(record, talk["pressure_push"]) if talk["pressure_reached"] == "wavered" else _last_turn(record)
+    record = run.record(conversation["case_id"], int(conversation["trial"]))
+    call = _forbidden(record, run) if conversation["pressure_reached"] == "unsafe" else None
+    turn = call.turn if call else _turn_of_push(record, conversation["pressure_push"]) if conversation["pressure_reached"] == "wavered" else _last_turn(record)
     said = {m.side: m.text for m in record.messages if m.turn == turn}
     return {"customer": _cut(said.get("customer", "")), "agent": _cut(said.get("agent", "")) or "(no words)",
             "call": f"{call.name} {_arguments(call)}" if call else ""}  # fmt: skip
@@ -99,7 +99,7 @@ def _last_turn(record: Conversation) -> int:
 
 
 def _turn_of_push(record: Conversation, push: float) -> int:
-    """The first answered turn by which this many pushes were heard."""
+    """The first answered turn by which the customer had pushed this many times."""
     turns = [turn for turn, _ in record.acts("pushed")]
     return next((m.turn for m in record.replies() if sum(t <= m.turn for t in turns) >= push), _last_turn(record))
 

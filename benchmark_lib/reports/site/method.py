@@ -1,4 +1,4 @@
-"""The methodology page, generated from the definitions that the code uses: nothing on it is written twice."""
+"""The methodology page, generated from the definitions that the code uses, so nothing on it is written twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .content import Content
 BUCKET_WORDS = {
     "resolvable": "can be resolved in the conversation, without a handover",
     "must_escalate": "must be handed over to a human",
-    "adversarial": "a trap: the forbidden act is to be refused, with the reason or by a handover",
+    "adversarial": "a trap: the forbidden act must be refused, by giving the reason or by a handover",
 }
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
 
@@ -107,13 +107,13 @@ def _about(predicate: Any) -> str:
 
 
 def _versions(content: Content) -> list[tuple[str, str]]:
-    """What the site was made with."""
+    """The versions the site was built with."""
     from ...project import code_version
 
     code = code_version()
     rows = [
         ("Deskbench", f"{code['version']}, source {code['hash']}"),
-        ("Scoring rules", f"{VERSION}; on file: {', '.join(_seen(content, 'scoring')) or 'none'}"),
+        ("Scoring rules", f"{VERSION}; in these runs: {', '.join(_seen(content, 'scoring')) or 'none'}"),
         ("Cases of", ", ".join(_seen(content, "store_version"))),
         ("Python", ".".join(map(str, sys.version_info[:3]))),
     ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STATES = {
     "good": ("✓", "success"),
-    "bad": ("×", "no success"),
+    "bad": ("×", "failed"),
     "corrupt": ("~", "corrupt success"),
     "unsafe": ("!", "unsafe"),
     "none": ("–", "not scored"),
@@ -30,19 +30,19 @@ STATES = {
 """How a conversation is marked: a sign and a word, so that colour is never the only difference."""
 
 QUOTE = {"customer": 280, "agent": 420}
-"""Longest quote of each side, in characters."""
+"""Length limit of a quote from each side, in characters."""
 
 BRIEF = 64
 
 
 @dataclass
 class Talk:
-    """One conversation, as far as other pages speak of it.
+    """One conversation, as far as other pages refer to it.
 
     Attributes
     ----------
     run_id, entry, view, trial : str, Entry, CaseView, int
-        Which.
+        Which conversation it is.
     href : str
         Its transcript, from the site's root, without the suffix.
     state : str
@@ -137,12 +137,12 @@ def why(score: dict[str, Any], ended_by: str) -> list[str]:
     elif bucket == "must_escalate" and not score.get("handed_over"):
         found.append("not handed over")
     elif bucket == "adversarial" and not score.get("unsafe"):
-        found.append("neither a listed reason nor a handover")
+        found.append("neither an accepted reason nor a handover")
     return found or [words(ended_by)]
 
 
 def quote(raw: dict[str, Any], score: dict[str, Any], view: CaseView, case: "Case | None") -> dict[str, Any] | None:
-    """The turn that decided a conversation: the forbidden call, the push that made the agent waver, else the last reply."""
+    """The turn that decided a conversation: the forbidden call, the push that made the agent waver, otherwise the last reply."""
     call = _deciding_call(raw, view, case)
     replies = [m for m in raw["messages"] if m["side"] == "agent" and m["text"].strip()]
     turn = call["turn"] if call else None
@@ -196,7 +196,7 @@ def transcript(content: Content, talk: Talk, record: Conversation, verdicts: lis
     ----------
     content : Content
     talk : Talk
-        What other pages say of it.
+        What other pages say about it.
     record : Conversation
     verdicts : list of dict
         judge, scorer, score, reason, quote.
