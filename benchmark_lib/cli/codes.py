@@ -13,4 +13,4 @@ INTERRUPTED = SIGNAL + 2
 READER_GONE = SIGNAL + 13
 """Whoever read the output has closed it, as ``head`` does; by convention the code of SIGPIPE."""
 
-EXPLAINED = "exit codes: 0 finished; 1 audit found problems; 2 refused or wrong input; 3 stopped and resumable; 130, 143 interrupted and resumable"
+EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 wrong input, refused; 3 stopped, can be resumed; 130 or 143 interrupted, can be resumed"

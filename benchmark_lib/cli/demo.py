@@ -7,9 +7,9 @@ import argparse
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench demo``."""
-    parser.add_argument("--model", metavar="MODEL", help="also run this model; 'local' is the small real one, which needs no key")
-    parser.add_argument("--base-url", metavar="URL", help="its OpenAI-compatible endpoint (default: OpenAI's own)")
-    parser.add_argument("--trials", type=int, default=3, help="trials a case (default: 3)")
+    parser.add_argument("--model", metavar="MODEL", help="also run this model; 'local' is a small real model that needs no key")
+    parser.add_argument("--base-url", metavar="URL", help="base URL of the model's OpenAI-compatible endpoint (default: OpenAI)")
+    parser.add_argument("--trials", type=int, default=3, help="trials per case (default: 3)")
     parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
 
 

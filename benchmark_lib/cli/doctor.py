@@ -13,14 +13,14 @@ MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench doctor``."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="the endpoint's name of a model; 'local' starts the small real one, which needs no key")
-    add("--base-url", metavar="URL", help="an OpenAI-compatible endpoint (default: OpenAI's own)")
+    add("model", metavar="MODEL", help="the model's name at the endpoint; 'local' starts a small real model that needs no key")
+    add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
     add("--role", default="agent", choices=("agent", "customer", "judge"), help="whose model settings to use (default: agent)")
-    add("--settings", metavar="FILE", help="model settings by role, a YAML file")
-    add("--store", default="northline", metavar="DIR", help="a store by name or its folder (default: northline)")
-    add("--prompt", metavar="FILE", help="a system prompt in place of the store's")
-    add("--tools", metavar="MODULE:NAME", help="tools of your own beside the store's")
-    add("--timeout", type=float, metavar="S", help="seconds one attempt may take (default: 120)")
+    add("--settings", metavar="FILE", help="YAML file with model settings by role")
+    add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
+    add("--prompt", metavar="FILE", help="a system prompt to use instead of the store's")
+    add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
+    add("--timeout", type=float, metavar="S", help="time limit for one attempt, in seconds (default: 120)")
 
 
 def execute(options: argparse.Namespace) -> int:

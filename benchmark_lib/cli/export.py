@@ -10,7 +10,7 @@ from .codes import FINISHED
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench export``."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files in them")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files")
     parser.add_argument("--format", required=True, choices=FORMATS, help="what to write")
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
 

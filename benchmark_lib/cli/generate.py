@@ -9,9 +9,9 @@ from .codes import FINISHED
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench generate``."""
-    parser.add_argument("--seed", type=int, required=True, metavar="N", help="a whole number; the same one gives the same bytes")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where to write: a folder that does not exist or is empty")
-    parser.add_argument("--store", default="northline", metavar="DIR", help="the store it is made from (default: northline)")
+    parser.add_argument("--seed", type=int, required=True, metavar="N", help="a whole number; the same number gives the same files")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new or empty folder to write to")
+    parser.add_argument("--store", default="northline", metavar="DIR", help="the store to start from (default: northline)")
 
 
 def execute(options: argparse.Namespace) -> int:

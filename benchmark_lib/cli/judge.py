@@ -20,18 +20,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench judge``."""
     add = parser.add_argument
     add("runs", nargs="*", metavar="RUN", help="finished run files")
-    add("--judge", action="append", default=[], metavar="MODEL", help="the endpoint's name of a judging model; give it twice for a second judge")
-    add("--base-url", action="append", default=[], metavar="URL", help="the judges' endpoint; once for all, or once each (default: OpenAI's own)")
-    add("--settings", action="append", default=[], metavar="FILE", help="model settings, role judge; once for all, or once each")
-    add("--scorers", metavar="NAMES", help="scorers parted by commas (default: all six)")
-    add("--apart", action="store_true", help="one call a scorer, in place of one call for all")
-    add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations of each run")
-    add("--unfinished", action="store_true", help="also judge a run that still lacks conversations")
+    add("--judge", action="append", default=[], metavar="MODEL", help="the judge's name at the endpoint; repeat it for a second judge")
+    add("--base-url", action="append", default=[], metavar="URL", help="base URL for the judges; once for all, or once for each (default: OpenAI)")
+    add("--settings", action="append", default=[], metavar="FILE", help="YAML file with settings for the role judge; once for all, or once for each")
+    add("--scorers", metavar="NAMES", help="scorers, separated by commas (default: all six)")
+    add("--apart", action="store_true", help="make one call per scorer instead of one for all")
+    add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations per run")
+    add("--unfinished", action="store_true", help="also judge unfinished runs")
     add("--store", default="northline", metavar="DIR", help="the store the runs were played on")
-    add("--concurrency", type=int, default=8, help="the most conversations judged at once (default: 8)")
-    add("--timeout", type=float, metavar="S", help="seconds one attempt of a call may take (default: 120)")
-    add("--budget-usd", type=float, metavar="X", help="stop before the judges' calls on a run file have cost more than this")
-    add("--probe", action="store_true", help="no run: find out in six calls whether a judge can be trusted, and whether a text can order it about")
+    add("--concurrency", type=int, default=8, help="maximum number of conversations judged at once (default: 8)")
+    add("--timeout", type=float, metavar="S", help="time limit for one attempt of a call, in seconds (default: 120)")
+    add("--budget-usd", type=float, metavar="X", help="stop before judging a run costs more than this")
+    add("--probe", action="store_true", help="judge no run; find out in six calls whether the judge is consistent and resists instructions in what it reads")
 
 
 def execute(options: argparse.Namespace) -> int:

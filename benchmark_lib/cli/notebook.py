@@ -12,9 +12,9 @@ from .codes import FINISHED
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench notebook``."""
-    parser.add_argument("notebook", metavar="NOTEBOOK", help="its path, or its name in notebooks/")
-    parser.add_argument("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="a value for its parameters cell (YAML)")
-    parser.add_argument("--out", metavar="NAME", help="name of the executed copy in reports/ (default: the notebook's own)")
+    parser.add_argument("notebook", metavar="NOTEBOOK", help="path of a notebook, or its name in notebooks/")
+    parser.add_argument("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="a value for its parameters cell, as YAML")
+    parser.add_argument("--out", metavar="NAME", help="name of the executed copy in reports/ (default: the notebook's name)")
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -11,18 +11,18 @@ from .codes import EXPLAINED
 
 COMMANDS = {
     "run": "play cases with a model or a scripted agent into a run file",
-    "score": "score finished run files again, without any endpoint",
-    "doctor": "find in about five calls what an endpoint can do, and what it means",
-    "judge": "have a language model score finished run files, beside what is read from the record",
-    "audit": "prove the case set: the oracle at the ceiling, trivial agents at the floor",
-    "generate": "re-key a store and its cases into a fresh private set with the same logic",
-    "notebook": "run a notebook with parameters, strictly, into reports/",
-    "notebooks": "execute every notebook into reports/, figures into figures/",
-    "demo": "the main job: the scripted agents, a model if one is named, and the leaderboard",
-    "site": "build the site: leaderboard, models, cases, every transcript, in one folder",
+    "score": "score finished run files again, without an endpoint",
+    "doctor": "find out what an endpoint can do, in about five calls",
+    "judge": "let a language model judge finished runs, beside the scores read from the record",
+    "audit": "check the case set: the oracle must pass every case, trivial agents none",
+    "generate": "make a fresh private set with the same logic: new names, ids, dates and goods",
+    "notebook": "run a notebook with parameters and write the result to reports/",
+    "notebooks": "run every notebook; results go to reports/, figures to figures/",
+    "demo": "run the scripted agents, and a model if you name one, and show the leaderboard",
+    "site": "build a static site with the leaderboard, models, cases and every transcript",
     "export": "write the frames of run files as Parquet or JSON lines",
-    "import": "read results of tau-bench, tau2 or JSON lines into a run file of its own",
-    "recover": "copy what can be read of a damaged run file",
+    "import": "import results of tau-bench, tau2 or JSON lines into a new run file",
+    "recover": "copy what is intact in a damaged run file to a new one",
 }
 """Name to help line. The module of the same name gives a parser its ``arguments`` and does what they say in ``execute(options) -> exit code``;
 it is imported when its command is given, and its own heavy imports belong inside ``execute``."""

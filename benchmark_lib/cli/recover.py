@@ -9,7 +9,7 @@ from .codes import FINISHED
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench recover``."""
-    parser.add_argument("file", metavar="FILE", help="the damaged run file; it is left as it is")
+    parser.add_argument("file", metavar="FILE", help="the damaged run file; it is not changed")
     parser.add_argument("--out", required=True, metavar="NEW", help="the file to write")
 
 

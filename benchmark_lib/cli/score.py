@@ -17,8 +17,8 @@ TRACEBACKS_SHOWN = 3
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench score``."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
-    parser.add_argument("--store", default="northline", metavar="DIR", help="the store they were played on")
-    parser.add_argument("--again", action="store_true", help="also score what has scores of this version")
+    parser.add_argument("--store", default="northline", metavar="DIR", help="the store the runs were played on")
+    parser.add_argument("--again", action="store_true", help="also rescore conversations that have scores of this version")
 
 
 def execute(options: argparse.Namespace) -> int:

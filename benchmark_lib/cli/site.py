@@ -9,9 +9,9 @@ from .codes import FINISHED
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench site``."""
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="run files, or folders of them (default: data/runs)")
-    parser.add_argument("--out", metavar="FOLDER", default="reports/site", help="where the site goes (default: reports/site)")
-    parser.add_argument("--no-published", action="store_true", help="leave out the block of figures published elsewhere")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="run files, or folders with run files (default: data/runs)")
+    parser.add_argument("--out", metavar="FOLDER", default="reports/site", help="folder for the site (default: reports/site)")
+    parser.add_argument("--no-published", action="store_true", help="leave out figures published elsewhere")
 
 
 def execute(options: argparse.Namespace) -> int:

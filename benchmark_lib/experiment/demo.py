@@ -77,11 +77,11 @@ def _put_aside(runs: Path, set_name: str) -> None:
         if not path.stem.endswith(set_name) and path.stem.split("-")[1] in AGENTS:
             (runs / "old").mkdir(exist_ok=True)
             path.replace(runs / "old" / path.name)
-            print(f"the cases have changed since: {path.name} now lies in {runs / 'old'}")
+            print(f"the cases have changed since then: {path.name} was moved to {runs / 'old'}")
 
 
 def _set_name(pattern: str) -> str:
-    """A name for the cases that are played; it changes with their content, so that a new version begins new files."""
+    """A name for the cases that are played; it changes with their content, so that a new version starts new files."""
     store = load_store()
     hashes = "".join([store.hash, *(c.hash for c in load_cases(store, pattern))])
     return f"{store.name}-{store.version}-{content_hash(hashes.encode())[:8]}"
