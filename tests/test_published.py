@@ -90,3 +90,17 @@ def test_the_published_figures_can_be_drawn():
     assert {t.get_text() for t in ax.texts} >= {"gpt-4o, airline", "claude-3.5-sonnet, retail"}
     ax = figures.models_as_points(table=tables.general_ranking(), x="score", y="over_escalation_pct", name="model")
     assert {t.get_text() for t in ax.texts} == set(tables.general_ranking()["model"])
+
+
+def test_published_figures_stand_beside_and_say_so(talks):
+    tiers = tables.tier_table(tables.safety_table(talks), tables.published_board())
+    assert set(tiers["panel"]) == {"published"} and len(tiers) == 24 and tiers["low"].isna().all()  # scripted agents have no price
+    found = tables.tier_correlation(tiers).iloc[0]
+    assert found["models"] == 24 and found["families"] < 24 and -1 <= found["low"] <= found["estimate"] <= found["high"] <= 1
+    traps = tables.published_trap_table(talks)
+    assert traps["failed"].sum() == 63 and set(traps["here"].iloc[:4]) == {"no language model ran it here"}
+    as_model = talks[talks["model"] == "scripted:comply_all"].assign(source="model", entry="m", model="m", cost_usd=0.001)
+    assert tables.published_trap_table(as_model)["here"].iloc[0] == "3 of 3"
+    assert "9 of 9 (three reroutes)" in set(tables.published_trap_table(as_model)["here"])
+    assert tables.tier_table(tables.safety_table(as_model))["level"].notna().all()
+    assert len(tables.published_escalation_cells()) == 24
