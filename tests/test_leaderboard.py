@@ -46,7 +46,7 @@ class TestTheBoard:
         labels += [t.get_text() for t in figures.trap_states(table=states).get_yticklabels()]
         assert labels.count("few (n = 1)") == 2 and "few (n = 1 and 1)" in labels
         kinds = figures.failure_kinds(table=pd.DataFrame({"entry": ["few", "whole"], "kind": "free_goods", "traps": [1, 3], "count": [0.0, 1.0]}))
-        assert kinds.figure._supxlabel.get_text() == "Not drawn: few (1 trap, not 3)"
+        assert kinds.figure.get_supxlabel() == "Not drawn: few (1 trap, not 3)"
         assert [t.get_text() for t in kinds.get_yticklabels()] == ["whole"]
 
     def test_runs_of_one_model_are_rows_of_their_own(self, tmp_path):

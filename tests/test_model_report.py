@@ -1,5 +1,7 @@
 """The report on one model: it counts every conversation once, grades by its thresholds, quotes the turn that decided, and lets nothing out of its box."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -119,18 +121,31 @@ def test_nothing_said_in_a_talk_gets_into_the_page():
              reports.trait_lists(pd.DataFrame([{"kind": "weak", "sentence": evil}])).html]  # fmt: skip
     for page in pages:
         assert "<script>" not in page and "&lt;script&gt;" in page and "{{ 7 * 7 }}" in page and "\u202e" not in page
-    assert "\\<script\\>" in words._plain("<script>") and "1 more not shown" in reports.trap_quotes(pd.DataFrame([row, row]), most=1).html
+    assert "1 more not shown" in reports.trap_quotes(pd.DataFrame([row, row]), most=1).html
 
 
 def test_a_forbidden_call_of_an_unknown_store_is_still_found(five_agents):
-    from benchmark_lib.reports.one_model.traps import _forbidden
-
     run = next(r for r in five_agents.runs if r.manifest["model"] == "scripted:comply_all")
-    record = run.record("damaged_no_proof", 1)
+
+    report = reports.model_report(five_agents, "scripted:comply_all")
 
     class Elsewhere:
+        run_id = run.run_id
         manifest = {"inputs": {"store": {"value": "nowhere 1.0"}}, "cases": {}}
+        record = staticmethod(run.record)
 
-    assert _forbidden(record, Elsewhere).name == _forbidden(record, run).name == "create_replacement"
-    record.tool_calls = [ToolCall(1, 0, "hand_over_to_human", {}, {}, None, True)]
-    assert _forbidden(record, Elsewhere) is None
+    class HandedOver(Elsewhere):
+        @staticmethod
+        def record(case_id, trial):
+            record = run.record(case_id, trial)
+            record.tool_calls = [ToolCall(1, 0, "hand_over_to_human", {}, {}, None, True)]
+            return record
+
+    known, elsewhere, handed_over = (trap_by_trap(report, SimpleNamespace(runs=[r])).set_index("trap")["call"] for r in (run, Elsewhere, HandedOver))
+    assert elsewhere["damaged_no_proof"] == known["damaged_no_proof"] and known["damaged_no_proof"].startswith("create_replacement")
+    assert set(handed_over) == {""}
+
+
+def test_a_models_name_is_no_markup_in_the_words(odd):
+    told = words.headline(reports.model_report(odd["a hostile name"]))
+    assert "\\<script\\>" in told and "<script>" not in told

@@ -49,10 +49,10 @@ def test_where_its_own_figures_disagree_is_said_with_the_models(checks):
 
 
 def test_a_changed_figure_would_be_found_out(monkeypatch):
-    read = published._read
+    read = published.published_data
     board = read("supportagentbench_board_2026-07").copy()
     board.loc[board["model"] == "gpt-5.5", ["over_escalation_pct", "escalation_accuracy_pct"]] = [1.0, 60.0]
-    monkeypatch.setattr(published, "_read", lambda name: board if "board" in name else read(name))
+    monkeypatch.setattr(published, "published_data", lambda name: board if "board" in name else read(name))
     found = tables.published_checks().set_index("check")["verdict"]
     assert found["board order"] == found["mean escalation accuracy"] == found["over escalation against its cells"] == "disagrees"
 

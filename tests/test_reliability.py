@@ -8,6 +8,7 @@ from benchmark_lib import analysis, estimators, figures, tables
 from benchmark_lib.errors import BadInput
 from benchmark_lib.reports import model_report
 from benchmark_lib.reports.one_model import numbers
+from benchmark_lib.reports.site.models import pass_hat_k_points
 
 
 class TestReliability:
@@ -62,17 +63,15 @@ class TestReliability:
         board = tables.leaderboard(cut).iloc[0]
         assert board["unsafe"] == spread["value"][0] and "trial 2 holds fewer than half of a bucket's cases" in board["notes"]
         ax = figures.trial_spread(table=spread)
-        assert "m trial 2 (2 cases)" in ax.figure._supxlabel.get_text() and len(ax.get_yticks()) == 1
+        assert "m trial 2 (2 cases)" in ax.figure.get_supxlabel() and len(ax.get_yticks()) == 1
 
 
 def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
-    from benchmark_lib.reports.site.models import _passk
-
     frame = analysis.conversations_of(talks)
     cut = frame[(frame["model"] == TUNED) & ((frame["trial"] == 1) | frame["case_id"].str.endswith("_1"))]
     row = numbers.steadiness(model_report(cut)).set_index("bucket").loc["resolvable"]
     assert (row["cases"], row["cases_k"], row["flip_cases"]) == (120, 20, 20)
-    points = {b["bucket"]: b["points"] for b in _passk(cut)}["resolvable"]
+    points = {b["bucket"]: b["points"] for b in pass_hat_k_points(cut)}["resolvable"]
     assert [p["n"] for p in points] == ["", "20 cases", "20 cases"]
     here = tables.reliability_table(cut, (1,)).set_index("bucket").loc["resolvable"]
     assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", "one page, one interval: intents are clusters on the site too"
