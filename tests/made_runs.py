@@ -29,12 +29,12 @@ def conversation_row(conversation):
     return (conversation.case_id, conversation.trial, conversation.ended_by, content_hash(record), record, AT)
 
 
-def call_row(case_id, trial, n=1, *, model="made", request="x", response=b"{}", tokens=100, cost=0.01):
+def call_row(case_id, trial, n=1, *, model="made", request="x", response=b"{}", tokens=100, cached=0, latency=0.5, cost=0.01):
     """The row of one request by the agent."""
-    return (case_id, trial, "agent", n, request, model, response, tokens, 10, 0, 0, 0.5, "[]", cost, AT)
+    return (case_id, trial, "agent", n, request, model, response, tokens, 10, cached, 0, latency, "[]", cost, AT)
 
 
-def verdict_row(digest, judge, scores, version="judge-1"):
+def verdict_row(digest, judge, scores, version="1"):
     """The row of one judge's verdict, whose `scores` are {scorer: {score, reason, quote}}."""
     return (digest, judge, version, orjson.dumps({"scores": scores}))
 
@@ -63,7 +63,7 @@ def change_manifest(path, **values):
     add_rows(path, manifest=[(key, orjson.dumps(value).decode()) for key, value in values.items()])
 
 
-def made_run(path, rows, *, run_id="made-1", model="made", cases=None, manifest=None):
+def made_run(path, rows, *, run_id="made-1", model="made", cases=None, manifest=None, versions=None):
     """A run file.
 
     Parameters
@@ -73,14 +73,17 @@ def made_run(path, rows, *, run_id="made-1", model="made", cases=None, manifest=
         Content hashes, where the cases are to be found in their store.
     manifest : dict
         What the manifest says otherwise.
+    versions : callable
+        The version of scoring and judging that stands beside a conversation.
     """
+    versions = versions or (lambda conversation: "1")
     planned = {c.case_id: 1 for c, *_ in rows}
     create(path, {"run_id": run_id, "model": model, "source": "model", "inputs": {"store": {"value": "northline 1.0.0", "hash": "-"}},
                   "cases": cases or dict.fromkeys(planned, "-"), "trials": 1, "planned": planned, "sessions": [], **(manifest or {})})  # fmt: skip
     conversations = [conversation_row(conversation) for conversation, *_ in rows]
-    digests = [row[3] for row in conversations]
-    scores = [(digest, "scoring-1", orjson.dumps(score)) for digest, (_, score, _) in zip(digests, rows, strict=True) if score is not None]
-    verdicts = [verdict_row(digest, *verdict) for digest, (*_, given) in zip(digests, rows, strict=True) for verdict in given]
+    found = [(row[3], versions(conversation), *rest) for row, (conversation, *rest) in zip(conversations, rows, strict=True)]
+    scores = [(digest, version, orjson.dumps(score)) for digest, version, score, _ in found if score is not None]
+    verdicts = [verdict_row(digest, *verdict, version=version) for digest, version, _, given in found for verdict in given]
     add_rows(path, conversations=conversations, scores=scores, verdicts=verdicts)
     return RunFile(path)
 

@@ -1,8 +1,5 @@
 """The board's pictures are drawn for every cost tier and for any model name: a dollar sign is no formula."""
 
-import matplotlib
-
-matplotlib.use("Agg")
 import pandas as pd
 import pytest
 

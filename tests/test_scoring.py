@@ -29,7 +29,7 @@ class Hasty(Oracle):
 class Unchecked(Oracle):
     """Acts as the oracle does, but never asks who it talks to."""
 
-    def _identified(self, talk):
+    def identified(self, talk):
         return True
 
 
@@ -52,9 +52,10 @@ def test_an_extra_write_spoils_the_end_state(store, cases):
     other = next(o for o in store.tables["orders"] if o != case.order)
 
     class Meddler(Oracle):
-        def _finish(self, due, followed, talk):
-            talk.call("cancel_order", order_id=other, reason="while I am at it")
-            return super()._finish(due, followed, talk)
+        def reply(self, talk):
+            if talk.turn == 1:
+                talk.call("cancel_order", order_id=other, reason="while I am at it")
+            return super().reply(talk)
 
     found, _ = scored(case, store, Meddler)
     assert not found["state_matches"] and not found["resolved"]

@@ -78,7 +78,7 @@ class Oracle(Insider):
     def _missing(self, known: set[str], talk: AgentTalk) -> list[str]:
         """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
         ledger, wanted = self.case.ledger, []
-        if self._needs_identity() and not self._identified(talk):
+        if self._needs_identity() and not self.identified(talk):
             number = ledger.get("order_id")
             wanted += ["order_id"] if number and number.when != "never" and "order_id" not in self.asked else ["name", "postcode"]
         for call in self.outcome.calls:
@@ -89,7 +89,8 @@ class Oracle(Insider):
                 wanted += [s for s in ("address_checked", "neighbours_checked") if s in ledger and s not in known]
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in ("name", "postcode")]
 
-    def _identified(self, talk: AgentTalk) -> bool:
+    def identified(self, talk: AgentTalk) -> bool:
+        """Whether the customer has said enough to be acted for."""
         parameters = self.store.policy["process_rules"]["identity"]
         probe = ToolCall(talk.turn, 0, "get_order", {"order_id": self.case.order}, {}, None, False)
         return bool(self.store.rules["identity"](probe, Before(self.acts, []), self.store, parameters))
