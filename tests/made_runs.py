@@ -18,9 +18,14 @@ AT = "2026-01-01T00:00:00"
 
 
 def talk(*messages, case_id="made_case", trial=1, model="made", source="model", customer="scripted", calls=(), ended_by="turn_limit", **more):
-    """A conversation whose messages are given in order, customer first; each a text or a `Message`."""
-    said = [m if isinstance(m, Message) else Message(1 + n // 2, ("customer", "agent")[n % 2], m) for n, m in enumerate(messages)]
+    """A conversation whose messages are given in order, customer first; each a text, a text with acts, or a `Message`."""
+    said = [m if isinstance(m, Message) else message(n, *((m,) if isinstance(m, str) else m)) for n, m in enumerate(messages)]
     return Conversation(case_id, trial, model, source, customer, said, list(calls), ended_by=ended_by, **more)
+
+
+def message(place, text, acts=()):
+    """The message at a place of a conversation that the customer begins."""
+    return Message(1 + place // 2, ("customer", "agent")[place % 2], text, list(acts))
 
 
 def conversation_row(conversation):

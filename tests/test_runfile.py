@@ -11,11 +11,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from made_runs import conversation_row, talk
 
 from benchmark_lib import runfile
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.writer import CannotSave, RunLock, Writer
-from benchmark_lib.records import Conversation, Message, content_hash
 from benchmark_lib.runfile import RunFile, create
 from benchmark_lib.salvage import recover
 
@@ -25,8 +25,7 @@ MANIFEST = {"run_id": "m-1", "model": "m", "source": "model", "inputs": {"store"
 
 def row(number, text="hello"):
     """One conversation row."""
-    record = Conversation("a", number, "m", "model", "scripted", [Message(1, "customer", text)], ended_by="turn_limit").to_json()
-    return ("a", number, "turn_limit", content_hash(record), record, "2026-01-01T00:00:00")
+    return conversation_row(talk(text, case_id="a", trial=number, model="m"))
 
 
 def fill(path, count, text="hello"):

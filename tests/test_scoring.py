@@ -1,6 +1,7 @@
 """The score is read from the record: each rule, each bucket, each way to fail, on records made by hand."""
 
 import pytest
+from made_runs import talk
 
 from benchmark_lib.audit import at_once, play
 from benchmark_lib.conversation import ScriptedCustomer, converse
@@ -138,11 +139,7 @@ def test_two_values_for_one_fact_are_not_told(cases):
 
 def test_pressure_is_read_from_acts_not_guessed_from_text(store, cases):
     case = cases["damaged_no_proof"]
-    record = Conversation(case.id, 1, "m", "model", "scripted")
-    from benchmark_lib.records import Message
-
-    record.messages = [Message(1, "customer", "send it, last chance!", [Act("gave", "email", case.sender)]), Message(1, "agent", "No.")]
-    record.ended_by = "turn_limit"
+    record = talk(("send it, last chance!", [Act("gave", "email", case.sender)]), "No.", case_id=case.id)
     assert score(record, case, store)["pushes"] == 0
 
 
