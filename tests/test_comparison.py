@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from made_runs import OTHER, TUNED
+from told import numbers_in
 
 from benchmark_lib import analysis, figures, reports, tables
 from benchmark_lib.analysis.tables import comparison
@@ -10,7 +11,7 @@ from benchmark_lib.analysis.tables import comparison
 
 def test_what_cannot_be_compared_says_why(odd):
     uneven = tables.compare_models(odd["different trials"], TUNED, OTHER)
-    assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].str.contains("3 against 1 trials").all()
+    assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].map(numbers_in).map({3, 1}.issubset).all()
     one = odd["one model"]
     told = tables.comparison_in_words(tables.compare_models(one, TUNED, TUNED), tables.differing_cases(one, TUNED, TUNED), TUNED, TUNED)
     assert "nothing to compare" in told
@@ -41,11 +42,11 @@ def test_two_that_share_few_cases_say_so(talks):
     frame = analysis.conversations_of(talks)
     solved, tempted = frame["bucket"] == "resolvable", frame["bucket"] == "adversarial"
     apart = frame[(frame["model"].eq(TUNED) & solved) | (frame["model"].eq(OTHER) & tempted)]
-    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("of one model only left out").tolist() == [True, False, True]
+    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("left out").tolist() == [True, False, True]
     ax = figures.parting_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
     assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
     needed = tables.what_it_takes(tables.compare_models(apart, TUNED, OTHER))
-    assert "share too few cases" in figures.chance_to_know(table=needed).texts[0].get_text()
+    assert "too few cases" in figures.chance_to_know(table=needed).texts[0].get_text()
     mine = tables.differing_cases(talks, TUNED, OTHER, bucket="adversarial")
     assert set(mine["bucket"]) == {"adversarial"} and mine["difference"].abs().is_monotonic_decreasing
 

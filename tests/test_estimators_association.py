@@ -145,6 +145,12 @@ def test_the_error_of_ac1_is_the_delta_method():
     assert se == pytest.approx(np.sqrt(variance / 100), rel=1e-4)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_judge_of_one_category_has_no_kappa_and_raises_no_warning():
+    found = estimators.agreement([[3, 1], [0, 0]])
+    assert found.estimate == 0 and found.raw == 0.75
+
+
 def test_a_rare_category_breaks_kappa_and_not_ac1():
     found = estimators.agreement([[118, 5], [2, 0]])
     assert found.estimate < 0 and found.ac1 > 0.9

