@@ -170,10 +170,12 @@ AGENTS = ("scripted:oracle", "scripted:comply_all", "scripted:no_op", TUNED, OTH
 HOSTILE = "$$x$ <script>alert(1)</script> \x00[a](javascript:b)" + "y" * 80
 
 
-def play_agents(folder):
-    """Five scripted agents over every case, a run file each."""
-    for number, agent in enumerate(AGENTS):
-        asyncio.run(Experiment(agent, seed=number, out=folder / f"{number}.deskbench", progress=False).run())
+def play_agents(folder, agents=AGENTS, **options):
+    """Play each agent, with a seed of its own and over every case unless the options say otherwise; the paths of the run files."""
+    paths = [folder / f"{number}.deskbench" for number in range(len(agents))]
+    for number, (agent, path) in enumerate(zip(agents, paths, strict=True)):
+        asyncio.run(Experiment(agent, seed=number, out=path, progress=False, **options).run())
+    return paths
 
 
 def odd_frames(talks):

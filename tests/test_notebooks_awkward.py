@@ -4,7 +4,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from made_runs import AWKWARD
+from made_runs import AWKWARD, OTHER, TUNED, play_agents
 
 from benchmark_lib import reports
 from benchmark_lib.reports import run_notebook
@@ -44,8 +44,8 @@ def test_the_notebooks_say_what_is_missing_and_save_what_they_show(pages):
     assert list((out / "10_leaderboard" / "f").glob("*.pdf")) and list((out / "14_correlations" / "t").glob("*.tex"))
 
 
-def test_the_notebooks_run_on_a_few_talks(tmp_path, five_agents):
-    runs = [str(r.path) for r in five_agents.runs[-2:]]
+def test_the_notebooks_run_on_a_few_conversations(tmp_path):
+    runs = [str(p) for p in play_agents(tmp_path, (TUNED, OTHER), cases="tracking,must_escalate,adversarial")]
 
     def text_of(notebook):
         return reports.run_notebook(notebook, {"runs": runs, "panel": None, "save_figures": False}, folder=tmp_path).read_text()
