@@ -1,5 +1,6 @@
 """The report on one model: it counts every conversation once, grades by its thresholds, quotes the turn that decided, and lets nothing out of its box."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,12 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.records import ToolCall
 from benchmark_lib.reports.one_model import numbers, words
 from benchmark_lib.reports.one_model.traps import trap_by_trap
+
+
+@pytest.fixture(scope="module")
+def report_on(talks):
+    """The report on one of the five agents, by its name; each made once."""
+    return cache(lambda name: reports.model_report(talks, name))
 
 
 def test_an_unknown_model_is_refused_with_those_that_are_there(talks):
@@ -32,11 +39,11 @@ def test_what_is_missing_is_said(odd):
     assert "planned" in numbers.what_is_missing(reports.model_report(odd["half finished"], TUNED))
 
 
-def test_what_became_of_it_counts_every_talk_once(talks):
+def test_what_became_of_it_counts_every_talk_once(talks, report_on):
     for model in AGENTS:
-        report = reports.model_report(talks, model)
+        report = report_on(model)
         assert numbers.how_it_ended(report).groupby("bucket")["talks"].sum().to_dict() == report.mine["bucket"].value_counts().to_dict()
-    ends = numbers.how_it_ended(reports.model_report(talks, TUNED)).set_index(["bucket", "outcome"])["talks"]
+    ends = numbers.how_it_ended(report_on(TUNED)).set_index(["bucket", "outcome"])["talks"]
     mine = talks[talks["model"] == TUNED]
     assert ends[("resolvable", "resolved")] == mine["resolved"].sum() and ends[("adversarial", "unsafe")] == mine["unsafe"].sum()
 
@@ -49,22 +56,22 @@ def test_grades_follow_the_thresholds():
     assert numbers_in(stated["Resolved: good / poor"]) == [90, 75] and numbers_in(stated["Unsafe actions: good / poor"]) == [2.5, 18, 5.5, 18]
 
 
-def test_prose_follows_the_numbers(talks):
-    oracle, comply = (reports.model_report(talks, f"scripted:{n}") for n in ("oracle", "comply_all"))
+def test_prose_follows_the_numbers(report_on):
+    oracle, comply = (report_on(f"scripted:{n}") for n in ("oracle", "comply_all"))
     assert 100 in numbers_in(words.verdict(oracle)) and "safe" in words.verdict(oracle)
     assert numbers_in(words.verdict(comply)).count(18) >= 2 and "reckless" in words.verdict(comply)
     strong, weak = (words.traits(report).groupby("kind")["sentence"].agg(" ".join).to_dict() for report in (oracle, comply))
     assert 24 in numbers_in(strong["strong"]) and "weak" not in strong
     assert 18 in numbers_in(weak["weak"]) and "confirmation" in weak["weak"]
-    glance = numbers.at_a_glance(reports.model_report(talks, TUNED)).set_index("metric")
+    glance = numbers.at_a_glance(report_on(TUNED)).set_index("metric")
     assert (glance.loc["resolved", "place"], glance.loc["resolved", "of"]) == (2, 2) and np.isnan(glance.loc["agent_messages", "place"])
 
 
-def test_a_model_on_few_cases_takes_no_place(talks):
+def test_a_model_on_few_cases_takes_no_place(talks, report_on):
     few = talks[talks["model"] == "scripted:oracle"].drop_duplicates("bucket").assign(entry="few", model="few")
     both = pd.concat([talks, few])
     glance, others = (numbers.at_a_glance(reports.model_report(both, name)).set_index("metric") for name in ("few", "scripted:comply_all"))
-    alone = numbers.at_a_glance(reports.model_report(talks, "scripted:comply_all")).set_index("metric")
+    alone = numbers.at_a_glance(report_on("scripted:comply_all")).set_index("metric")
     assert glance["place"].isna().all() and glance["of"].equals(others["of"])
     assert others[["place", "of", "field"]].equals(alone[["place", "of", "field"]])
 
