@@ -107,7 +107,7 @@ WRITE_UNTIL_KILLED = """
     import asyncio, sys
     from pathlib import Path
     from benchmark_lib.experiment.writer import Writer
-    from tests.test_runfile import row
+    from test_runfile import row
 
     async def write(path):
         writer = Writer(path)
@@ -123,7 +123,8 @@ WRITE_UNTIL_KILLED = """
 @pytest.mark.parametrize("seed", range(4))
 def test_kill_9_loses_nothing_that_was_acknowledged(path, seed):
     create(path, MANIFEST)
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(WRITE_UNTIL_KILLED), str(path)], stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(WRITE_UNTIL_KILLED), str(path)], stdout=subprocess.PIPE, text=True, env=environment)
     wanted = random.Random(seed).randrange(1, 400)
     acknowledged = [int(process.stdout.readline()) for _ in range(wanted)]
     process.send_signal(signal.SIGKILL)
