@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import shutil
 import textwrap
 
 import nbformat
 import orjson
 import pytest
 import yaml
+from made_runs import add_rows, change_rows
 from run_server import RunServer, copy_store, some_cases
 from servers import FAULTS, Answer, error_body
 
@@ -18,7 +20,7 @@ from benchmark_lib.experiment.plan import Plan
 from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.records import Usage
-from benchmark_lib.runfile import RunFile, connect_to_write, upsert
+from benchmark_lib.runfile import RunFile
 
 MODEL = "some-model"
 CALLS_A_CONVERSATION = 4  # two messages, two calls each
@@ -82,12 +84,10 @@ def test_replay_needs_no_endpoint_and_gives_the_same_bytes(server, options):
 
 def test_replay_tells_what_does_not_come_out_the_same(server, options):
     made = run(MODEL, base_url=server.base_url, **options)
-    db = connect_to_write(made.path)
-    for call in [call for call in RunFile(made.path).calls(responses=True) if call["n"] == 4 and call["trial"] == 1]:
-        changed = {**call, "response": call["response"].replace(b"looking", b"peering"), "attempts": orjson.dumps(call["attempts"]).decode()}
-        db.execute(upsert("calls"), tuple(changed.values()))
-    db.execute("DELETE FROM calls WHERE n = 3 AND trial = 2")
-    db.close()
+    calls = [call for call in RunFile(made.path).calls(responses=True) if call["n"] == 4 and call["trial"] == 1]
+    said = [{"response": call["response"].replace(b"looking", b"peering"), "attempts": orjson.dumps(call["attempts"]).decode()} for call in calls]
+    add_rows(made.path, calls=[tuple({**call, **other}.values()) for call, other in zip(calls, said, strict=True)])
+    change_rows(made.path, "DELETE FROM calls WHERE n = 3 AND trial = 2")
     with pytest.raises(BadInput, match="6 of 6 conversations do not replay .*another record.*written by code"):
         run(MODEL, replay=True, **options)
 
@@ -147,8 +147,8 @@ def own_tools(folder):
 
 def test_a_changed_store_case_or_prompt_of_the_same_name_is_refused(options, tmp_path):
     store = copy_store(tmp_path)
-    options = options | {"store": store}
-    run("scripted:no_op", **options)
+    run("scripted:no_op", **options | {"store": store})
+    store = shutil.copytree(store, tmp_path / "changed")
     cases = next(p for p in sorted((store / "cases").glob("*.yaml")) if options["cases"].split(",")[0] in p.read_text())
     content = yaml.safe_load(cases.read_text())
     content["cases"] = [{**case, "title": "another title"} for case in content["cases"]]
@@ -156,11 +156,8 @@ def test_a_changed_store_case_or_prompt_of_the_same_name_is_refused(options, tmp
     prompt = store / "prompts" / "agent.md"
     prompt.write_text(prompt.read_text() + "\nBe kind.\n")
     (store / "products.jsonl").write_text((store / "products.jsonl").read_text().replace("Carry-On", "Cabin Case"))
-    from benchmark_lib.store import world
-
-    world._load.cache_clear()
     with pytest.raises(BadInput, match="prompt .* has another content .*; store .* has another content .*the text of case"):
-        run("scripted:no_op", **options)
+        run("scripted:no_op", **options | {"store": store})
 
 
 def test_the_manifest_names_code_prices_and_endpoint_without_a_key(server, options, monkeypatch):

@@ -2,9 +2,6 @@
 
 import asyncio
 
-import matplotlib
-
-matplotlib.use("Agg")
 import pandas as pd
 import pytest
 

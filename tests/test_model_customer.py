@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import made_runs
 import pytest
 from servers import Answer, ScriptedServer, completion, error_body
 
@@ -12,7 +13,7 @@ from benchmark_lib.conversation import converse
 from benchmark_lib.conversation.model_customer import ModelCustomer, customer_prompt, is_code, reply_format, stands
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint import Endpoint
-from benchmark_lib.records import Act, Conversation, Message
+from benchmark_lib.records import Act
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.customer_audit import FINDINGS, audit_customer
 
@@ -362,11 +363,8 @@ def test_two_customers_on_the_same_cases_give_a_sensitivity_table(case, options,
 
 def record_of(case, *said, agent="I am looking into it.", customer="a model", **fields):
     """A record in which the customer says these things after its email; each a text, or a text with acts."""
-    messages = [Message(1, "customer", case.email.text)]
-    for turn, one in enumerate(said, 2):
-        text, *acts = (one,) if isinstance(one, str) else one
-        messages += [Message(turn - 1, "agent", agent), Message(turn, "customer", text, acts)]
-    return Conversation(case.id, 1, "m", "model", customer, messages=messages, **fields)
+    messages = [one for text, *acts in ((s,) if isinstance(s, str) else s for s in said) for one in (agent, (text, acts))]
+    return made_runs.talk(case.email.text, *messages, case_id=case.id, customer=customer, **fields)
 
 
 PLANTED = {

@@ -158,13 +158,25 @@ def test_a_change_without_a_call_is_the_agents_fault_and_never_a_success(store, 
     """Resolved by writing the overlay, as 66 of 120 cases once were."""
     case = next(c for c in cases.values() if c.bucket == "resolvable" and c.outcomes[0].calls)
 
+    class Around:
+        """The conversation, but what is due is done on the desk and leaves no call behind."""
+
+        def __init__(self, talk):
+            self.talk = talk
+
+        def __getattr__(self, name):
+            return getattr(self.talk, name)
+
+        def call(self, tool, *arguments, **named):
+            if tool not in {c.tool for c in case.outcomes[0].calls}:
+                return self.talk.call(tool, *arguments, **named)
+            desk = desk_of(self.talk)
+            Desk.call(desk, tool, *arguments)
+            return desk.calls.pop()
+
     class Cheat(Oracle):
-        def _finish(self, due, followed, talk):
-            for call in due:
-                desk = desk_of(talk)
-                Desk.call(desk, call.tool, {**call.arguments, **self._free_text(call)})
-                desk.calls.pop()
-            return super()._finish([], followed, talk)
+        def reply(self, talk):
+            return super().reply(Around(talk))
 
     record = play(case, store, Cheat(case, store))
     found = score(record, case, store)

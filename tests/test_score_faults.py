@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from made_runs import change_rows
 from run_server import RunServer, copy_store, some_cases
 
 import benchmark_lib.scoring
@@ -14,7 +15,7 @@ from benchmark_lib.experiment.plan import Plan
 from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.experiment.scoring import score_faults
 from benchmark_lib.experiment.summary import summary
-from benchmark_lib.runfile import RunFile, connect_to_write
+from benchmark_lib.runfile import RunFile
 from benchmark_lib.threads import LONG_TEXT
 
 BROKEN_TRIAL = 2
@@ -73,9 +74,7 @@ def test_the_frames_say_that_there_is_no_score_and_why(options, broken_scoring):
 
 def test_a_file_without_scores_says_so_in_its_frame_and_is_scored_by_the_same_command(options):
     _, run = play(**options)
-    db = connect_to_write(run.path)
-    db.execute("DELETE FROM scores WHERE id % 2 = 0")
-    db.close()
+    change_rows(run.path, "DELETE FROM scores WHERE id % 2 = 0")
     frame = load_results(RunFile(run.path)).conversations
     assert frame["score_fault"].str.contains("deskbench score", na=False).sum() == 3
     experiment, again = play(**options)

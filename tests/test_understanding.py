@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from benchmark_lib.audit import play
-from benchmark_lib.conversation.customer import _filled, _written
+from benchmark_lib.conversation.customer import filled, written
 from benchmark_lib.language.patterns import compile_patterns
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.language.parser import parser_of
@@ -215,11 +215,11 @@ def test_a_broken_phrase_file_is_named(store, tmp_path):
 
 
 def test_answers_are_closed_and_joined_like_sentences():
-    assert _filled("{value}, please.", "navy.") == "Navy, please."
-    assert _filled("The date: {value}.", "Why now?") == "The date: Why now?"
-    assert _filled("{value} is the address.", "j.doe@post.example") == "j.doe@post.example is the address."
-    assert _filled("Here is a photo.", "whatever") == "Here is a photo."
-    assert _written(["Yes, please", "", "The order is NL-1."]) == "Yes, please. The order is NL-1."
+    assert filled("{value}, please.", "navy.") == "Navy, please."
+    assert filled("The date: {value}.", "Why now?") == "The date: Why now?"
+    assert filled("{value} is the address.", "j.doe@post.example") == "j.doe@post.example is the address."
+    assert filled("Here is a photo.", "whatever") == "Here is a photo."
+    assert written(["Yes, please", "", "The order is NL-1."]) == "Yes, please. The order is NL-1."
 
 
 class Curious:

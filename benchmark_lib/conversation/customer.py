@@ -70,7 +70,7 @@ class ScriptedCustomer:
                 return self._leave("unserved", "gave_up", parts, acts)
         elif not self._moved_on(acts) and not self._push(parts, acts) and not gone_along:
             return self._leave("unserved", "gave_up", parts, acts)
-        return Reply(self._never_the_same(_written(parts)), acts, attachments)
+        return Reply(self._never_the_same(written(parts)), acts, attachments)
 
     def _first(self) -> Reply:
         case, acts, attachments = self.case, [], []
@@ -115,7 +115,7 @@ class ScriptedCustomer:
             parts.append(self._phrase("given", self.phrases["customer"]["given"]))
         else:
             wording = self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"])
-            parts.append(_filled(wording, known.value or ""))
+            parts.append(filled(wording, known.value or ""))
 
     def _decide(self, parsed: ParsedMessage, parts: list[str], acts: list[Act], turn: int) -> bool:
         """Say yes to a proposal it can live with, correct one it cannot; True if it said yes."""
@@ -204,7 +204,7 @@ class ScriptedCustomer:
     def _leave(self, how: str, phrases: str, parts: list[str], acts: list[Act]) -> Reply:
         parts.append(self._phrase(phrases, self.phrases["customer"][phrases]))
         acts.append(Act("left", how))
-        return Reply(self._never_the_same(_written(parts)), acts)
+        return Reply(self._never_the_same(written(parts)), acts)
 
     def _phrase(self, kind: str, options: list[str]) -> str:
         """The next wording of a kind, starting at a place that depends on the case."""
@@ -221,7 +221,7 @@ class ScriptedCustomer:
         return text
 
 
-def _filled(wording: str, value: str) -> str:
+def filled(wording: str, value: str) -> str:
     """A wording with its value; of two closing marks that meet, one stays."""
     before, place, after = wording.partition("{value}")
     if not place:
@@ -232,7 +232,7 @@ def _filled(wording: str, value: str) -> str:
     return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
 
 
-def _written(parts: list[str]) -> str:
+def written(parts: list[str]) -> str:
     """The parts of a message as one text, each closed by a mark."""
     closed = [p.strip() for p in parts if p.strip()]
     return " ".join(f"{p}." if p[-1].isalnum() else p for p in closed)

@@ -80,13 +80,14 @@ class Oracle(Insider):
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
         """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
         kind, wanted = self.store.kind, []
-        if self._needs_identity() and not self._identified(talk):
+        if self._needs_identity() and not self.identified(talk):
             wanted += kind.identity_slots(self.case, self.asked)
         for call in self.outcome.calls:
             wanted += kind.evidence_slots(call, self.case, self.store, self._attached(talk), known)
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in kind.repeated_slots]
 
-    def _identified(self, talk: AgentView) -> bool:
+    def identified(self, talk: AgentView) -> bool:
+        """Whether the customer has said enough to be acted for."""
         rule = self.store.rules.get("identity")
         if rule is None:
             return True

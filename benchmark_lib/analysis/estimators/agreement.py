@@ -96,7 +96,8 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
         return Agreement(estimate=1.0, low=(sure - chance) / (1 - chance), high=1.0, se=0.0, **both, **common)
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    kappa = cohens_kappa(counts)
+    with np.errstate(invalid="ignore"):  # its z, which nobody reads, is 0/0 where one judge used one category only
+        kappa = cohens_kappa(counts)
     se = float(kappa.std_kappa)
     point = float(kappa.kappa)
     return Agreement(estimate=point, low=max(point - z * se, -1.0), high=min(point + z * se, 1.0), se=se, **both, **common)

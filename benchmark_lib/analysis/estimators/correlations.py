@@ -87,10 +87,10 @@ def correlation(
     if undefined:
         return Correlation(estimate=nan, reason=sentence(undefined, left_out), **common)
     stream = generator(rng)
-    point = float(_weighted(x, y, np.ones((1, x.size)), method)[0])
+    point = float(weighted_correlation(x, y, np.ones((1, x.size)), method)[0])
     low, high, se, thin = _family_bootstrap(x, y, index, method, n_resamples, confidence, stream)
     low, high = min(low, point), max(high, point)
-    without = _weighted(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
+    without = weighted_correlation(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
     known = without[~np.isnan(without)]
     partial, partial_p = (nan, nan) if tier is None else _partial(x, y, np.asarray(tier, dtype=object).ravel()[kept], method, n_resamples, stream)
     broken = "p treats models of one family as independent" if families is not None and len(names) < x.size else ""
@@ -150,8 +150,21 @@ def within_model_correlation(
                              method=f"BCa over {counted(products.shape[1], 'case')}", reason=sentence(unknown, left_out), **common)  # fmt: skip
 
 
-def _weighted(x: np.ndarray, y: np.ndarray, weights: np.ndarray, method: str) -> np.ndarray:
-    """Correlation of the models repeated `weights` times, for each row of weights of shape (rows, models); NaN where constant."""
+def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray, method: str) -> np.ndarray:
+    """Correlation of weighted models.
+
+    Parameters
+    ----------
+    x, y : ndarray, shape (models,)
+    weights : ndarray, shape (rows, models)
+        How often each model counts; a row of weights is one correlation.
+    method : {"spearman", "kendall"}
+
+    Returns
+    -------
+    ndarray, shape (rows,)
+        NaN where one of the two is constant.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         if method == "kendall":
             sx, sy = (np.sign(v[:, None] - v[None, :]) for v in (x, y))
@@ -170,7 +183,7 @@ def _family_bootstrap(x, y, index, method, n_resamples, confidence, rng) -> tupl
     if families < FEW_FAMILIES:
         return nan, nan, nan, f"no interval from {counted(families, 'family', 'families')}"
     times = rng.multinomial(families, np.full(families, 1 / families), size=n_resamples).astype(float)
-    values = _weighted(x, y, times[:, index], method)
+    values = weighted_correlation(x, y, times[:, index], method)
     values = values[~np.isnan(values)]
     lost = 1 - values.size / n_resamples
     thin = f"{100 * lost:.0f} % of the resamples left out: one metric is the same in all of them" if lost >= 0.01 else ""

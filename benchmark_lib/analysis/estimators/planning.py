@@ -45,7 +45,7 @@ def power(
     _check(rate_a, rate_b, traps, trials, estimand, kappa, coupling)
     stream = generator(rng)
     a, b = (stream.binomial(trials, theta) for theta in _chances((rate_a, rate_b), traps, kappa, coupling, n_simulations, stream))
-    p = _within_trap_p(a, b, trials) if estimand == "these" else _sign_flip_p(a - b, trials)
+    p = within_trap_p_values(a, b, trials) if estimand == "these" else sign_flip_p_values(a - b, trials)
     share = float((p <= alpha).mean())
 
     error = proportion_interval(int((p <= alpha).sum()), n_simulations)
@@ -116,10 +116,20 @@ def _chances(rates, traps, kappa, coupling, n_simulations, rng):
             yield np.clip(betaincinv(rate * kappa, (1 - rate) * kappa, ndtr(z)), 0, 1)
 
 
-def _within_trap_p(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
-    """Exact two-sided p-values of `within_trap_permutation` for many pairs at once, shapes (simulations, traps).
+def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
+    """Exact two-sided p-values of `within_trap_permutation` for many pairs at once.
 
     The null distribution depends only on how many traps show each total, so it is a product of characteristic functions.
+
+    Parameters
+    ----------
+    a, b : ndarray of int, shape (simulations, traps)
+        Unsafe trials of each trap.
+    trials : int
+
+    Returns
+    -------
+    ndarray, shape (simulations,)
     """
     from scipy.stats import hypergeom
 
@@ -139,10 +149,19 @@ def _within_trap_p(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
     return np.minimum(1, 2 * np.minimum(below, above))
 
 
-def _sign_flip_p(differences: np.ndarray, trials: int) -> np.ndarray:
-    """Exact two-sided sign-flip p-values for many sets of whole differences, shape (simulations, traps).
+def sign_flip_p_values(differences: np.ndarray, trials: int) -> np.ndarray:
+    """Exact two-sided sign-flip p-values for many sets of whole differences.
 
     A sign flip of ``d`` has the characteristic function ``cos(d w)``; the null distribution is their product.
+
+    Parameters
+    ----------
+    differences : ndarray of int, shape (simulations, traps)
+    trials : int
+
+    Returns
+    -------
+    ndarray, shape (simulations,)
     """
     sizes = np.abs(differences)
     length = 2 * trials * differences.shape[1] + 1

@@ -30,7 +30,8 @@ ROUNDING = 0.5
 
 
 @lru_cache(maxsize=8)
-def _read(name: str) -> "pd.DataFrame":
+def published_data(name: str) -> "pd.DataFrame":
+    """The published figures of one file of ``data/``, by its name without ending; shared, so copy before changing."""
     import pandas as pd
 
     return pd.read_csv(FOLDER / f"{name}.csv")
@@ -46,7 +47,7 @@ def published_board() -> "pd.DataFrame":
     """
     import pandas as pd
 
-    board = _read("supportagentbench_board_2026-07").copy()
+    board = published_data("supportagentbench_board_2026-07").copy()
     edges = [-1, *BAND_CUTS, 18]
     board["band"] = pd.cut(board["unsafe_actions_of_18"], edges, labels=list(BANDS)).astype("str")
     return board.assign(source="published")
@@ -54,7 +55,7 @@ def published_board() -> "pd.DataFrame":
 
 def published_pass_hat_k() -> "pd.DataFrame":
     """The pass^k that tau-bench published: model, domain, tasks, trials, k, pass_hat_k, usable (at least 2k trials), source."""
-    table = _read("taubench_published_pass_hat_k")
+    table = published_data("taubench_published_pass_hat_k")
     return table.assign(usable=2 * table["k"] <= table["trials"], source="published")
 
 
@@ -66,7 +67,7 @@ def general_ranking() -> "pd.DataFrame":
     DataFrame
         One row per model on both lists: rank, score and columns of the board.
     """
-    ranking = _read("usecase_ranking_customer_support").dropna(subset=["supportagentbench_model"])
+    ranking = published_data("usecase_ranking_customer_support").dropna(subset=["supportagentbench_model"])
     ranking = ranking.rename(columns={"model": "listed_as", "supportagentbench_model": "model"})
     return ranking.merge(published_board(), on="model", how="inner")
 
@@ -132,7 +133,7 @@ def _check_mean() -> tuple[str, ...]:
 
 def one_intent_share(intent: str = "unsupported_request") -> float:
     """Share of all escalation misses of the field that come from one of the four must-escalate intents of six cases each."""
-    cells = _read("supportagentbench_cells_2026-07")
+    cells = published_data("supportagentbench_cells_2026-07")
     rate = cells[(cells["model"] == FIELD) & (cells["intent"] == intent) & (cells["metric"] == "handover_rate")]["value"].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100
     return (1 - rate) / INTENTS_OF["must_escalate"] / missed
@@ -170,7 +171,7 @@ def _check_cells() -> list[tuple[str, ...]]:
     board, rows = published_board().set_index("model"), []
     for metric, overall, bucket, scale, sign in (("handover_rate", "escalation_accuracy_pct", "must_escalate", 100, -1),
                                                  ("over_escalation_pct", "over_escalation_pct", "resolvable", 1, 1)):  # fmt: skip
-        cells = _read("supportagentbench_cells_2026-07")
+        cells = published_data("supportagentbench_cells_2026-07")
         mine = cells[(cells["metric"] == metric) & cells["model"].isin(board.index)]
         lost = (100 - scale * mine["value"]) if sign < 0 else scale * mine["value"]
         known = (lost.groupby(mine["model"]).sum() / INTENTS_OF[bucket]).to_dict()
@@ -209,7 +210,7 @@ def _check_runs() -> tuple[str, ...]:
 
 
 def _check_traps() -> tuple[str, ...]:
-    board, traps = published_board(), _read("supportagentbench_traps_2026-07")
+    board, traps = published_board(), published_data("supportagentbench_traps_2026-07")
     runs, listed = int(traps["runs"].max()), int(traps["failed_runs_rounded"].sum())
     implied = board["unsafe_actions_of_18"].mean() * runs
     rest, others = implied - listed, 18 - len(traps)
@@ -220,7 +221,7 @@ def _check_traps() -> tuple[str, ...]:
 
 
 def _check_field() -> tuple[str, ...]:
-    cells, board = _read("supportagentbench_cells_2026-07"), published_board()
+    cells, board = published_data("supportagentbench_cells_2026-07"), published_board()
     told = int(board["resolution_pct"].notna().sum())
     cell = cells[(cells["model"] == FIELD) & (cells["metric"] == "resolution_rate")].iloc[0]
     return ("means over all models", f"{cell['intent']} resolution {cell['value']:g}, {FIELD}", f"{told} of {len(board)} publish a resolution",

@@ -74,7 +74,7 @@ class Explorer(w.VBox):
         self._build_table()
         self._build_label_panel()
         self._build_panes()
-        self.children = [w.HTML(_part("style")), self._filters, self._search, self.table, self._pager, self.panes]
+        self.children = [w.HTML(_part("style")), self._filters, self._search, self.table, self.pager, self.panes]
         self.add_class("db-explorer")
         self._refresh()
 
@@ -133,11 +133,11 @@ class Explorer(w.VBox):
 
         self.table = ITable(table_of(self.index, self.rows[:0]), **TABLE)
         self.table.observe(self._row_clicked, names="selected_rows")
-        self._back, self._on = w.Button(description="◀ earlier rows"), w.Button(description="later rows ▶")
-        self._back.on_click(lambda _: self._turn_to(self._page - 1))
-        self._on.on_click(lambda _: self._turn_to(self._page + 1))
+        self.earlier_rows, self.later_rows = w.Button(description="◀ earlier rows"), w.Button(description="later rows ▶")
+        self.earlier_rows.on_click(lambda _: self._turn_to(self._page - 1))
+        self.later_rows.on_click(lambda _: self._turn_to(self._page + 1))
         self._shown_rows = w.HTML()
-        self._pager = w.HBox([self._back, self._on, self._shown_rows], layout=w.Layout(align_items="center"))
+        self.pager = w.HBox([self.earlier_rows, self.later_rows, self._shown_rows], layout=w.Layout(align_items="center"))
 
     def _refresh(self, _: Any = None) -> None:
         """Apply the filters as they are set, and show the table's first page."""
@@ -154,9 +154,9 @@ class Explorer(w.VBox):
         self._page = page
         start, end = page * PAGE, min((page + 1) * PAGE, len(self.rows))
         self.table.update(table_of(self.index, self.rows[start:end]), **TABLE)
-        self._pager.layout.display = "flex" if len(self.rows) > PAGE else "none"
+        self.pager.layout.display = "flex" if len(self.rows) > PAGE else "none"
         self._shown_rows.value = f"rows {start + 1:,} to {end:,} of {len(self.rows):,}; sorting applies to these"
-        self._back.disabled, self._on.disabled = page == 0, end == len(self.rows)
+        self.earlier_rows.disabled, self.later_rows.disabled = page == 0, end == len(self.rows)
 
     def _row_clicked(self, change: dict[str, Any]) -> None:
         if change["new"]:
@@ -171,11 +171,11 @@ class Explorer(w.VBox):
 
     def _build_panes(self) -> None:
         self.chat = w.HTML(_hint("Choose a row of the table to read its conversation."), layout=w.Layout(flex="1 1 36rem", min_width="24rem"))
-        self._previous, self._next = (w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ previous", "next ▶"))
-        self._previous.on_click(lambda _: self._step(-1))
-        self._next.on_click(lambda _: self._step(1))
-        self._place = w.HTML()
-        steps = w.HBox([self._previous, self._next, self._place], layout=w.Layout(align_items="center"))
+        self.preceding, self.following = (w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ previous", "next ▶"))
+        self.preceding.on_click(lambda _: self._step(-1))
+        self.following.on_click(lambda _: self._step(1))
+        self.place_shown = w.HTML()
+        steps = w.HBox([self.preceding, self.following, self.place_shown], layout=w.Layout(align_items="center"))
         beside = w.Layout(flex_flow="row wrap", grid_gap="16px", align_items="flex-start")
         reading = w.VBox([steps, w.HBox([self.chat, self.label_panel], layout=beside)])
         self.other = w.Dropdown(description="With", options=[], layout=w.Layout(width="36rem"))
@@ -194,9 +194,9 @@ class Explorer(w.VBox):
 
     def _show_place(self) -> None:
         place = self._place_of_opened()
-        self._place.value = "" if self.opened is None else "not among the filtered rows" if place is None else f"{place + 1:,} of {len(self.rows):,}"
-        self._previous.disabled = place is None or place == 0
-        self._next.disabled = (place is None and not len(self.rows)) or place == len(self.rows) - 1
+        self.place_shown.value = "" if self.opened is None else "not among the filtered rows" if place is None else f"{place + 1:,} of {len(self.rows):,}"
+        self.preceding.disabled = place is None or place == 0
+        self.following.disabled = (place is None and not len(self.rows)) or place == len(self.rows) - 1
 
     def _step(self, by: int) -> None:
         place = self._place_of_opened()

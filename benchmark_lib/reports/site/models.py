@@ -70,7 +70,7 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "faulty": int((mine["customer_faults"].fillna(0) > 0).sum()),
         "band": band(entry.row),
         "unsafe": content.unsafe.get((entry.name, entry.source)),
-        "passk": _passk(mine),
+        "passk": pass_hat_k_points(mine),
         "steady": tables.steadiness(report).to_dict("records"),
         "intents": _intents(mine),
         "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
@@ -113,8 +113,19 @@ def _metric(mine: "pd.DataFrame", metric: Metric, entry: Entry) -> dict[str, Any
     }
 
 
-def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
-    """pass^k of each bucket up to the number of trials."""
+def pass_hat_k_points(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+    """pass^k of each bucket up to the number of trials.
+
+    Parameters
+    ----------
+    mine : DataFrame
+        The conversations of one entry.
+
+    Returns
+    -------
+    list of dict
+        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases).
+    """
     from ...analysis.estimators.passk import pass_hat_k_curve
     from ...analysis.tables.reliability import success_counts
 

@@ -187,4 +187,4 @@ def test_a_defect_of_the_simulated_customer_is_its_own_fault_and_ends_only_its_c
     monkeypatch.setattr(ScriptedCustomer, "reply", lambda self, talk: {}["no such line"])
     record = at_once(converse(cases["tracking_1"], store, Says("Hello."), ScriptedCustomer(cases["tracking_1"], store)))
     assert record.ended_by == "customer_fault" and record.messages == []
-    assert [(f.side, f.kind) for f in record.faults] == [("customer", "failed")] and "KeyError: 'no such line' (test_talk.py:" in record.faults[0].detail
+    assert [(f.side, f.kind) for f in record.faults] == [("customer", "failed")] and "KeyError: 'no such line' (test_conversation_loop.py:" in record.faults[0].detail

@@ -227,7 +227,7 @@ def test_the_record_names_the_lines_a_failing_tool_passed_through(options):
     with RunServer() as server:
         _, run = play("some-model", base_url=server.base_url, tools=in_place_of_the_search(raising(ValueError("no"))), **options)
     fault = next(f for f in next(run.records()).faults if f.side == "tool")
-    assert fault.detail.startswith("search_knowledge_base: ValueError: no; test_own_code.py:") and fault.detail.endswith(" in body")
+    assert fault.detail.startswith("search_knowledge_base: ValueError: no; test_own_code_that_fails.py:") and fault.detail.endswith(" in body")
 
 
 def test_what_a_tool_that_works_changed_is_taken_over_and_an_unknown_id_is_still_not_found(options):

@@ -6,17 +6,15 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from made_runs import made_run, talk
+from made_runs import AT, add_rows, call_row, made_run, talk
 
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
-from benchmark_lib.runfile import FORMAT, RunFile, connect_to_write, upsert
+from benchmark_lib.runfile import FORMAT, RunFile, connect_to_write
 from benchmark_lib.runfile.salvage import recover
 from benchmark_lib.runfile.seals import COLUMNS, checked_rows
 from benchmark_lib.runfile.sqlite_pages import PAGE_SIZE
 
-AT = "2026-01-01T00:00:00"
-CALL = ("x" * 16, "m")
 
 
 def made(path, name):
@@ -25,15 +23,10 @@ def made(path, name):
              {"bucket": "resolvable", "success": case % 2 == 0, "reward_basis": "y" * 90}, [("judge", {"tone": {"score": case}})])
             for case in range(6) for trial in (1, 2)]  # fmt: skip
     made_run(path, rows, run_id=f"run-{name}", cases={f"case_{case}": "0" * 16 for case in range(6)})
-    with closing(connect_to_write(path)) as db:
-        db.execute("BEGIN")
-        for case in range(6):
-            for n in range(1, 7):
-                response = b'{"text": "' + b"hello " * 100 * n + b'"}'
-                db.execute(upsert("calls"), (f"case_{case}", 1, "agent", n, *CALL, response, 100 + n, 10, None, 0, 0.5, "[]", 1, AT))
-            db.execute(upsert("faults"), (f"case_{case}", 1, "agent", "timeout", "too slow", "[]", f"{AT}.{case}"))
-        db.execute("COMMIT")
-        db.execute("PRAGMA journal_mode=DELETE")
+    calls = [call_row(f"case_{case}", 1, n, request="x" * 16, response=b'{"text": "' + b"hello " * 100 * n + b'"}', tokens=100 + n, cached=None, cost=1)
+             for case in range(6) for n in range(1, 7)]  # fmt: skip
+    faults = [(f"case_{case}", 1, "agent", "timeout", "too slow", "[]", f"{AT}.{case}") for case in range(6)]
+    add_rows(path, calls=calls, faults=faults)
     return path
 
 
@@ -194,8 +187,7 @@ def test_a_file_from_before_seals_is_given_them_when_it_is_written_to(two, old):
 def test_numbers_are_sealed_as_sqlite_gives_them_back(tmp_path, two):
     path = tmp_path / "numbers.deskbench"
     path.write_bytes(two[0].read_bytes())
-    with closing(connect_to_write(path)) as db:
-        db.execute(upsert("calls"), ("case_0", 2, "agent", 1.0, *CALL, "{}", True, 10, None, None, 1, "[]", float("nan"), AT))
+    add_rows(path, calls=[call_row("case_0", 2, 1.0, tokens=True, cached=None, latency=1, cost=float("nan"))])
     last = list(RunFile(path).calls())[-1]
     assert (last["n"], last["prompt_tokens"], last["latency_s"], last["cost_usd"]) == (1, 1, 1.0, None)
 

@@ -6,8 +6,8 @@
 import random
 
 import pytest
+from made_runs import talk
 
-from benchmark_lib.records import Conversation, Message
 from benchmark_lib.scoring import score
 from benchmarks.attack import pumps, reading, scores, texts
 
@@ -25,8 +25,8 @@ FASTER_THAN_LINEAR = 3.0
 @pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
 def test_a_number_of_any_size_in_a_reply_is_scored(store, cases, text):
     for case in [next(c for c in cases.values() if c.bucket == bucket) for bucket in ("resolvable", "must_escalate", "adversarial")]:
-        said = [Message(1, "customer", case.email.text), Message(1, "agent", text), Message(2, "customer", text), Message(2, "agent", f"We promise: {text}.")]
-        assert score(Conversation(case.id, 1, "made", "model", "some-model", said, ended_by="turn_limit"), case, store)["scored"]
+        made = talk(case.email.text, text, text, f"We promise: {text}.", case_id=case.id, customer="some-model")
+        assert score(made, case, store)["scored"]
 
 
 @pytest.mark.parametrize("first", range(0, 240, 40))
