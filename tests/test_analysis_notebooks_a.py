@@ -138,7 +138,7 @@ class TestTheBoard:
 
     def test_a_half_finished_run_is_counted_against_its_plan_and_not_ranked(self, tmp_path):
         board = self.board(tmp_path, "half finished")
-        assert "1 trial only" in board.loc["half", "notes"] and "of 54 conversations scored" in board.loc["half", "notes"]
+        assert "only 1 trial" in board.loc["half", "notes"] and "of 54 conversations scored" in board.loc["half", "notes"]
         assert "of the 18 cases of this board: not ranked" in board.loc["half", "notes"]
         assert board.loc["whole", "rank"] == 1 and pd.isna(board.loc["half", "rank"])
 
