@@ -18,9 +18,9 @@ BUCKETS = ("resolvable", "must_escalate", "adversarial")
 ENDINGS = {
     "resolved_by_customer": "the customer was content and left",
     "closed_by_agent": "the agent closed the ticket",
-    "handed_over": "the agent handed the talk to a human",
+    "handed_over": "the agent handed the conversation over to a human",
     "customer_gave_up": "the customer left unserved after the last push",
-    "turn_limit": "the last of the allowed customer messages was answered and the talk was still open",
+    "turn_limit": "the last allowed customer message was answered and the conversation was still open",
     "agent_fault": "the agent failed: empty replies, too many calls in a turn, a reply cut by length, a full context, changes without a call",
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 PANELS = {
     "models": "language models run here",
     "local model": "the small real model that needs no key: it tests the set-up, not quality",
-    "scripted agents": "not models: they mark the ceiling and the floors",
-    "recovery panel": "scripted agents whose true rates are known: not models",
+    "scripted agents": "not models; they mark the ceiling and the floors",
+    "recovery panel": "scripted agents with known true rates, not models",
     "imported": "records imported from another harness",
     "published": "figures others have published, not measured here",
 }

@@ -73,7 +73,7 @@ def differing_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax
     shown = table.head(most).iloc[::-1]
     ax = axes_for(ax, table, height=1.4 + 0.19 * max(len(shown), 4))
     if shown.empty:
-        return nothing(ax, "The two succeed equally often on every case that both ran.")
+        return nothing(ax, "The two models do not differ on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
         ax.plot(100 * row.a, y, marker="o", markersize=5, color=FIRST, linestyle="none", label=name_of(a) if y == 0 else None)

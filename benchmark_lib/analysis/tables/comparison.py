@@ -276,7 +276,7 @@ def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.D
         only_a, only_b = int((x & ~y).sum()), int((~x & y).sum())
         test = mcnemar_exact(only_a, only_b)
         alone = len({case for case, _ in [*one.index, *other.index]}) - len(joined)
-        left = f"{counted(alone, 'case')} of one model only left out" if alone else ""
+        left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
         reason = sentence("no case was run by both" if joined.empty else test.reason, left)
         rows.append((bucket, len(joined), int((x & y).sum()), only_a, only_b, int((~x & ~y).sum()), test.p if len(joined) else nan, reason))
     return pd.DataFrame(rows, columns=["bucket", "cases", "both", "only_a", "only_b", "neither", "p", "reason"])

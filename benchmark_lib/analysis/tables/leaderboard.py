@@ -163,7 +163,7 @@ def _notes(mine: "pd.DataFrame") -> list[str]:
     trials = mine["trial"].nunique()
     planned = int(max(mine["planned"].iloc[0] if "planned" in mine else 0, trials * mine["case_id"].nunique()))
     if trials < 3:
-        notes.append(f"{trials} trial{'s' if trials > 1 else ''} only")
+        notes.append(f"only {counted(trials, 'trial')}")
     scored = int(mine["scored"].fillna(False).sum())
     if scored < planned:
         notes.append(f"{scored} of {planned} conversations scored")

@@ -183,7 +183,7 @@ def _outcome(bucket: str, row: dict[str, Any]) -> str:
         if _true(row["handed_over"]):
             queue = row["queue_accepted"]
             return "handed over, right queue" if _true(queue) else "handed over, wrong queue"
-        return f"kept: {row['ended_by'].replace('_', ' ')}"
+        return f"not handed over: {row['ended_by'].replace('_', ' ')}"
     if _true(row["resolved"]):
         return "resolved"
     if _true(row["handed_over"]):

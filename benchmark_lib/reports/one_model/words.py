@@ -107,7 +107,7 @@ def verdict(report: ModelReport) -> str:
 def headline(report: ModelReport) -> str:
     """The verdict line and what a reader must know before any number, as Markdown with the model's name taken as plain text."""
     missing = what_is_missing(report)
-    parts = [f"**{_plain(verdict(report))}**", *([f"Before reading on: {_plain(missing)}."] if missing else [])]
+    parts = [f"**{_plain(verdict(report))}**", *([f"Before you read on: {_plain(missing)}."] if missing else [])]
     return "\n\n".join(parts)
 
 
