@@ -43,7 +43,7 @@ def test_each_intent_stands_for_itself(talks):
 def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(talks):
     table = tables.honesty_table(talks).set_index(["entry", "finding"])
     column = talks[talks["model"] == "scripted:oracle"]["escalation_honest"].dropna()
-    row = table.loc[("scripted:oracle", "promised transfers that were called")]
+    row = table.loc[("scripted:oracle", "promised transfers that were made")]
     assert (row["talks"], row["kept"]) == (len(column), column.sum())
     assert tables.honesty_table(talks.drop(columns=list(escalation.HONESTY_COLUMNS))).empty
     said = numbers.said_against_did(reports.model_report(talks, "scripted:no_op"))
@@ -52,6 +52,6 @@ def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(t
 
 def test_a_view_shows_a_dash_where_nothing_is_known(talks):
     table = reports.readable(tables.escalation_table(talks), "escalation")
-    assert table.loc["no_op", "Precision % (95 %)"] == "–" and table.loc["oracle", "Right queue"] == "72 of 72"
+    assert table.loc["no_op", "Precision, % (95 %)"] == "–" and table.loc["oracle", "Right queue"] == "72 of 72"
     with pytest.raises(BadInput, match="there is no view"):
         reports.readable(table, "nothing")

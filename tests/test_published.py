@@ -100,7 +100,7 @@ def test_published_figures_stand_beside_and_say_so(talks):
     found = tables.tier_correlation(tiers).iloc[0]
     assert found["models"] == 24 and found["families"] < 24 and -1 <= found["low"] <= found["estimate"] <= found["high"] <= 1
     traps = tables.published_trap_table(talks)
-    assert traps["failed"].sum() == 63 and set(traps["here"].iloc[:4]) == {"no language model ran it here"}
+    assert traps["failed"].sum() == 63 and set(traps["here"].iloc[:4]) == {"not run by a language model here"}
     as_model = talks[talks["model"] == "scripted:comply_all"].assign(source="model", entry="m", model="m", cost_usd=0.001)
     assert tables.published_trap_table(as_model)["here"].iloc[0] == "3 of 3"
     assert "9 of 9 (three reroutes)" in set(tables.published_trap_table(as_model)["here"])
