@@ -16,6 +16,7 @@ from benchmark_lib.scoring.metrics import METRICS
 from benchmark_lib.scoring.claims import DETECTORS, check_claims
 from benchmark_lib.scoring.claims.reading import read
 from benchmark_lib.language.values import values_in
+from benchmark_lib.store.retail import rows as goods
 from benchmark_lib.store.calendar import add_business_days
 
 BOARD = {name: d for name, d in DETECTORS.items() if not d.experimental}
@@ -116,7 +117,7 @@ def test_what_is_asked_refused_planned_or_done_by_others_is_no_claim(case, store
 def variants(case, store):
     """The line of the open order, the colour it has and two others of the product."""
     line = store.tables["orders"][case.order]["lines"][0]
-    product, old = store.variants[line["variant_id"]]
+    product, old = goods.variants(store)[line["variant_id"]]
     others = [v for v in product["variants"] if v["color"] != old["color"] and v.get("size") == old.get("size")]
     return line["line_id"], old["color"], others
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from ..analysis.dictionary import DICTIONARY
 from ..errors import BadInput
 from ..outputs import built_beside, require_absent, writing
 from ..records import ENDINGS, LARGEST, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash, wrong_field
@@ -202,7 +203,7 @@ def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
     BadInput
         For the first that is not.
     """
-    columns = {column.field: column for column in columns_of(Score).values()}
+    columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():
         kind = columns[name].kind if name in columns else ""
