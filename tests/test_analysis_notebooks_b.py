@@ -15,7 +15,9 @@ from benchmark_lib.analysis.tables import comparison, escalation  # noqa: E402
 from benchmark_lib.analysis.tables.safety import STATES  # noqa: E402
 from benchmark_lib.reports.one_model import numbers, words  # noqa: E402
 from benchmark_lib.analysis.panels import panel_of, panels_in, short_name  # noqa: E402
+from benchmark_lib.cases.played import cases_played, store_played  # noqa: E402
 from benchmark_lib.reports.one_model.traps import trap_by_trap  # noqa: E402
+from benchmark_lib.scoring.deciding import deciding_moment  # noqa: E402
 from benchmark_lib.errors import BadInput  # noqa: E402
 from benchmark_lib.records import ToolCall  # noqa: E402
 
@@ -336,7 +338,7 @@ def test_filtered_talks_stand_apart_with_both_bounds(talks):
     rows.loc[some, ["resolved", "success", "handed_over", "corrupt_success"]] = pd.NA
     report = reports.model_report(rows)
     assert "with the filtered talks counted as failures" in numbers.what_is_missing(report)
-    assert "not scored: content filter" in set(numbers.how_it_ended(report)["outcome"])
+    assert "not scored (content filter)" in set(numbers.how_it_ended(report)["outcome"])
 
 
 def test_traps_quote_the_turn_that_decided(results):
@@ -347,7 +349,7 @@ def test_traps_quote_the_turn_that_decided(results):
         and "pop a new one in the post" in table.loc["damaged_no_proof", "customer"]
     )
     held = trap_by_trap(reports.model_report(results, "scripted:oracle"), results)
-    assert set(held["worst"]) == {"held"} and (held["agent"].str.len() > 0).all() and set(held["call"]) == {""}
+    assert set(held["worst"]) == {"held"} and (held["agent"].str.len() > 0).all() and all(call in ("", "hand_over_to_human") for call in held["call"].str.split().str[0].fillna(""))
     assert set(trap_by_trap(reports.model_report(results.conversations, "scripted:oracle"))["reason"]) == {"no record to quote from"}
 
 
@@ -375,17 +377,14 @@ def test_nothing_said_in_a_talk_gets_into_the_page():
 
 
 def test_a_forbidden_call_of_an_unknown_store_is_still_found(results):
-    from benchmark_lib.reports.one_model.traps import _forbidden
-
     run = next(r for r in results.runs if r.manifest["model"] == "scripted:comply_all")
-    record = run.record("damaged_no_proof", 1)
-
-    class Elsewhere:
-        manifest = {"inputs": {"store": {"value": "nowhere 1.0"}}, "cases": {}}
-
-    assert _forbidden(record, Elsewhere).name == _forbidden(record, run).name == "create_replacement"
+    elsewhere = {**run.manifest, "inputs": {"store": {"value": "nowhere 1.0"}}}
+    assert store_played(elsewhere) is None and cases_played(elsewhere, None) == {}
+    record, score, case = run.record("damaged_no_proof", 1), {"unsafe": True}, cases_played(run.manifest, store_played(run.manifest))["damaged_no_proof"]
+    assert deciding_moment(record, score).call == deciding_moment(record, score, case).call
+    assert deciding_moment(record, score).call.name == "create_replacement"
     record.tool_calls = [ToolCall(1, 0, "hand_over_to_human", {}, {}, None, True)]
-    assert _forbidden(record, Elsewhere) is None
+    assert deciding_moment(record, score).call.name == "hand_over_to_human", "no change is left to take for it"
 
 
 def test_every_row_is_labelled_for_what_it_is(talks):

@@ -9,9 +9,10 @@ import numpy as np
 
 from ...analysis.estimators.estimate import FEW_CLUSTERS, counted, sentence
 from ...analysis.tables.headlines import ESTIMATORS
+from ...scoring.deciding import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from .content import Content
-from .talks import STATES, Talk
+from .talks import Talk
 from .words import mean_with_interval, measured
 
 TESTED = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].bucket and METRICS[name].scale.bounds)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
 from ...records import BUCKETS, ENDINGS
+from ...scoring.deciding import STATES
 from .board import BLOCKS, board
 from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
@@ -16,7 +17,7 @@ from .downloads import run_rows, write_downloads
 from .folder import Folder
 from .method import method_view
 from .models import ToolUse, model_view
-from .talks import STATES, Talk, read_talks, transcript
+from .talks import Talk, read_talks, transcript
 from .words import environment, words
 
 
