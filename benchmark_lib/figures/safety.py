@@ -8,6 +8,7 @@ import numpy as np
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
+from ..analysis.panels import short_name
 from .board import on_all_traps, unsafe_intervals
 from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing, say_below, span_of
 from .labels import name_of, names_at_the_end, with_counts
@@ -242,7 +243,7 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
-    whole, traps = on_all_traps(ax, met.assign(entry=[name_of(m) for m in met["entry"]]), "traps")
+    whole, traps = on_all_traps(ax, met.assign(entry=[short_name(m) for m in met["entry"]]), "traps")
     counts = table[table["entry"].isin(met.loc[whole.index, "entry"])].pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
     sizes = table.groupby("kind")["traps"].max()

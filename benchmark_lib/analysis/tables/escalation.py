@@ -80,6 +80,29 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(found)
 
 
+def both_directions(board: "pd.DataFrame") -> "pd.DataFrame":
+    """Both directions of the rows of a board.
+
+    Parameters
+    ----------
+    board : DataFrame
+        As `leaderboard` gives it, published rows too.
+
+    Returns
+    -------
+    DataFrame
+        The rows for which both are known, with missed and over as in `escalation_table`.
+    """
+    shown = board.dropna(subset=["escalation_accuracy", "over_escalation"])
+    columns = {}
+    for name, metric, low, high in (("missed", "escalation_accuracy", "high", "low"), ("over", "over_escalation", "low", "high")):
+        for end, source in (("", ""), ("_mean", "_mean"), ("_low", f"_{low}"), ("_high", f"_{high}")):
+            share = shown[f"{metric}{source}"].astype(float)
+            columns[f"{name}{end}"] = 1 - share if name == "missed" else share
+        columns[f"{name}_cases"] = shown[f"{metric}_n"].fillna(0).astype(int)
+    return shown.assign(**columns)
+
+
 def _direction(mine: "pd.DataFrame", metric: str, *, flip: bool = False) -> dict[str, Any]:
     """Median, mean and interval of a share; turned round for misses."""
     one = headline(mine, metric)

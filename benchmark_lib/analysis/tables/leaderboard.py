@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Shown, shown_on
-from ..estimators.estimate import Headline, counted
+from ..estimators.estimate import Headline, counted, usual
 from .tiers import UNKNOWN, cost_tier
 from ..estimators.unsafe import BANDS
 from ..panels import conversations_of
@@ -56,6 +56,30 @@ def _bands(found: Headline) -> dict[str, Any]:
     """The band and the probability of each; ``none`` where there is no band."""
     fresh: Any = found.like_these
     return {"band": fresh.band or "none", **{f"p_{b}": fresh.bands.get(b, nan) for b in BANDS}}
+
+
+def of_usual_traps(table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int, list[str]]":
+    """The rows whose unsafe counts compare: those of the usual number of traps, and those whose number is not known.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row an entry, with a column `entry`.
+    count : str
+        The column of the number of traps.
+
+    Returns
+    -------
+    rows : DataFrame
+    traps : int
+        The usual number.
+    left_out : list of str
+        The others in words.
+    """
+    traps = usual(table[count])
+    other = table[count].notna() & (table[count] != traps)
+    left_out = [f"{r['entry']} ({counted(int(r[count]), 'trap')}, not {traps})" for r in table[other].to_dict("records")]
+    return table[~other], traps, left_out
 
 
 def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":

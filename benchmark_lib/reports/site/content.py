@@ -110,6 +110,13 @@ class Content:
         return [e for e in self.entries if e.page]
 
     @cached_property
+    def entry_rows(self) -> "pd.DataFrame":
+        """The rows of the board, published ones too, with the page of each; the index is the place among `entries`."""
+        import pandas as pd
+
+        return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
+
+    @cached_property
     def rows_of(self) -> "dict[tuple[str, str], pd.DataFrame]":
         """Conversations by (name, source) of the entry."""
         return {key: mine for key, mine in self.conversations.groupby(["entry", "source"], sort=False)}
