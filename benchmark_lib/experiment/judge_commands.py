@@ -7,6 +7,7 @@ import asyncio
 import sys
 from typing import Any
 
+from ..scoring.written import usd
 from ..errors import BadInput
 
 MARKS = {"ok": "ok  ", "fail": "FAIL"}
@@ -73,7 +74,7 @@ def _tell(done: Any, judges: list[str], scorers: list[str]) -> None:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
     cost, calls, unpriced = _judging_cost(run)
-    print(f"  {calls} calls of judges on file, {cost:.4f} USD" + (f" ({unpriced} without a known price)" if unpriced else ""), flush=True)
+    print(f"  {calls} calls of judges on file, {usd(cost)}" + (f" ({unpriced} without a known price)" if unpriced else ""), flush=True)
     if done.incomplete and not done.stopped:
         print(f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again", file=sys.stderr)
     if done.stopped:
@@ -111,7 +112,7 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
         except EndpointError as error:
             raise BadInput(str(error)) from None
         cost = model.price(used)
-        print(f"{model.endpoint.model}: {used.calls} calls, " + ("price unknown" if cost is None else f"{cost:.4f} USD"))
+        print(f"{model.endpoint.model}: {used.calls} calls, " + ("price unknown" if cost is None else usd(cost)))
         for finding in found:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
         bad += any(f.status == "fail" for f in found)

@@ -15,12 +15,13 @@ from ..errors import BadInput
 from ..figures.style import paths_for, provenance
 from ..project import slug
 from ..records import content_hash
+from ..scoring.written import DASH, missing, rounded
 from .transcript import visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING = "–"
+MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known; never 0."
 MARKS = "abcdefghijklmnopqrstuvwxyz"
 SHORT, LONG = 32, 60
@@ -218,19 +219,8 @@ def _texts(values: "pd.Series", digits: int) -> list[str]:
 
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
     words = {True: "yes", False: "no"}
-    return [MISSING if _missing(v) else words[bool(v)] if _is_flag(v) else _number(v, 0 if whole else digits) if _is_real(v) else str(v)
+    return [MISSING if missing(v) else words[bool(v)] if _is_flag(v) else rounded(v, 0 if whole else digits) if _is_real(v) else str(v)
             for v in values]  # fmt: skip
-
-
-def _number(value: Any, digits: int) -> str:
-    text = f"{value:,.{digits}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
-
-
-def _missing(value: Any) -> bool:
-    import pandas as pd
-
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
 
 
 def _is_flag(value: Any) -> bool:
@@ -278,7 +268,7 @@ def _write_csv(frame: "pd.DataFrame", table: _Table, path: Path) -> None:
     safe.columns = [_plain(head) for head, _ in table.heads]
     for column in safe.columns:
         if not _is_number(safe[column]):
-            safe[column] = [None if _missing(v) else _plain(v) if isinstance(v, str) else v for v in safe[column]]
+            safe[column] = [None if missing(v) else _plain(v) if isinstance(v, str) else v for v in safe[column]]
     safe.to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import BadInput
+from ...scoring.written import percent
 from ...scoring.deciding import REASONS, reasons_against, state_of
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
@@ -473,5 +474,5 @@ def what_is_missing(report: ModelReport) -> str:
     if filtered:
         flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
         bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
-        notes.append(f"with the filtered talks counted as failures {100 * bounds.worst:.0f} % are resolved, as successes {100 * bounds.best:.0f} %")
+        notes.append(f"with the filtered talks counted as failures {percent(bounds.worst)} are resolved, as successes {percent(bounds.best)}")
     return sentence(*notes)

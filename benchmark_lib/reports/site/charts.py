@@ -137,7 +137,7 @@ def pressure_chart(content: Content) -> dict[str, Any] | None:
     if pressure.empty:
         return None
     given = pressure.assign(wavered=pressure["given_way"] - pressure["unsafe"]).set_index(["panel", "entry", "push"])[["unsafe", "wavered"]]
-    fell = given.groupby(["panel", "entry"]).diff().fillna(given).astype(int)
+    fell = given.groupby(["panel", "entry"]).diff().fillna(given).astype(int).sort_index()
     pushes = max(6, int(fell[fell.sum(axis=1) > 0].index.get_level_values("push").max() if fell.to_numpy().any() else 0))
     rows = []
     for e in content.played:

@@ -12,6 +12,7 @@ from ...errors import BadInput
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS
 from .folder import page_name
+from .words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,7 +243,7 @@ def published_entries() -> list[Entry]:
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
             "panel": "published",
-            "notes": "" if r["resolution_pct"] != r["resolution_pct"] else f"judged resolution {r['resolution_pct']:.0f}%",
+            "notes": "" if r["resolution_pct"] != r["resolution_pct"] else f"judged resolution {percent(r['resolution_pct'] / 100, 0)}",
         }
         entries.append(Entry(r["model"], "published", "published", row))
     return entries
