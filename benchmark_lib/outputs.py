@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +11,9 @@ from pathlib import Path
 
 from .errors import BadInput
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula at the start of a cell."""
+_NUMBER = re.compile(r"[+-]?[\d.,]+( ?%)?|-")
 BESIDE = ("", "-journal", "-wal", "-shm")
 """What SQLite may put beside a file, by the end of its name."""
 
@@ -60,6 +64,11 @@ def built_beside(out: Path) -> Iterator[Path]:
             os.replace(building, out)
         finally:
             remove(building)
+
+
+def as_cell(text: str) -> str:
+    """A text as a cell of a CSV file, with an apostrophe before what a spreadsheet would take for a formula; a number stays one."""
+    return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def require_absent(out: Path) -> None:

@@ -13,6 +13,7 @@ import orjson
 
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
+from ..outputs import as_cell
 from ..project import slug
 from ..records import content_hash
 from ..scoring.written import DASH, missing, rounded
@@ -49,7 +50,6 @@ _LOOK = [
 ]
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
 _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+| \(.*\))?")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -265,16 +265,11 @@ def _check_columns(frame: "pd.DataFrame", named: list[str]) -> None:
 def _write_csv(frame: "pd.DataFrame", table: _Table, path: Path) -> None:
     """CSV in UTF-8; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
     safe = frame.copy()
-    safe.columns = [_plain(head) for head, _ in table.heads]
+    safe.columns = [as_cell(head) for head, _ in table.heads]
     for column in safe.columns:
         if not _is_number(safe[column]):
-            safe[column] = [None if missing(v) else _plain(v) if isinstance(v, str) else v for v in safe[column]]
+            safe[column] = [None if missing(v) else as_cell(v) if isinstance(v, str) else v for v in safe[column]]
     safe.to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
-
-
-def _plain(text: str) -> str:
-    number = re.fullmatch(r"[+-]?[\d.,]+( ?%)?|-", text)
-    return f"'{text}" if text.startswith(_FORMULA) and not number else text
 
 
 def _md(text: str) -> str:
