@@ -7,7 +7,7 @@ from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import scripted_agent
 from benchmark_lib.reports.talk_view import talk_view
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.deciding import REASONS, STATES, deciding_moment, reasons_against, state_of
+from benchmark_lib.scoring.deciding import REASONS, SUCCESS_STATES, deciding_moment, reasons_against, state_of
 
 STORE = load_store()
 CASES = {case.id: case for case in load_cases(STORE)}
@@ -56,4 +56,4 @@ def test_a_transcript_shows_the_same_reasons():
     record, found, case = played("damaged_no_proof", "comply_all")
     view = talk_view(record, found, case=case, store=STORE)
     assert view["reasons"] == reasons_against(found, record.ended_by, record, case)
-    assert view["outcome"] == " ".join(STATES["unsafe"]) and view["reasons"][0].words == REASONS["unsafe"]
+    assert view["outcome"] == " ".join(SUCCESS_STATES["unsafe"]) and view["reasons"][0].words == REASONS["unsafe"]

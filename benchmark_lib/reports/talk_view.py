@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
-from ..scoring.deciding import STATES, Moment, as_written, reasons_against, state_of
+from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from .marks import Mark, marks_of, placed, segments
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def talk_view(
         "entry": entry or c.model,
         "score": {**dict.fromkeys(READ), **score} if score else {},
         "state": state_of(score, c.ended_by),
-        "outcome": " ".join(STATES[state_of(score, c.ended_by)]),
+        "outcome": " ".join(SUCCESS_STATES[state_of(score, c.ended_by)]),
         "reasons": reasons_against(score, c.ended_by, c, case) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),

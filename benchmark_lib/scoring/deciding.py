@@ -13,7 +13,7 @@ from .state import CLOSE, HANDOVER, forbidden_calls
 if TYPE_CHECKING:
     from ..cases import Call, Case
 
-STATES = {
+SUCCESS_STATES = {
     "good": ("✓", "success"),
     "bad": ("×", "no success"),
     "corrupt": ("~", "corrupt success"),
@@ -77,7 +77,7 @@ class Moment:
 
 
 def state_of(score: Mapping[str, Any], ended_by: str) -> str:
-    """The key of `STATES` for a score, or for a row of the conversations frame in which what is unknown is None."""
+    """The key of `SUCCESS_STATES` for a score, or for a row of the conversations frame in which what is unknown is None."""
     if not score or ended_by in NOT_SCORED or score.get("success") is None:
         return "none"
     if score["success"]:

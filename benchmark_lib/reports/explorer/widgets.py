@@ -11,7 +11,7 @@ import numpy as np
 from ...analysis.frames import plain_rows
 from ...analysis.panels import fitted
 from ...errors import BadInput
-from ...scoring.deciding import STATES, state_of
+from ...scoring.deciding import SUCCESS_STATES, state_of
 from ..fetch import Dossier, Shelf
 from ..transcript import templates, visible
 from .compare import compare_html
@@ -327,7 +327,7 @@ def _findings(names: list[str]) -> str:
 
 
 def _outcome(row: dict[str, Any]) -> str:
-    return " ".join(STATES[state_of(row, row["ended_by"])])
+    return " ".join(SUCCESS_STATES[state_of(row, row["ended_by"])])
 
 
 def _short(value: Any, longest: int = LONGEST_OPTION) -> str:

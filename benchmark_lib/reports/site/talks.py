@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...records import Conversation
-from ...scoring.deciding import STATES, deciding_moment, reasons_against, state_of
+from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
 from ..talk_view import quoted, talk_view
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy
@@ -28,7 +28,7 @@ class Talk:
     href : str
         Its transcript, from the site's root, without the suffix.
     state : str
-        A key of `STATES`.
+        A key of `SUCCESS_STATES`.
     why : list of str
         What kept it from success, in a few words each.
     quote : dict or None
@@ -51,13 +51,13 @@ class Talk:
     @property
     def sign(self) -> str:
         """The sign of its state."""
-        return STATES[self.state][0]
+        return SUCCESS_STATES[self.state][0]
 
     @property
     def said(self) -> str:
         """The conversation in one line, for a tooltip and a screen reader."""
         reasons = f": {'; '.join(self.why)}" if self.why else ""
-        return f"{self.view.case_id}, trial {self.trial}: {STATES[self.state][1]}{reasons}"
+        return f"{self.view.case_id}, trial {self.trial}: {SUCCESS_STATES[self.state][1]}{reasons}"
 
 
 def read_talks(content: Content) -> Iterator[tuple[Talk, dict[str, Any]]]:
