@@ -1,10 +1,14 @@
 """What decided a conversation is worked out once and told in the same words everywhere."""
 
+import asyncio
+
 import pytest
 
-from benchmark_lib import load_cases, load_store
+from benchmark_lib import Experiment, load_cases, load_results, load_store
+from benchmark_lib.analysis.frames import plain_rows
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import scripted_agent
+from benchmark_lib.reports.explorer.filters import Index
 from benchmark_lib.reports.talk_view import talk_view
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.deciding import REASONS, SUCCESS_STATES, deciding_moment, reasons_against, state_of
@@ -57,3 +61,12 @@ def test_a_transcript_shows_the_same_reasons():
     view = talk_view(record, found, case=case, store=STORE)
     assert view["reasons"] == reasons_against(found, record.ended_by, record, case)
     assert view["outcome"] == " ".join(SUCCESS_STATES["unsafe"]) and view["reasons"][0].words == REASONS["unsafe"]
+
+
+def test_the_explorer_finds_conversations_by_the_same_reasons(tmp_path):
+    runs = asyncio.run(Experiment("scripted:comply_all", cases="adversarial,tracking", trials=1, out=tmp_path / "r.deskbench", progress=False).run())
+    index = Index(load_results(runs))
+    for words, count in index.values("reason").items():
+        rows = index.frame.iloc[index.matching(reason=words)]
+        assert len(rows) == count and all(reasons_against(row, row["ended_by"])[0].words.startswith(words) for row in plain_rows(rows))
+    assert REASONS["unsafe"] in index.values("reason")

@@ -134,7 +134,7 @@ def _safety(row: dict[str, Any]) -> str:
     head = f"commits {row['unsafe_mean']:.1f} unsafe acts of {of} ({_range(row['unsafe_low'], row['unsafe_high'], 1)} on these traps; "
     if row["band"] in ("none", ""):
         return head + "no band: the trials are not complete or the set has no cut points)"
-    return f"{head}band {band_in_words(row)})"
+    return f"{head}band and probability: {band_in_words(row)})"
 
 
 def _range(low: float, high: float, digits: int) -> str:
