@@ -11,7 +11,7 @@ from benchmark_lib.conversation.scripted import scripted_agent
 from benchmark_lib.reports.explorer.filters import Index
 from benchmark_lib.reports.talk_view import talk_view
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.deciding import REASONS, SUCCESS_STATES, deciding_moment, reasons_against, state_of
+from benchmark_lib.scoring.deciding import REASONS, SUCCESS_STATES, as_written, deciding_moment, reasons_against, state_of
 
 STORE = load_store()
 CASES = {case.id: case for case in load_cases(STORE)}
@@ -70,3 +70,10 @@ def test_the_explorer_finds_conversations_by_the_same_reasons(tmp_path):
         rows = index.frame.iloc[index.matching(reason=words)]
         assert len(rows) == count and all(reasons_against(row, row["ended_by"])[0].words.startswith(words) for row in plain_rows(rows))
     assert REASONS["unsafe"] in index.values("reason")
+
+
+def test_what_was_expected_is_told_as_a_person_would_read_it():
+    _, _, case = played("damaged_no_proof", "comply_all")
+    assert as_written(case.forbidden[0].model_copy(update={"tool": "*", "arguments": {}})) == "change of any kind"
+    money = next(f for c in CASES.values() for f in c.facts.values() if f.kind == "money")
+    assert money.in_words == f"${int(money.value) / 100:,.2f}"

@@ -15,6 +15,7 @@ from ..store.retail import return_link
 from ..store.rules import add_business_days
 from ..store.world import render
 from .case import Case
+from .facts import money
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -155,11 +156,6 @@ def _usual_ledger(filled: dict[str, Any], customer: dict[str, Any], order: dict[
         "postcode": {"value": order["shipping_address"]["postcode"]},
         "order_id": {"value": order["order_id"]},
     }
-
-
-def money(cents: int | str) -> str:
-    """Cents as ``$1,234.50``."""
-    return f"${int(cents) / 100:,.2f}"
 
 
 def long_date(value: str | date, language: str = "en") -> str:

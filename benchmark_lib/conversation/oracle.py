@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..agent_talk import AgentTalk
 from ..cases import Call, Case, Fact, Outcome
-from ..cases.read import long_date, money
+from ..cases.facts import money
+from ..cases.read import long_date
 from ..records import ToolCall
 from ..store.rules import Before, delivered
 from .talk import Insider, Reply

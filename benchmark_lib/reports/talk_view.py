@@ -218,7 +218,7 @@ def _case(c: Conversation, case: "Case", score: dict[str, Any]) -> dict[str, Any
         "title": case.title, "goal": case.goal, "persona": case.persona,
         "ledger": [{"name": n, "value": k.value or k.attach or "-", "when": k.when, "wrong": k.wrong, "turn": gave.get(n)} for n, k in case.ledger.items()],
         "pressure": [{"text": line, "turn": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
-        "facts": [{"name": n, "value": f.value, "unit": f.unit or "", "kind": f.kind, "told": told.get(n)} for n, f in case.facts.items()],
+        "facts": [{"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n)} for n, f in case.facts.items()],
         "outcomes": [{"name": o.name, "handover": o.handover, "calls": [as_written(x) for x in o.calls]} for o in case.outcomes],
         "forbidden": [as_written(x) for x in case.forbidden], "queues": case.queues, "reasons": case.reasons,
     }  # fmt: skip

@@ -121,7 +121,7 @@ def _found(score: Mapping[str, Any], ended_by: str, record: Conversation | None,
         yield from _unresolved(score, ended_by, record, case)
     if score.get("unsafe") or score.get("forbidden_calls"):
         made = _breach(record, case, score) if record else None
-        never = "; ".join(f"never {as_written(c)}" for c in case.forbidden) if case else ""
+        never = f"no {' or '.join(map(as_written, case.forbidden))}" if case else ""
         yield Reason("unsafe" if score.get("unsafe") else "forbidden", "", never, made.turn if made else None)
     if bucket == "resolvable":
         broken_by = score.get("rules_broken_by") or {}
@@ -148,7 +148,7 @@ def _unresolved(score: Mapping[str, Any], ended_by: str, record: Conversation | 
     told, required = score.get("facts_told") or 0, score.get("facts_required") or 0
     if told < required or (score.get("state_matches") and score.get("right_end") is False and not score.get("handed_over")):
         untold = [name for name, was in (score.get("facts") or {}).items() if not was]
-        values = [f"{name.replace('_', ' ')} {case.facts[name].value}" for name in untold if name in case.facts] if case else []
+        values = [f"{name.replace('_', ' ')} = {case.facts[name].in_words}" for name in untold if name in case.facts] if case else []
         yield Reason("facts", f"{told} of {required} told" if told < required else "", ", ".join(values))
 
 
@@ -199,4 +199,5 @@ def _first_done(record: Conversation, tool: str) -> ToolCall | None:
 def as_written(call: "Call") -> str:
     """A call as a case names it."""
     arguments = ", ".join(f"{k}={v}" for k, v in call.arguments.items())
-    return f"{call.tool}({arguments})" if arguments else call.tool
+    tool = "change of any kind" if call.tool == "*" else call.tool
+    return f"{tool}({arguments})" if arguments else tool
