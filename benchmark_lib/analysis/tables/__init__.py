@@ -6,7 +6,7 @@ from .comparison import agreement_of_two, choose_pair, compare_models, compariso
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
 from .detectors import blind_table, detector_table, findings, promise_table, said_table, unlabelled
-from .escalation import both_directions, escalation_table, honesty_table, intent_table, published_escalation_cells, queue_table, worst_intents
+from .escalation import escalation_table, honesty_table, intent_table, published_escalation_cells, queue_table, worst_intents
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .headlines import case_matrix, headline, per_case
 from .leaderboard import leaderboard, unsafe_table
@@ -22,7 +22,6 @@ __all__ = [
     "agreement_of_two",
     "between_models",
     "blind_table",
-    "both_directions",
     "case_matrix",
     "choose_pair",
     "claim_tone_means",
