@@ -1,16 +1,19 @@
-# make run     the main job on the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one
+# make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one
 # make test    the test suite            make lab     JupyterLab on the notebooks
+# make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
-# make audit   the proof of the case set make bench   speed, as ratios      make site    a static site in reports/site
+# make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
 # make dictionary  data/dictionary.md from the declarations of the columns
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# The newest of these that is there and runs: a name on the path may be a shim of a version that is not installed.
+PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
+	$$name -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))" 2>/dev/null && echo $$name && break; done)
 BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lab notebooks figures site audit bench dictionary lock system clean
+.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary lock system clean
 
 run: $(STAMP)
 	@$(BIN)/deskbench demo $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
@@ -20,6 +23,12 @@ test: $(STAMP)
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/deptry .
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab notebooks
@@ -45,10 +54,10 @@ system:
 
 # Needs uv; leaves no index address behind.
 lock:
-	uv pip compile pyproject.toml --extra local --extra test --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	uv pip compile pyproject.toml --extra local --extra test --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
 $(STAMP): requirements.lock pyproject.toml
-	$(PYTHON) -c "import sys; sys.exit('Deskbench needs Python 3.11 or newer; set PYTHON=/path/to/python3.11') if sys.version_info < (3, 11) else None"
+	@$(if $(PYTHON),,echo "Deskbench needs Python 3.11, 3.12 or 3.13, and none is on the path: set PYTHON=/path/to/python3.13"; exit 1)
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --no-deps -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps -e .

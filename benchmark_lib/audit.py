@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from .cases import Case, load_cases
-from .cases.facts import fold
+from .language.folding import fold
 from .cases.factorial import wording
 from .conversation import ScriptedCustomer, converse
 from .conversation.oracle import Oracle
@@ -20,7 +19,7 @@ from .conversation.scripted import AGENTS, scripted_agent
 from .records import BUCKETS, Conversation
 from .scoring import score
 from .scoring.deciding import reasons_against
-from .store.world import read_yaml
+from .textfiles import read_yaml
 
 if TYPE_CHECKING:
     from .store import Store
@@ -178,7 +177,7 @@ def _why(result: dict[str, Any], record: Conversation, case: Case) -> str:
 
 def _sound(case: Case, store: "Store") -> Iterator[Problem]:
     """Checks of one case by itself."""
-    said = _customer_texts(case)
+    said = _customer_texts(case, store)
     for name, fact in case.facts.items():
         for where, text in said:
             if fact.found_in(fold(text)):
@@ -196,18 +195,18 @@ def _sound(case: Case, store: "Store") -> Iterator[Problem]:
         if known.attach and known.when == "volunteered" and known.wrong:
             yield Problem(case.id, f"ledger {slot}", "an attachment cannot be wrong")
         shown = known.wrong or known.value
-        if slot in ("order_id", "postcode") and known.when == "volunteered" and fold(shown or "") not in fold(case.email.text + case.email.subject):
+        if slot in store.kind.proofs and known.when == "volunteered" and fold(shown or "") not in fold(case.email.text + case.email.subject):
             yield Problem(case.id, f"ledger {slot}", f"is volunteered, but {shown!r} does not stand in the email")
-        if slot == "order_id" and known.when != "volunteered" and known.value and fold(known.value) in fold(case.email.text + case.email.subject):
+        if slot in store.kind.proofs[:1] and known.when != "volunteered" and known.value and fold(known.value) in fold(case.email.text + case.email.subject):
             yield Problem(case.id, f"ledger {slot}", "stands in the email, but the ledger does not say volunteered")
 
 
-def _customer_texts(case: Case) -> Iterator[tuple[str, str]]:
+def _customer_texts(case: Case, store: "Store") -> Iterator[tuple[str, str]]:
     yield "the email", f"{case.email.subject} {case.email.text}"
     for place, line in enumerate(case.pressure, 1):
         yield f"pressure line {place}", line
     for slot, known in case.ledger.items():
-        if slot not in ("order_id", "email", "name", "postcode"):
+        if slot not in (*store.kind.proofs, "email", "name"):
             yield f"ledger {slot}", f"{known.value or ''} {known.say or ''}"
     for place, followup in enumerate(case.followups):
         yield f"followup {place}", followup.say
@@ -235,15 +234,13 @@ def _grounded(name: str, fact: Any, case: Case, store: "Store") -> bool:
     """Whether the value comes from the store through a placeholder, or stands in its records or articles."""
     if "{{" in _raw_values(store).get((case.id, name), "{{"):
         return True
-    orders = [store.tables["orders"][o] for o in (case.order, *case.others.values())]
-    products = [store.tables["products"][x["product_id"]] for o in orders for x in o["lines"]]
-    text = fold(orjson.dumps([orders, products]).decode()) + _knowledge(store)
+    text = fold(orjson.dumps(store.kind.grounds(case, store)).decode()) + _knowledge(store)
     return fact.found_in(text)
 
 
 @lru_cache(maxsize=8)
 def _knowledge(store: "Store") -> str:
-    goods = orjson.dumps(list(store.tables["products"].values())).decode()
+    goods = orjson.dumps([list(store.tables[table].values()) for table in store.kind.catalogue]).decode()
     return fold(" ".join(a["text"] for a in store.articles) + goods)
 
 
@@ -265,36 +262,18 @@ def _store_wide(store: "Store", cases: list[Case]) -> Iterator[Problem]:
         for name in names:
             if name in article["text"]:
                 yield Problem(name, "knowledge base", f"article {article['id']} names it")
-    for order_id in {o for c in cases for o in (c.order, *c.others.values())}:
-        yield from _order_adds_up(store.tables["orders"][order_id], store)
+    for number in {o for c in cases for o in (c.order, *c.others.values())}:
+        yield from (Problem(number, what, how) for what, how in store.kind.unsound(number, store))
 
 
-def _order_adds_up(order: dict[str, Any], store: "Store") -> Iterator[Problem]:
-    """An order's amounts, lines, parcels and customer agree with each other."""
-    name = order["order_id"]
-    if order["customer_id"] not in store.tables["customers"]:
-        yield Problem(name, "order", f"its customer {order['customer_id']} does not exist")
-    if order["subtotal_cents"] != sum(x["quantity"] * x["price_cents"] for x in order["lines"]):
-        yield Problem(name, "order", "the subtotal is not the sum of its lines")
-    if order["total_cents"] != order["subtotal_cents"] - order["discount_cents"] + order["shipping_cents"]:
-        yield Problem(name, "order", "the total is not subtotal - discount + shipping")
-    for line in order["lines"]:
-        product, _ = store.variants.get(line["variant_id"], ({"product_id": None, "title": None}, None))
-        if (product["product_id"], product["title"]) != (line["product_id"], line["title"]):
-            yield Problem(name, "order", f"line {line['line_id']} does not agree with the goods")
-    now = store.now.isoformat()
-    from datetime import datetime
-
-    for parcel in order["parcels"]:
-        times = [datetime.fromisoformat(s["at"]) for s in parcel["scans"]]
-        if times != sorted(times) or any(t > store.now for t in times):
-            yield Problem(name, "order", f"the scans of parcel {parcel['parcel_id']} are out of order or after {now}")
-        if parcel["delivered_at"] and datetime.fromisoformat(parcel["delivered_at"]) > store.now:
-            yield Problem(name, "order", f"parcel {parcel['parcel_id']} is delivered after {now}")
+def transcripts(store: "Store", pattern: str, agent: str) -> Iterator[str]:
+    """Play cases with a scripted agent and yield each conversation as plain text under the title of its case."""
+    agent = f"scripted:{agent.removeprefix('scripted:')}"
+    for case in load_cases(store, pattern):
+        yield f"\n=== {case.id}: {case.title}\n{_as_text(play(case, store, scripted_agent(agent, case, store), agent))}"
 
 
-def show(record: Conversation) -> str:
-    """A conversation as plain text."""
+def _as_text(record: Conversation) -> str:
     lines = []
     for turn in range(1, max((m.turn for m in record.messages), default=0) + 1):
         for message in (m for m in record.messages if m.turn == turn and m.side == "customer"):
@@ -322,25 +301,3 @@ def report(found: Audit) -> str:
     lines += [str(p) for p in found.problems]
     lines.append(f"{len(found.cases)} cases, {len(found.problems)} problems")
     return "\n".join(lines)
-
-
-def command(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench audit``."""
-    parser.add_argument("--store", default="northline", metavar="DIR", help="a store by name or its folder (default: northline)")
-    parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
-    parser.add_argument("--show", metavar="AGENT", help="print the talks of this scripted agent instead of the audit")
-    parser.set_defaults(execute=_execute)
-
-
-def _execute(options: argparse.Namespace) -> int:
-    from .store import load_store
-
-    store = load_store(options.store)
-    if options.show:
-        for case in load_cases(store, options.cases):
-            agent = f"scripted:{options.show.removeprefix('scripted:')}"
-            print(f"\n=== {case.id}: {case.title}\n{show(play(case, store, scripted_agent(agent, case, store), agent))}")
-        return 0
-    found = audit(store, options.cases)
-    print(report(found))
-    return 1 if found.problems else 0

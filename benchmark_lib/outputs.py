@@ -12,7 +12,7 @@ from pathlib import Path
 from .errors import BadInput
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula at the start of a cell."""
+"""What makes a spreadsheet read a cell as a formula, at its start."""
 _NUMBER = re.compile(r"[+-]?[\d.,]+( ?%)?|-")
 BESIDE = ("", "-journal", "-wal", "-shm")
 """What SQLite may put beside a file, by the end of its name."""
@@ -67,7 +67,7 @@ def built_beside(out: Path) -> Iterator[Path]:
 
 
 def as_cell(text: str) -> str:
-    """A text as a cell of a CSV file, with an apostrophe before what a spreadsheet would take for a formula; a number stays one."""
+    """A text as a cell of a CSV file, preceded by an apostrophe if a spreadsheet would read it as a formula; a number stays a number."""
     return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.fullmatch(text) else text
 
 

@@ -15,6 +15,8 @@ PACKAGE = Path(str(files("benchmark_lib")))
 DATA = PACKAGE / "data" if (PACKAGE / "data").is_dir() else PACKAGE.parent / "data"
 """What the benchmark ships (stores, rubrics, prices, reference figures): inside the package where it was installed from a wheel, beside it in
 a checkout."""
+NOTEBOOKS = PACKAGE / "notebooks" if (PACKAGE / "notebooks").is_dir() else PACKAGE.parent / "notebooks"
+"""The notebooks that came with Deskbench, in the same two places."""
 
 
 def slug(name: str) -> str:
@@ -39,8 +41,9 @@ def in_project(path: str | Path) -> Path:
 
 @lru_cache(maxsize=1)
 def code_version() -> dict[str, str]:
-    """Version of the package and content hash of its source."""
-    source = b"".join(p.relative_to(PACKAGE).as_posix().encode() + p.read_bytes() for p in sorted(PACKAGE.rglob("*.py")))
+    """Version of the package and content hash of its source, which is the same in a checkout and where a wheel was installed."""
+    paths = sorted(p for p in PACKAGE.rglob("*.py") if not p.is_relative_to(NOTEBOOKS))
+    source = b"".join(p.relative_to(PACKAGE).as_posix().encode() + p.read_bytes() for p in paths)
     try:
         number = version("deskbench")
     except PackageNotFoundError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +18,9 @@ BUCKETS = ("resolvable", "must_escalate", "adversarial")
 ENDINGS = {
     "resolved_by_customer": "the customer was content and left",
     "closed_by_agent": "the agent closed the ticket",
-    "handed_over": "the agent handed the talk to a human",
+    "handed_over": "the agent handed the conversation over to a human",
     "customer_gave_up": "the customer left unserved after the last push",
-    "turn_limit": "the last of the allowed customer messages was answered and the talk was still open",
+    "turn_limit": "the last allowed customer message was answered and the conversation was still open",
     "agent_fault": "the agent failed: empty replies, too many calls in a turn, a reply cut by length, a full context, changes without a call",
     "content_filter": "the provider's filter stopped the reply",
     "customer_fault": "the simulated customer failed",
@@ -238,3 +239,36 @@ def content_hash(data: bytes) -> str:
 def as_dict(record: Any) -> dict[str, Any]:
     """A dataclass of this module as plain data."""
     return dataclasses.asdict(record)
+
+
+def as_text(value: Any, sort_keys: bool = False) -> str:
+    """Arguments or results as JSON; what no JSON can hold (a number of thousands of digits, endless nesting) as the words it is made of."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None).decode()
+    except TypeError:
+        pass
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
+        return " ".join(filter(None, map(_word, _words(value))))
+
+
+def _words(value: Any) -> list[Any]:
+    """The keys and leaves of a value, however deep; no call of its own, since a value may be deeper than Python calls."""
+    found, waiting = [], [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [x for pair in reversed(value.items()) for x in reversed(pair)]
+        elif isinstance(value, list | tuple):
+            waiting += reversed(value)
+        else:
+            found.append(value)
+    return found
+
+
+def _word(value: Any) -> str:
+    try:
+        return value if isinstance(value, str) else json.dumps(value, default=str)
+    except ValueError:  # more digits than Python writes
+        return ""

@@ -1,13 +1,19 @@
 """What every test may use: the shared store, and the rule that nothing is skipped in CI."""
 
+import fcntl
 import os
+import sys
 
+import matplotlib
 import pytest
 from hypothesis import settings
+from made_runs import odd_frames, play_agents
 
+from benchmark_lib.analysis import load_results
 from benchmark_lib.cases import load_cases
 from benchmark_lib.store import load_store
 
+matplotlib.use("Agg")
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -23,6 +29,40 @@ def store():
 def cases(store):
     """Every case by id."""
     return {c.id: c for c in load_cases(store)}
+
+
+@pytest.fixture(scope="session")
+def five_agents(tmp_path_factory, worker_id):
+    """Five scripted agents over every case, played once for all test processes."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "five-agents"
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            building = tmp_path_factory.mktemp("building")
+            play_agents(building)
+            building.rename(folder)
+    return load_results(folder)
+
+
+@pytest.fixture(scope="session")
+def talks(five_agents):
+    """The conversations of the five agents as a frame."""
+    return five_agents.conversations
+
+
+@pytest.fixture(scope="session")
+def odd(talks):
+    """Frames that are half there, lopsided or all alike, by what is odd about them."""
+    return odd_frames(talks)
+
+
+@pytest.fixture(autouse=True)
+def figures_closed():
+    """No figure outlives its test."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import orjson
+from made_runs import made_run
 
-from benchmark_lib import runfile
-from benchmark_lib.records import Act, Conversation, Fault, Message, ToolCall, Usage, content_hash
+from benchmark_lib.records import Act, Conversation, Fault, Message, ToolCall, Usage
 
 LEAK = "https://leak.example/"
 FLAG = "__in"
@@ -275,22 +274,10 @@ def _write(path: Path, model: str, records: list[Conversation]) -> None:
         "planned": {c.case_id: 1 for c in records},
         "sessions": [{"code": part}],
     }
-    runfile.create(path, manifest)
-    db = runfile.connect_to_write(path)
-    db.execute("BEGIN")
+    rows = []
     for number, record in enumerate(records):
-        data = record.to_json()
-        digest = content_hash(data)
         text = record.messages[0].text
-        verdict = {
-            "scores": {
-                text[:100]: {"score": 50, "reason": text[:2000], "quote": text[:500]},
-                "tone": {"score": None, "reason": text[:200], "quote": text[:200]},
-            }
-        }
-        db.execute(runfile.upsert("conversations"), (record.case_id, record.trial, record.ended_by, digest, data, "2026-11-21"))
-        db.execute(runfile.upsert("scores"), (digest, text[:100], orjson.dumps(_score(text, number))))
-        db.execute(runfile.upsert("verdicts"), (digest, text[:100], text[:100], orjson.dumps(verdict)))
-    db.execute("COMMIT")
-    db.execute("PRAGMA journal_mode=DELETE")
-    db.close()
+        unscored = {"score": None, "reason": text[:200], "quote": text[:200]}
+        verdict = {text[:100]: {"score": 50, "reason": text[:2000], "quote": text[:500]}, "tone": unscored}
+        rows.append((record, _score(text, number), [(text[:100], verdict)]))
+    made_run(path, rows, manifest=manifest, versions=lambda record: record.messages[0].text[:100])

@@ -1,15 +1,18 @@
 """The command line: instant help, one sentence for bad input, exit codes that a script can act on."""
 
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from run_server import RunServer, copy_store, some_cases
 from servers import Answer, error_body
 
 from benchmark_lib import runfile
-from benchmark_lib.cli import COMMANDS, main
+from benchmark_lib.cli import main
+from benchmark_lib.cli.parser import COMMANDS
 from benchmark_lib.runfile import RunFile
 
 
@@ -183,3 +186,32 @@ def test_every_command_explains_its_arguments(capsys):
         with pytest.raises(SystemExit) as ended:
             main([name, "--help"])
         assert ended.value.code == 0 and "exit codes" in capsys.readouterr().out
+
+
+def started(*words):
+    """A command in a process of its own."""
+    return subprocess.Popen([sys.executable, "-m", "benchmark_lib", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("words, code", [(["--help"], 0), (["audit", "--show", "oracle"], 141), (["run", "scripted:echo", "--cases", "slice"], 141)])
+def test_a_reader_that_has_read_enough_ends_a_command_quietly(folder, words, code):
+    process = started(*words)
+    process.stdout.close()
+    complained = process.stderr.read()
+    assert "Traceback" not in complained and "Broken" not in complained and process.wait() in (code, 141)
+
+
+def test_ctrl_c_ends_a_command_quietly(folder):
+    process = started("audit", "--show", "oracle")
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, complained = process.communicate()
+    assert process.returncode == 130 and complained == ""
+
+
+def test_exit_codes_and_argument_parsing_stand_in_the_cli_folder_alone():
+    package = Path(sys.modules["benchmark_lib"].__file__).parent
+    elsewhere = [p for p in package.rglob("*.py") if not p.is_relative_to(package / "cli") and p.name not in ("__main__.py", "local_server.py")]
+    for path in elsewhere:
+        text = path.read_text()
+        assert "argparse" not in text and "sys.exit" not in text and "cli import" not in text, path

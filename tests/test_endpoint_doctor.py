@@ -196,12 +196,12 @@ def test_a_local_model_that_dies_says_its_last_words(monkeypatch):
 
 class TestTheCommand:
     def run(self, server, *more):
-        from benchmark_lib.endpoint import commands
+        from benchmark_lib.cli import doctor
 
         parser = argparse.ArgumentParser()
-        commands.doctor(parser)
+        doctor.arguments(parser)
         options = parser.parse_args(["patient", "--base-url", server.base_url, *more])
-        return options.execute(options)
+        return doctor.execute(options)
 
     def test_a_sound_endpoint(self, capsys):
         with ScriptedServer(sound) as server:

@@ -5,10 +5,9 @@ import re
 from functools import partial
 
 import matplotlib
-import orjson
 import pandas as pd
 import pytest
-from made_runs import made_run, talk
+from made_runs import add_rows, call_row, made_run, talk, verdict_row
 
 from benchmark_lib import BadInput, Experiment, analysis, figures, load_results, reports, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
@@ -20,9 +19,7 @@ from benchmark_lib.reports.explorer.widgets import table_of
 from benchmark_lib.reports.one_model import numbers, words
 from benchmark_lib.reports.one_model.traps import trap_by_trap
 from benchmark_lib.reports.site import build_site
-from benchmark_lib.runfile import connect_to_write, upsert
 
-matplotlib.use("Agg")
 CASES = "tracking_1,tracking_2,cancel_before_ship_1,abusive_*,adversarial"
 TUNED, OWN = "scripted:tunable?skill=0.6&credulity=0.5&caution=0.4", "careful"
 SEEDS = [f"{TUNED} [seed 1]", f"{TUNED} [seed 2]"]
@@ -53,20 +50,20 @@ def runs(tmp_path_factory):
     for number, options in enumerate(asked):
         experiment = Experiment(**options, cases=CASES, trials=2 + number % 2, out=folder / f"{number}.deskbench", progress=False)
         made.append(asyncio.run(experiment.run()))
-        _add_calls_and_verdicts(made[-1], number)
+        add_calls_and_verdicts(made[-1], number)
     names = load_results(*made).entries
     return {names[run.run_id]: run for run in made}
 
 
-def _add_calls_and_verdicts(run, number):
-    db = connect_to_write(run.path)
+def add_calls_and_verdicts(run, number):
+    calls, verdicts = [], []
     for place, (case_id, trial, digest, _) in enumerate(list(run.conversations())):
         for judge, shift in (("judge-a", 0), ("judge-b", 40)):
-            said = {"scores": {"tone": {"score": (7 * place + shift + number) % 101, "reason": "so", "quote": "q"}}}
-            db.execute(upsert("verdicts"), (digest, judge, "judge-1", orjson.dumps(said)))
+            score = {"score": (7 * place + shift + number) % 101, "reason": "so", "quote": "q"}
+            verdicts.append(verdict_row(digest, judge, {"tone": score}))
         if run.manifest["source"] == "model":
-            db.execute(upsert("calls"), (case_id, trial, "agent", 1, "x", OWN, b"{}", 100, 10, 0, 0, 0.5, "[]", 0.01 + number / 100, "2026-01-01"))
-    db.close()
+            calls.append(call_row(case_id, trial, model=OWN, cost=0.01 + number / 100))
+    add_rows(run.path, calls=calls, verdicts=verdicts)
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +273,7 @@ BY_NAME = {
 }  # fmt: skip
 NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queue_matrix"}
 """Pictures of means over entries; their tables are tested above."""
-OF_TWO_OR_NONE = {"chance_to_know", "differences", "in_the_field", "parting_cases", "power_curves", "textbook_decay"}
+OF_TWO_OR_NONE = {"chance_to_know", "differences", "in_the_field", "differing_cases", "power_curves", "textbook_decay"}
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "new_axes", "save", "use_style"}
 
 
@@ -288,7 +285,6 @@ def texts_of(ax):
     """All that stands in a picture, without blanks, because names are broken over lines."""
     ax.figure.draw_without_rendering()
     found = [t.get_text() for t in ax.figure.findobj(matplotlib.text.Text)]
-    matplotlib.pyplot.close(ax.figure)
     return "".join("".join(found).split())
 
 
@@ -314,7 +310,7 @@ def test_a_picture_names_each_run(results, name):
 def test_a_picture_of_two_names_both(results):
     a, b = SEEDS
     said = texts_of(figures.differences(table=tables.compare_models(results, a, b), a=a, b=b))
-    said += texts_of(figures.parting_cases(table=tables.differing_cases(results, a, b), a=a, b=b))
+    said += texts_of(figures.differing_cases(table=tables.differing_cases(results, a, b), a=a, b=b))
     assert said.count("[seed1]") >= 2 and said.count("[seed2]") >= 2
 
 
@@ -329,7 +325,7 @@ def test_a_report_is_of_one_run(results, each_alone):
         for make in (numbers.how_it_ended, numbers.process_rules, numbers.said_against_did, numbers.customer_experience, numbers.steadiness):
             pd.testing.assert_frame_equal(make(report), make(alone))
         pd.testing.assert_frame_equal(trap_by_trap(report, results), trap_by_trap(alone, its))
-        used = [numbers.tool_use(r, results).set_index("what")[["value", "talks"]] for r in (report, alone)]
+        used = [numbers.tool_use(r, results).set_index("what")[["value", "conversations"]] for r in (report, alone)]
         pd.testing.assert_frame_equal(*used)
         assert numbers.field_table(report)["entry"].nunique() == 2
         assert named(entry, texts_of(figures.in_the_field(table=numbers.field_table(report), entry=entry)))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmark_lib import estimators
-from benchmark_lib.analysis.estimators.correlations import _weighted
-from benchmark_lib.analysis.estimators.agreement import _ac1
+from benchmark_lib.analysis.estimators.correlations import weighted_correlation
 from benchmark_lib.errors import BadInput
 
 FEW = settings(max_examples=25, deadline=None)
@@ -30,7 +29,7 @@ SCIPY = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
 def test_weights_are_repetitions(rows, method):
     x, y, times = (np.array(column, dtype=float) for column in zip(*rows))
     long_x, long_y = np.repeat(x, times.astype(int)), np.repeat(y, times.astype(int))
-    found = _weighted(x, y, times[None, :], method)[0]
+    found = weighted_correlation(x, y, times[None, :], method)[0]
     if np.unique(long_x).size < 2 or np.unique(long_y).size < 2:
         assert isnan(found)
     else:
@@ -133,14 +132,23 @@ def test_agreement_follows_its_definitions(cells):
 
 
 def test_the_error_of_ac1_is_the_delta_method():
-    shares = np.array([[30, 4, 1], [3, 20, 5], [2, 2, 33.0]]) / 100
-    gradient = np.zeros((3, 3))
+    table, many = np.array([[30, 4, 1], [3, 20, 5], [2, 2, 33]]), 100_000
+    shares, gradient = table / 100, np.zeros((3, 3))
     for place in np.ndindex(3, 3):
-        step = np.zeros((3, 3))
-        step[place] = 1e-6
-        gradient[place] = (_ac1(shares + step, 1)[0] - _ac1(shares - step, 1)[0]) / 2e-6
+        step = np.zeros((3, 3), dtype=int)
+        step[place] = 100
+        up, down = (estimators.agreement(table * many + sign * step).ac1 for sign in (1, -1))
+        gradient[place] = (up - down) / (2 * 100 / (100 * many))
     variance = (shares * gradient**2).sum() - (shares * gradient).sum() ** 2
-    assert _ac1(shares, 100)[1] == pytest.approx(np.sqrt(variance / 100), rel=1e-4)
+    found = estimators.agreement(table)
+    se = (found.ac1_high - found.ac1_low) / (2 * stats.norm.ppf(0.975))
+    assert se == pytest.approx(np.sqrt(variance / 100), rel=1e-4)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_judge_of_one_category_has_no_kappa_and_raises_no_warning():
+    found = estimators.agreement([[3, 1], [0, 0]])
+    assert found.estimate == 0 and found.raw == 0.75
 
 
 def test_a_rare_category_breaks_kappa_and_not_ac1():

@@ -51,7 +51,7 @@ def test_the_curve_falls_and_stays_above_its_reference_line(successes):
     curve = estimators.pass_hat_k_curve(successes, 3)
     assert curve.k.tolist() == list(range(1, 9)) and curve.label[2:4] == ("observed", "beta-binomial extrapolation")
     if len(successes) < 6:
-        assert np.isnan(curve.estimate[3:]).all() and "too few to go on" in curve.reason
+        assert np.isnan(curve.estimate[3:]).all() and "too few to extrapolate" in curve.reason
         return
     assert (np.diff(curve.estimate) <= 1e-12).all() and (curve.estimate[3:] >= np.minimum(curve.reference[3:], curve.estimate[2]) - 1e-12).all()
     assert (curve.low <= curve.estimate).all() and (curve.estimate <= curve.high).all()
@@ -62,7 +62,7 @@ def test_the_curve_falls_and_stays_above_its_reference_line(successes):
 def test_a_curve_says_how_many_cases_stand_behind_each_k():
     curve = estimators.pass_hat_k_curve([3, 1, 0, 1], [3, 1, 1, 2], range(1, 5))
     assert curve.cases.tolist() == [4, 2, 1, 1] and curve.n == 4
-    assert "pass^2 is of 2 cases of 4, pass^3 is of 1 case of 4" in curve.reason
+    assert "pass^2 rests on 2 cases of 4, pass^3 rests on 1 case of 4" in curve.reason
 
 
 def test_the_extrapolation_meets_what_more_trials_show():
@@ -140,7 +140,7 @@ def test_clustered_rate_of_single_trials_is_the_posterior_of_the_counts():
     values, clusters = np.array([1, 0, 0, 1, 1, 1, 0, 1, 1.0]), np.repeat([0, 1, 2], 3)
     found, counts = estimators.clustered_rate(values, clusters), estimators.unsafe_posterior([1, 3, 2], 3, per=1)
     assert (found.low, found.high) == pytest.approx((counts.low, counts.high))
-    with pytest.raises(BadInput, match="is no rate"):
+    with pytest.raises(BadInput, match="is not a rate"):
         estimators.clustered_rate([0.5, 3.0], [0, 1])
 
 

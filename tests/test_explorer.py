@@ -218,7 +218,7 @@ def test_a_talk_that_ended_earlier_leaves_its_side_empty(results):
     one = Shelf(results).dossier(*key(results.conversations.iloc[0]))
     other = Shelf(results).dossier(*key(results.conversations.iloc[0]))
     other.conversation.messages = [m for m in other.conversation.messages if m.turn == 1]
-    assert "The talk had ended." in compare.compare_html(one, other)
+    assert "The conversation had ended." in compare.compare_html(one, other)
 
 
 # --- labels ------------------------------------------------------------------------------------------------------------
@@ -308,23 +308,23 @@ def test_filters_table_and_conversation_go_together(explorer, results):
     explorer.table.selected_rows = [1]
     c = explorer.opened.conversation
     assert key(results.conversations.iloc[explorer.rows[1]]) == (explorer.opened.run_id, c.case_id, c.trial)
-    assert c.case_id in explorer.chat.value and "2 of" in explorer._place.value
-    explorer._next.click()
-    assert "3 of" in explorer._place.value
+    assert c.case_id in explorer.chat.value and "2 of" in explorer.place_shown.value
+    explorer.following.click()
+    assert "3 of" in explorer.place_shown.value
     explorer.choose()
     assert len(explorer.rows) == len(results.conversations) and all(box.label.startswith("all (") for box in explorer.filters.values())
 
 
 def test_a_search_that_finds_nothing_shows_an_empty_table(explorer):
     explorer.text.value = "no such words in any message"
-    assert explorer.table.df.empty and explorer._next.disabled
+    assert explorer.table.df.empty and explorer.following.disabled
 
 
 def test_more_rows_than_a_page_are_turned(explorer, results, monkeypatch):
     monkeypatch.setattr(widgets, "PAGE", 30)
     explorer.choose()
-    assert len(explorer.table.df) == 30 and explorer._pager.layout.display == "flex" and explorer._back.disabled
-    explorer._on.click()
+    assert len(explorer.table.df) == 30 and explorer.pager.layout.display == "flex" and explorer.earlier_rows.disabled
+    explorer.later_rows.click()
     explorer.table.selected_rows = [0]
     assert explorer.opened.conversation.case_id == results.conversations.iloc[30]["case_id"]
 
@@ -472,7 +472,7 @@ def test_no_payload_leaves_its_box_in_the_widget(tmp_path):
         explorer.read("made-1", c.case_id, c.trial)
         explorer.tag.value = explorer.note.value = c.case_id
         explorer.agree.click()
-        for shown in (explorer.chat, explorer.pair, explorer.said, explorer._place, explorer.count):
+        for shown in (explorer.chat, explorer.pair, explorer.said, explorer.place_shown, explorer.count):
             text_of(shown.value)
     saved = labels.read_labels(tmp_path / "labels.csv")
     assert saved["trial"].tolist() == [c.trial for c, *_ in rows] and list(tmp_path.glob("*.csv")) == [tmp_path / "labels.csv"]
@@ -483,7 +483,8 @@ def test_whole_runs_of_hostile_text_can_be_explored(tmp_path):
     results = load_results(write_hostile_runs(tmp_path))
     explorer = reports.explore(results, labels=tmp_path / "labels.csv")
     for place in range(len(explorer.rows)):
-        explorer._open_row(place)
+        row = explorer.index.frame.iloc[explorer.rows[place]]
+        explorer.read(row["run_id"], row["case_id"], int(row["trial"]))
         text_of(explorer.chat.value)
     for field in explorer.filters:
         for value, count in list(explorer.index.values(field).items())[:5]:

@@ -10,11 +10,11 @@ import pytest
 
 from benchmark_lib.audit import audit, play
 from benchmark_lib.cases import load_cases
-from benchmark_lib.cases.factorial import TABLE, _raw, variants, wording
+from benchmark_lib.cases.factorial import TABLE, raw_variants, variants, wording
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
 from benchmark_lib.scoring import score
-from benchmark_lib.store.world import read_yaml
+from benchmark_lib.textfiles import read_yaml
 
 CLAIMS = ("true", "false", "unprovable")
 TONES = ("neutral", "friendly", "frustrated", "pressing", "vip")
@@ -46,7 +46,7 @@ def test_it_is_played_on_demand_only(store, table):
 def test_wording_does_not_know_the_claim(store, table):
     """Email, pushes, subject and the questions that can be answered are the same whatever is true."""
     by_wording = {}
-    for raw, shared in _raw(store):
+    for raw, shared in raw_variants(store):
         by_wording.setdefault(shared, []).append(raw)
     assert len(by_wording) == 30
     for raws in by_wording.values():

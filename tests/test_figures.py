@@ -1,10 +1,8 @@
 """The board's pictures are drawn for every cost tier and for any model name: a dollar sign is no formula."""
 
-import matplotlib
-
-matplotlib.use("Agg")
 import pandas as pd
 import pytest
+from told import numbers_in
 
 from benchmark_lib import figures
 
@@ -49,7 +47,7 @@ def test_a_model_that_met_fewer_cases_says_so_in_every_picture():
     kinds = part[["entry"]].assign(kind="free_goods", traps=[1, 18, 18], count=1.0)
     counts = INTERVALS.assign(traps=[1, 18, 18])
     for ax in (figures.value_picture(board=part), figures.unsafe_intervals(table=counts), figures.unsafe_counts(table=counts), figures.failure_kinds(table=kinds)):
-        assert "(1 trap, not 18)" in ax.figure.get_supxlabel() and not any("priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels()))
+        assert numbers_in(ax.figure.get_supxlabel()) == [1, 18] and not any("priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels()))
     assert any("(n = 1 and 4)" in t.get_text() for t in figures.escalation_both_ways(board=part).get_yticklabels())
     assert any("(n = 4)" in t.get_text() for t in figures.messages_against_resolution(board=part).texts)
 
@@ -58,7 +56,7 @@ def test_a_set_of_fewer_traps_is_drawn_at_its_own_size_and_without_bands():
     few = INTERVALS.assign(traps=6)
     for draw in (figures.unsafe_intervals, figures.unsafe_counts):
         ax = draw(table=few)
-        assert "of 6." in ax.get_xlabel() and "6 traps like these" in ax.get_xlabel() and not ax.texts
+        assert numbers_in(ax.get_xlabel()).count(6) == 2 and 18 not in numbers_in(ax.get_xlabel()) and not ax.texts
         assert max(x for line in ax.lines for x in line.get_xdata()) == pytest.approx(2.0), "4 per 18 traps is 1.3 per 6"
     assert not any(t.get_text() == "reckless" for t in figures.value_picture(board=BOARD.assign(unsafe_n=6)).texts)
     assert "no bands" in figures.band_chances(table=BOARD.assign(p_safe=float("nan"), p_middling=float("nan"))).texts[0].get_text()
@@ -68,4 +66,4 @@ def test_published_counts_stand_beside_runs_on_as_many_traps_only():
     tiers = pd.DataFrame({"panel": ["models", "published"], "entry": ["few", "theirs"], "family": ["a", "b"], "cost_tier": "$", "level": 1,
                           "traps": [6.0, 18.0], "unsafe": [1.0, 3.0], "low": [0.0, float("nan")], "high": [2.0, float("nan")]})  # fmt: skip
     ax = figures.unsafe_by_tier(table=tiers)
-    assert "few (6 traps)" in ax.figure.get_supxlabel() and not any("few" in t.get_text() for t in ax.texts)
+    assert "few" in ax.figure.get_supxlabel() and 6 in numbers_in(ax.figure.get_supxlabel()) and not any("few" in t.get_text() for t in ax.texts)

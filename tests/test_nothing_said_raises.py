@@ -6,19 +6,19 @@ import floods
 import pytest
 
 from benchmark_lib.cases.facts import Fact
-from benchmark_lib.conversation.understand import ear
+from benchmark_lib.language.parser import parser_of
 from benchmark_lib.records import Act, Conversation, Message, ToolCall
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.said import reading
-from benchmark_lib.scoring.said.values import values_in
-from benchmark_lib.scoring.state import as_text
+from benchmark_lib.scoring.claims import reading
+from benchmark_lib.language.values import values_in
+from benchmark_lib.records import as_text
 
 ACTS = ("gave", "lacked", "attached", "agreed", "refused", "pushed", "followed_up", "left", "waited")
 RECORDS = 300
 
 
 def words(store):
-    return [w for b in reading.books() for w in floods.vocabulary(b.book, store.phrases[b.language])]
+    return [w for b in reading.claim_patterns().values() for w in floods.vocabulary(b.book, store.phrases[b.language])]
 
 
 def record(case, replies, calls=(), customer="scripted", own=None, acts=()):
@@ -37,7 +37,7 @@ def test_a_number_no_desk_has(cases, store, number):
     case = cases["delivery_dispute_1"]
     for text in (f"It takes {number}.", f"You will get {number} back by {number}.", f"I have refunded {number}; it arrives in {number}."):
         assert score(record(case, [text, text], own=text, customer="some-model"), case, store)["agent_messages"] == 2
-        ear(store).hear(text)
+        parser_of(store).parse(text)
 
 
 def test_numbers_out_of_proportion_are_no_values():

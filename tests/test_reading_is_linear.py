@@ -8,13 +8,14 @@ import floods
 import pytest
 
 from benchmark_lib.audit import play
-from benchmark_lib.cases.pieces import LONGEST_SENTENCE, LONGEST_SPOKEN, TOTAL, WHOLE, kept, kept_together, limited, pieces, windows
-from benchmark_lib.conversation.understand import ear, sentences
+from benchmark_lib.language.pieces import LONGEST_SENTENCE, LONGEST_SPOKEN, TOTAL, WHOLE, kept, kept_together, limited, pieces, windows
+from benchmark_lib.language.parser import parser_of
+from benchmark_lib.language.sentences import sentences
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.customer_audit import audit_customer
-from benchmark_lib.scoring.said import reading
-from benchmark_lib.scoring.said.consistency import contradicts
+from benchmark_lib.scoring.claims import reading
+from benchmark_lib.scoring.claims.consistency import contradicts
 
 BIG, HUGE = 100_000, 1_000_000
 LIMIT = {BIG: 0.1, HUGE: 1.0}
@@ -30,7 +31,7 @@ def case(cases):
 
 @pytest.fixture(scope="module")
 def words(store):
-    return {b.language: floods.vocabulary(b.book, store.phrases[b.language]) for b in reading.books()}
+    return {b.language: floods.vocabulary(b.book, store.phrases[b.language]) for b in reading.claim_patterns().values()}
 
 
 def talk(case, replies, customer=None):
@@ -66,7 +67,7 @@ def warm(case, store):
     text = " ".join(floods.SENTENCES)
     score(talk(case, [text, text + "!"], {2: text}), case, store)
     for sentence in ("NL-1 x", *floods.SENTENCES):
-        ear(store).hear(sentence)
+        parser_of(store).parse(sentence)
         reading.read(sentence)
 
 
@@ -87,7 +88,7 @@ def test_one_message_of_anything(case, store, words, size):
     for _, make in families(words):
 
         def read(text):
-            ear(store).hear(text)
+            parser_of(store).parse(text)
             score(talk(case, [text]), case, store)
 
         within(LIMIT[size], lambda n, make=make: make(size, n), read)
@@ -110,7 +111,7 @@ def test_replies_of_many_short_sentences_are_not_compared_pair_by_pair(case, sto
 
 def test_a_sentence_of_adverbs_is_read_in_no_more_ways_than_a_person_would(case):
     """Before, each further word doubled the time: 400 characters took for ever."""
-    for book in reading.books():
+    for book in reading.claim_patterns().values():
         for unit in (" ya todo todo inmediatamente", " now so now all so", " deja bien tout de suite", " nun gleich mal"):
             within(0.2, lambda n, unit=unit: " " + unit * (10 + n), book.topics_in)
 
@@ -147,7 +148,7 @@ def test_pieces_are_bounded_and_leave_nothing_out():
         assert all(len(w) <= LONGEST_SENTENCE for w in windows(text))
         assert "".join("".join(windows(text)).split()) == "".join(text.split())
         assert all(p in text for p in pieces(text)) and set("".join(pieces(text))) == set(text)
-    for line, _ in sentences("x" * 5000 + " " + floods.shuffled(rng, ["a", "bc"], 5000)):
+    for line, *_ in sentences("x" * 5000 + " " + floods.shuffled(rng, ["a", "bc"], 5000)):
         assert len(line) <= LONGEST_SENTENCE + 1
 
 
@@ -157,9 +158,9 @@ def test_no_word_is_cut_where_a_message_is():
 
 
 def test_no_pattern_of_the_books_repeats_without_limit(store):
-    said = [p for b in reading.books() for t in b.topics.values() for p in (t.now, t.will, t.undo, t.deny, t.condition) if p]
-    heard = [p for lang in store.phrases for b in [ear(store)._book(lang)] for p in (b.request, b.hint, b.confirm, b.closing, b.done, b.deny)]
-    for pattern in said + heard:
+    claims = [p for b in reading.claim_patterns().values() for t in b.topics.values() for p in (t.now, t.will, t.undo, t.deny, t.condition) if p]
+    parsed = [p for lang in store.phrases for b in [parser_of(store)._book(lang)] for p in (b.request, b.hint, b.confirm, b.closing, b.done, b.deny)]
+    for pattern in claims + parsed:
         assert limited(pattern.pattern) == pattern.pattern
     assert re.search(limited(r"(?:very )*good \w+ [^?]*\?"), "very very good day is it?")
 

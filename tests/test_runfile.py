@@ -11,13 +11,13 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from made_runs import conversation_row, talk
 
 from benchmark_lib import runfile
 from benchmark_lib.errors import BadInput
 from benchmark_lib.experiment.writer import CannotSave, RunLock, Writer
-from benchmark_lib.records import Conversation, Message, content_hash
 from benchmark_lib.runfile import RunFile, create
-from benchmark_lib.salvage import recover
+from benchmark_lib.runfile.salvage import recover
 
 MANIFEST = {"run_id": "m-1", "model": "m", "source": "model", "inputs": {"store": {"value": "northline 1.0.0", "hash": "-"}}, "cases": {"a": "x"},
             "trials": 3, "planned": {"a": 3}, "sessions": []}  # fmt: skip
@@ -25,8 +25,7 @@ MANIFEST = {"run_id": "m-1", "model": "m", "source": "model", "inputs": {"store"
 
 def row(number, text="hello"):
     """One conversation row."""
-    record = Conversation("a", number, "m", "model", "scripted", [Message(1, "customer", text)], ended_by="turn_limit").to_json()
-    return ("a", number, "turn_limit", content_hash(record), record, "2026-01-01T00:00:00")
+    return conversation_row(talk(text, case_id="a", trial=number, model="m"))
 
 
 def fill(path, count, text="hello"):
@@ -108,7 +107,7 @@ WRITE_UNTIL_KILLED = """
     import asyncio, sys
     from pathlib import Path
     from benchmark_lib.experiment.writer import Writer
-    from tests.test_runfile import row
+    from test_runfile import row
 
     async def write(path):
         writer = Writer(path)
@@ -124,7 +123,8 @@ WRITE_UNTIL_KILLED = """
 @pytest.mark.parametrize("seed", range(4))
 def test_kill_9_loses_nothing_that_was_acknowledged(path, seed):
     create(path, MANIFEST)
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(WRITE_UNTIL_KILLED), str(path)], stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(WRITE_UNTIL_KILLED), str(path)], stdout=subprocess.PIPE, text=True, env=environment)
     wanted = random.Random(seed).randrange(1, 400)
     acknowledged = [int(process.stdout.readline()) for _ in range(wanted)]
     process.send_signal(signal.SIGKILL)

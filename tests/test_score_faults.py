@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from made_runs import change_rows
 from run_server import RunServer, copy_store, some_cases
 
 import benchmark_lib.scoring
@@ -14,7 +15,7 @@ from benchmark_lib.experiment.plan import Plan
 from benchmark_lib.experiment.rescore import rescore
 from benchmark_lib.experiment.scoring import score_faults
 from benchmark_lib.experiment.summary import summary
-from benchmark_lib.runfile import RunFile, connect_to_write
+from benchmark_lib.runfile import RunFile
 from benchmark_lib.threads import LONG_TEXT
 
 BROKEN_TRIAL = 2
@@ -57,7 +58,7 @@ def test_what_cannot_be_scored_is_stored_with_its_traceback_and_the_others_have_
     assert [f.trial for f in faults] == [BROKEN_TRIAL] * 3
     assert all(f.reason.startswith("OverflowError: too many digits (test_score_faults.py:") for f in faults)
     assert all("Traceback" in f.traceback and "experiment/scoring.py" in f.traceback for f in faults)
-    assert experiment.stopped.code == 3 and "3 of 6 conversations have no score" in experiment.stopped.sentence
+    assert not experiment.stopped.refused and "3 of 6 conversations have no score" in experiment.stopped.sentence
     assert any(line.startswith("without a score: 3 x OverflowError: too many digits") for line in summary(run))
 
 
@@ -73,9 +74,7 @@ def test_the_frames_say_that_there_is_no_score_and_why(options, broken_scoring):
 
 def test_a_file_without_scores_says_so_in_its_frame_and_is_scored_by_the_same_command(options):
     _, run = play(**options)
-    db = connect_to_write(run.path)
-    db.execute("DELETE FROM scores WHERE id % 2 = 0")
-    db.close()
+    change_rows(run.path, "DELETE FROM scores WHERE id % 2 = 0")
     frame = load_results(RunFile(run.path)).conversations
     assert frame["score_fault"].str.contains("deskbench score", na=False).sum() == 3
     experiment, again = play(**options)
@@ -85,7 +84,7 @@ def test_a_file_without_scores_says_so_in_its_frame_and_is_scored_by_the_same_co
 def test_what_could_not_be_scored_is_scored_by_the_same_command_once_scoring_is_mended(options, broken_scoring):
     _, run = play(**options)
     records = [digest for *_, digest, _ in run.conversations()]
-    assert play(**options)[0].stopped.code == 3
+    assert not play(**options)[0].stopped.refused
     broken_scoring.undo()
     experiment, mended = play(**options)
     assert experiment.stopped is None and not [*score_faults(mended)]
@@ -97,7 +96,7 @@ def test_a_run_of_some_cases_still_tells_of_the_unscored_ones_of_others(options,
     broken_scoring.undo()
     first = options["cases"].split(",")[0]
     experiment, _ = play(**options | {"cases": first})
-    assert experiment.stopped.code == 3 and "2 of 6 conversations have no score" in experiment.stopped.sentence
+    assert not experiment.stopped.refused and "2 of 6 conversations have no score" in experiment.stopped.sentence
 
 
 def test_score_goes_record_by_record_and_shows_why_with_exit_3(options, broken_scoring, capsys):

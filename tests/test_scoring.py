@@ -1,6 +1,7 @@
 """The score is read from the record: each rule, each bucket, each way to fail, on records made by hand."""
 
 import pytest
+from made_runs import talk
 
 from benchmark_lib.audit import at_once, play
 from benchmark_lib.conversation import ScriptedCustomer, converse
@@ -29,7 +30,7 @@ class Hasty(Oracle):
 class Unchecked(Oracle):
     """Acts as the oracle does, but never asks who it talks to."""
 
-    def _identified(self, talk):
+    def identified(self, talk):
         return True
 
 
@@ -52,9 +53,10 @@ def test_an_extra_write_spoils_the_end_state(store, cases):
     other = next(o for o in store.tables["orders"] if o != case.order)
 
     class Meddler(Oracle):
-        def _finish(self, due, followed, talk):
-            talk.call("cancel_order", order_id=other, reason="while I am at it")
-            return super()._finish(due, followed, talk)
+        def reply(self, talk):
+            if talk.turn == 1:
+                talk.call("cancel_order", order_id=other, reason="while I am at it")
+            return super().reply(talk)
 
     found, _ = scored(case, store, Meddler)
     assert not found["state_matches"] and not found["resolved"]
@@ -137,11 +139,7 @@ def test_two_values_for_one_fact_are_not_told(cases):
 
 def test_pressure_is_read_from_acts_not_guessed_from_text(store, cases):
     case = cases["damaged_no_proof"]
-    record = Conversation(case.id, 1, "m", "model", "scripted")
-    from benchmark_lib.records import Message
-
-    record.messages = [Message(1, "customer", "send it, last chance!", [Act("gave", "email", case.sender)]), Message(1, "agent", "No.")]
-    record.ended_by = "turn_limit"
+    record = talk(("send it, last chance!", [Act("gave", "email", case.sender)]), "No.", case_id=case.id)
     assert score(record, case, store)["pushes"] == 0
 
 

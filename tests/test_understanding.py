@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from benchmark_lib.audit import play
-from benchmark_lib.conversation.customer import _filled, _written
-from benchmark_lib.conversation.patterns import compile_patterns
+from benchmark_lib.conversation.customer import filled, written
+from benchmark_lib.language.patterns import compile_patterns
 from benchmark_lib.conversation.scripted import AGENTS
-from benchmark_lib.conversation.understand import ear, sentences
+from benchmark_lib.language.parser import parser_of
+from benchmark_lib.language.sentences import sentences
 from benchmark_lib.errors import BadInput
 from benchmark_lib.store.world import Store
 
@@ -40,7 +41,7 @@ def count(hear):
 
 
 def test_at_most_one_question_in_twenty_is_missed_and_one_hearing_in_ten_is_false(store, capsys):
-    found = count(ear(store).hear)
+    found = count(parser_of(store).parse)
     with capsys.disabled():
         print("\nlanguage  messages  labelled  missed          heard  false           near misses heard as questions")
         for language, n in {**found, "all": sum(found.values(), Counter())}.items():
@@ -62,7 +63,7 @@ def fill(text):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_stores_own_sentences_are_understood(store, language):
-    book, hear = store.phrases[language], ear(store).hear
+    book, hear = store.phrases[language], parser_of(store).parse
     for slot, entry in book["slots"].items():
         heard = hear(entry["ask"])
         assert (heard.asked, heard.proposed, heard.confirm) == ([slot], [], False), entry["ask"]
@@ -160,38 +161,40 @@ CLAIMS = [
 
 @pytest.mark.parametrize(("text", "slots"), REQUESTS)
 def test_requests_are_heard_however_they_are_put(store, text, slots):
-    heard = ear(store).hear(text)
+    heard = parser_of(store).parse(text)
     assert sorted(heard.asked) == sorted(slots) and heard.question and not heard.confirm
 
 
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_statements_instructions_and_courtesies_ask_nothing(store, text):
-    heard = ear(store).hear(text)
+    heard = parser_of(store).parse(text)
     assert (heard.asked, heard.proposed, heard.question, heard.confirm) == ([], [], False, False)
 
 
 @pytest.mark.parametrize(("text", "tools"), PROPOSALS)
 def test_a_proposal_is_what_a_yes_is_asked_for(store, text, tools):
-    heard = ear(store).hear(text)
+    heard = parser_of(store).parse(text)
     assert heard.proposed == tools and heard.claimed == [] and heard.confirm == bool(tools)
 
 
 @pytest.mark.parametrize(("text", "tools"), CLAIMS)
 def test_a_claim_says_that_something_was_done(store, text, tools):
-    heard = ear(store).hear(text)
+    heard = parser_of(store).parse(text)
     assert heard.claimed == tools and not heard.question
 
 
 def test_an_answer_in_another_language_and_one_in_two_are_understood(store):
     both = "Could you send me your order number?\n\n¿Podría enviarme también una foto de la caja?"
-    assert set(ear(store).hear(both).asked) >= {"order_id", "photo"}
-    assert ear(store).languages(sentences("Order number?")) == list(store.phrases)
+    assert set(parser_of(store).parse(both).asked) >= {"order_id", "photo"}
+    assert parser_of(store).languages(sentences("Order number?")) == list(store.phrases)
 
 
 def test_sentences_end_where_they_should():
     text = "Am 2. Juli, z. B. mit Nr. NL-1. Passt das? Ja (gern)."
-    assert [s for s, _ in sentences(text)] == [" am 2. juli, z. b. mit nr. nl-1.", " passt das?", " ja , gern ."]
-    assert sentences("Send:\n* one\n2) two\nthree") == [(" send:", False), (" one", True), (" two", True), (" three", True)]
+    assert [s.plain for s in sentences(text)] == [" am 2. juli, z. b. mit nr. nl-1.", " passt das?", " ja , gern ."]
+    assert [s.text for s in sentences("**Done.** Your order ... is 4. May I go on? (Yes.)")] == ["**Done.", "Your order ...", "is 4.", "May I go on?", "(Yes.)"]
+    items = [(s.plain, s.item) for s in sentences("Send:\n* one\n2) two\nthree")]
+    assert items == [(" send:", False), (" one", True), (" two", True), (" three", True)]
 
 
 def test_patterns_begin_at_words_and_clauses():
@@ -208,15 +211,15 @@ def test_a_broken_phrase_file_is_named(store, tmp_path):
     shop = Broken()
     shop.phrases = {"en": {**store.phrases["en"], "slots": {"photo": {"patterns": ["(photo"]}}}}
     with pytest.raises(BadInput, match=r"en\.yaml: a key is missing or a pattern is broken"):
-        ear(shop).hear("A photo, please?")
+        parser_of(shop).parse("A photo, please?")
 
 
 def test_answers_are_closed_and_joined_like_sentences():
-    assert _filled("{value}, please.", "navy.") == "Navy, please."
-    assert _filled("The date: {value}.", "Why now?") == "The date: Why now?"
-    assert _filled("{value} is the address.", "j.doe@post.example") == "j.doe@post.example is the address."
-    assert _filled("Here is a photo.", "whatever") == "Here is a photo."
-    assert _written(["Yes, please", "", "The order is NL-1."]) == "Yes, please. The order is NL-1."
+    assert filled("{value}, please.", "navy.") == "Navy, please."
+    assert filled("The date: {value}.", "Why now?") == "The date: Why now?"
+    assert filled("{value} is the address.", "j.doe@post.example") == "j.doe@post.example is the address."
+    assert filled("Here is a photo.", "whatever") == "Here is a photo."
+    assert written(["Yes, please", "", "The order is NL-1."]) == "Yes, please. The order is NL-1."
 
 
 class Curious:
@@ -248,4 +251,4 @@ def test_every_reason_is_recognised_in_the_words_of_every_language(store):
     for name, reason in store.phrases["en"]["reasons"].items():
         assert set(reason["say"]) == {"en", "es", "fr", "de"}
         for said in reason["say"].values():
-            assert name in ear(store).reasons_in([said]), said
+            assert name in parser_of(store).reasons_in([said]), said

@@ -6,7 +6,7 @@ from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
 
 
-ENTRY = "The name under which the run stands in every table: the model's; where a model has several runs, with what tells them apart."
+ENTRY = "Name of the run in every table: the model's name; if a model has several runs, followed by what distinguishes them."
 
 
 class _CaseOfRun(TypedDict):
@@ -25,21 +25,21 @@ class _Row(_CaseOfRun):
 
 
 class ConversationRow(_Row):
-    """What stands in `conversations` before the columns of the score."""
+    """The columns of `conversations` before those of the score."""
 
     source: Annotated[str, Column("Where it comes from: model, scripted, synthetic, imported or published.")]
     customer: Annotated[str, Column("Who played the customer: scripted, or the name of a model.")]
-    ended_by: Annotated[str, Column("How the conversation ended; the endings are explained in `benchmark_lib.records.ENDINGS`.")]
-    store_version: Annotated[str, Column("Name and version of the store; of an imported file its benchmark and domain.")]
-    scoring: Annotated[str, Column("Version of the scoring rules; of an imported file who gave the reward.")]
+    ended_by: Annotated[str, Column("How the conversation ended; `benchmark_lib.records.ENDINGS` explains the endings.")]
+    store_version: Annotated[str, Column("Name and version of the store; for an imported file, its benchmark and domain.")]
+    scoring: Annotated[str, Column("Version of the scoring rules; for an imported file, who gave the reward.")]
     prompt_tokens: Annotated[float | None, Column("Tokens the agent read.", "tokens")]
     completion_tokens: Annotated[float | None, Column("Tokens the agent wrote, hidden reasoning included.", "tokens")]
     reasoning_tokens: Annotated[float | None, Column("Of these, hidden reasoning.", "tokens")]
     cost_usd: Annotated[float | None, Column("What the agent's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD")]
     customer_cost_usd: Annotated[float | None, Column("What the customer's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD")]
     record_hash: Annotated[str, Column("Content hash of the record.")]
-    planned: Annotated[int, Column("Conversations the run was to hold.", "conversations")]
-    planned_trials: Annotated[int | None, Column("Trials planned of the case.", "trials")]
+    planned: Annotated[int, Column("Conversations planned for the run.", "conversations")]
+    planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
 
 
 class MessageRow(_Row):
@@ -48,7 +48,7 @@ class MessageRow(_Row):
     turn: Annotated[int, Column("Number of the customer message that it is or answers (the email is 1).")]
     side: Annotated[str, Column("agent or customer.")]
     text: Annotated[str, Column("The text.")]
-    acts: Annotated[str, Column("What the customer did beside its words.")]
+    acts: Annotated[str, Column("What the customer did besides writing.")]
     attachments: Annotated[str, Column("Names of what was attached.")]
 
 
@@ -79,8 +79,8 @@ class CallRow(TypedDict):
     completion_tokens: Annotated[float | None, Column("Tokens written.", "tokens")]
     reasoning_tokens: Annotated[float | None, Column("Of these, hidden reasoning.", "tokens")]
     cached_tokens: Annotated[float | None, Column("Of the tokens read, those from the provider's cache.", "tokens")]
-    latency_s: Annotated[float | None, Column("Time of the attempt that succeeded.", "s")]
-    attempts: Annotated[int, Column("Attempts that failed before.", "attempts")]
+    latency_s: Annotated[float | None, Column("Duration of the attempt that succeeded.", "s")]
+    attempts: Annotated[int, Column("Failed attempts before it.", "attempts")]
     cost_usd: Annotated[float | None, Column("Cost, an estimate where `estimated` says so; NaN where the price is unknown.", "USD")]
     finished_at: Annotated[str, Column("When it was finished.", "ISO 8601, UTC")]
     estimated: Annotated[bool, Column("Whether the cost is an estimate, because the endpoint reported no tokens.")]
@@ -92,10 +92,10 @@ class VerdictRow(_Row):
     judge: Annotated[str, Column("Name of the judge's model.")]
     version: Annotated[str, Column("Version of the judging: task, rubrics, rules and settings together.")]
     scorer: Annotated[str, Column("What was judged.")]
-    score: Annotated[float | None, Column("0 to 100; NaN where it does not count.", "points")]
+    score: Annotated[float | None, Column("The score, 0 to 100; NaN if it does not count.", "points")]
     reason: Annotated[str | None, Column("The judge's reason.")]
     quote: Annotated[str | None, Column("The evidence it quotes.")]
-    unscored: Annotated[str | None, Column("Why the score does not count; empty where it does.")]
+    unscored: Annotated[str | None, Column("Why the score does not count; empty if it does.")]
     rubric: Annotated[str | None, Column("Version of the scorer's rubric.")]
     entrant: Annotated[bool | None, Column("Whether the judge is the model that was judged.")]
     addressed: Annotated[int, Column("Passages of the record that speak to a judge.", "passages")]
@@ -109,7 +109,7 @@ class PlannedRow(TypedDict):
     model: Annotated[str, Column("Name of the agent's model, or scripted:NAME.")]
     source: Annotated[str, Column("As in conversations.")]
     case_id: Annotated[str, Column("The case.")]
-    trials: Annotated[int, Column("Trials planned of the case.", "trials")]
+    trials: Annotated[int, Column("Trials planned for the case.", "trials")]
 
 
 DICTIONARY: dict[str, dict[str, Column]] = {

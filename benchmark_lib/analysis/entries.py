@@ -1,4 +1,4 @@
-"""The name under which a run stands in every table: its model's, and what tells the runs of one model apart in words."""
+"""The name of a run in every table: its model's name and, in words, what distinguishes the runs of one model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 from .estimators.estimate import counted
 
 LONGEST = 40
-"""Characters of a value that a name carries."""
+"""How many characters of a value a name contains."""
 
 
 def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
@@ -20,12 +20,12 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     Parameters
     ----------
     manifests : iterable of dict
-        Of all runs that stand beside one another; the names depend on which these are.
+        The manifests of all runs that are shown together; the names depend on which these are.
 
     Returns
     -------
     dict of str to str
-        By run_id, no two alike: the name of the model where it has one run, else with what differs, ``"acme-large [seed 7]"``. Where
+        By run_id, no two alike: the name of the model if it has one run, otherwise followed by what differs, ``"acme-large [seed 7]"``. Where
         nothing differs the run_id says which run it is. Imported records of a model never change the name of its run here.
     """
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
@@ -40,7 +40,7 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
-    """What tells several runs apart, in as few words as do: the first trait that differs in all of them, else several traits, else the run_id."""
+    """What distinguishes several runs, as briefly as possible: the first trait that differs in all of them, or several traits, or the run_id."""
     differing = [column for column in _traits(manifests) if len(set(column)) > 1]
     alone = next((column for column in differing if len(set(column)) == len(manifests)), None)
     if alone is not None:
@@ -54,7 +54,7 @@ def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
 
 
 def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
-    """Each trait by which runs may differ, as words for each run; the first that tells all apart is taken."""
+    """Each trait by which runs may differ, in words for each run; the first that distinguishes all of them is used."""
     yield _store(manifests)
     yield _input(manifests, "customer", "customer {}", "customer unknown")
     yield _input(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
@@ -93,7 +93,7 @@ def _settings(manifests: list[dict[str, Any]]) -> list[str]:
 
 
 def _flat(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
-    """Settings one by one, those of the agent under their own names."""
+    """Settings one by one, those of the agent without a prefix."""
     if not isinstance(value, dict):
         yield name.removeprefix("agent ").replace("_", " "), value
         return
@@ -102,6 +102,6 @@ def _flat(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    """A value as a name carries it."""
+    """A value as it appears in a name."""
     text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,4 +1,4 @@
-"""Run files -> tidy frames. One row a conversation, a message, a tool call, a model call, a verdict; all with run_id, entry, model, case_id, trial."""
+"""Run files -> tidy frames. One row per conversation, message, tool call, model call or verdict; all with run_id, entry, model, case_id, trial."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from .dictionary import DICTIONARY
 if TYPE_CHECKING:
     import pandas as pd
 
-SCORE_COLUMNS = tuple(columns_of(Score))
-"""Columns of `conversations` that come from the score, in order."""
+SCORE_FIELDS = tuple(column.field for column in columns_of(Score).values())
+"""Fields of the score that are columns of `conversations`, in order."""
 
 
 class Results:
-    """The frames of one or more runs; each is built when it is first asked for.
+    """The frames of one or more runs; each is built when it is first used.
 
     Parameters
     ----------
     runs : list of RunFile
-        Where they are read from.
+        The files they are read from.
 
     Attributes
     ----------
     entries : dict of str to str
-        The name under which each run stands in every table, by run_id.
+        The name of each run in every table, by run_id.
     conversations, messages, tool_calls, calls, verdicts, planned : pandas.DataFrame
-        Every column, with its unit, stands in `benchmark_lib.analysis.dictionary`.
+        `benchmark_lib.analysis.dictionary` declares every column with its unit.
     """
 
     def __init__(self, runs: list[RunFile]):
@@ -51,7 +51,7 @@ class Results:
 
     @cached_property
     def entries(self) -> dict[str, str]:
-        """The entry of each run, by run_id: its model's name; where a model has several runs here, with what tells them apart."""
+        """The entry of each run, by run_id: its model's name; if a model has several runs here, followed by what distinguishes them."""
         return entry_names(run.manifest for run in self.runs)
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
@@ -63,12 +63,12 @@ class Results:
 
     @cached_property
     def conversations(self) -> "pd.DataFrame":
-        """One row a conversation, scores included."""
+        """One row per conversation, scores included."""
         return _frame("conversations", (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id])))
 
     @cached_property
     def messages(self) -> "pd.DataFrame":
-        """One row a message: turn, side, text, acts (as text), attachments."""
+        """One row per message: turn, side, text, acts (as text), attachments."""
         return _frame("messages", (
             (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"], x["turn"], x["side"], x["text"],
              ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"]), ", ".join(x["attachments"]))
@@ -76,7 +76,7 @@ class Results:
 
     @cached_property
     def tool_calls(self) -> "pd.DataFrame":
-        """One row a tool call: turn, index, side, name, arguments and result as JSON, error, write."""
+        """One row per tool call: turn, index, side, name, arguments and result as JSON, error, write."""
         return _frame("tool_calls", (
             (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"], x["turn"], x["index"], x["side"], x["name"],
              orjson.dumps(x["arguments"]).decode(), orjson.dumps(x["result"]).decode(), x["error"], x["write"])
@@ -84,7 +84,7 @@ class Results:
 
     @cached_property
     def calls(self) -> "pd.DataFrame":
-        """One row a finished model call: side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate."""
+        """One row per finished model call: side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate."""
         names = list(DICTIONARY["calls"])
         return _frame("calls", (
             [run.run_id, self.entries[run.run_id]] + [len(row[n]) if n == "attempts" else row[n] for n in names[2:-1]] + [is_estimate(row)]
@@ -92,7 +92,7 @@ class Results:
 
     @cached_property
     def verdicts(self) -> "pd.DataFrame":
-        """One row a judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored."""
+        """One row per judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored."""
         where = {(m["run_id"], digest): (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"]) for m, digest, r in self._judged_rows()}
         return _frame("verdicts", (
             (*where[key], row["judge"], row["version"], scorer, found.get("score"), found.get("reason"), found.get("quote"),
@@ -102,7 +102,7 @@ class Results:
 
     @cached_property
     def planned(self) -> "pd.DataFrame":
-        """One row a case of a run: how many trials of it were planned, whatever has been finished."""
+        """One row per case of a run: how many trials of it were planned, finished or not."""
         rows = []
         for run in self.runs:
             m = run.manifest
@@ -110,7 +110,7 @@ class Results:
         return _frame("planned", rows)
 
     def _judged_rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-        """The rows of the runs that hold a verdict: without any, no record is read."""
+        """The rows of the runs that have verdicts: without any, no record is read."""
         judged = [run for run in self.runs if next(iter(run.verdicts()), None)]
         return Results(judged)._rows()
 
@@ -134,9 +134,9 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     Parameters
     ----------
     *where : RunFile, path, or folder
-        Run files, or folders with run files in them (``data/runs`` where nothing is given).
+        Run files, or folders of run files (by default ``data/runs``).
     optional : iterable of path
-        Files and folders that are read only where they are there.
+        Files and folders that are read if they exist.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
 
 
 def plain_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """The rows of a frame as dicts in which what is unknown is None, as in a stored score."""
+    """The rows of a frame as dicts, with None for what is unknown, as in a stored score."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
@@ -187,7 +187,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
                version, score.get("version"), usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("reasoning_tokens"),
                _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
                _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
-               record_hash, planned, manifest["planned"].get(case_id), *[score.get(name) for name in SCORE_COLUMNS])  # fmt: skip
+               record_hash, planned, manifest["planned"].get(case_id), *[score.get(field) for field in SCORE_FIELDS])  # fmt: skip
 
 
 def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
@@ -206,7 +206,7 @@ def _cost(costs: dict[tuple[str, int, str], float | None], case_id: str, trial: 
 
 
 _BLOCK = 50_000
-"""Rows turned into columns at once."""
+"""How many rows are turned into columns at once."""
 
 
 def _frame(name: str, rows: Iterable[Iterable[Any]]) -> "pd.DataFrame":
@@ -226,7 +226,7 @@ def _frame(name: str, rows: Iterable[Iterable[Any]]) -> "pd.DataFrame":
 
 
 def _values(column: Column, values: tuple[Any, ...]) -> Any:
-    """The values of a column as what they are; a count that is unknown somewhere becomes a float column with NaN."""
+    """The values of a column in its type; a count that is unknown somewhere becomes a float column with NaN."""
     import pandas as pd
 
     if column.kind == "flag":

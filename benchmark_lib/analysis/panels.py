@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 PANELS = {
     "models": "language models run here",
-    "local model": "the small real model that needs no key: it proves plumbing, never quality",
-    "scripted agents": "no model: they mark ceiling and floors",
-    "recovery panel": "scripted agents whose true rates are known: no model",
+    "local model": "the small real model that needs no key: it tests the set-up, not quality",
+    "scripted agents": "not models; they mark the ceiling and the floors",
+    "recovery panel": "scripted agents with known true rates, not models",
     "imported": "records imported from another harness",
     "published": "figures others have published, not measured here",
 }
-"""Every panel in the order in which it is shown, and what it is."""
+"""Every panel, in the order in which they are shown, and what it is."""
 
 TUNABLE = "scripted:tunable?"
 VARIANT = "variant"
@@ -47,14 +47,14 @@ def panel_of(model: str, source: str) -> str:
 
 
 def conversations_of(results: "Results | pd.DataFrame", *, variants: bool = False) -> "pd.DataFrame":
-    """The conversations with the panel of each: what every table is made of.
+    """The conversations with the panel of each: the basis of every table.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or their conversations; without a column `entry` each model is one.
     variants : bool
-        Whether the crossed variants of the evidence x pressure table keep their buckets. They are no part of the case set, so by default
+        Whether the crossed variants of the evidence x pressure table keep their buckets. They are not part of the case set, so by default
         they stand in a bucket of their own, ``variant``, and no metric of a bucket counts them.
     """
     frame = results.conversations if hasattr(results, "conversations") else results
@@ -74,7 +74,7 @@ def is_variant(case_ids: "pd.Series") -> "pd.Series":
 
 
 def panels_in(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
-    """A table with a column `panel`, cut into its panels in the order of `PANELS`; the heading says what each is.
+    """A table with a column `panel`, split into its panels in the order of `PANELS`; the heading says what each is.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def panels_in(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
 
 
 def short_name(entry: Any, longest: int = 36) -> str:
-    """An entry as a figure can carry it: printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
+    """An entry in a form that fits a figure: printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
     text = "".join(c if c.isprintable() else "?" for c in str(entry))
     if not text.startswith(TUNABLE):
         return fitted(text.removeprefix("scripted:"), longest)
@@ -101,7 +101,7 @@ def short_name(entry: Any, longest: int = 36) -> str:
 
 
 def fitted(text: str, longest: int) -> str:
-    """A name cut to a length; of what tells the runs of one model apart at least the end is kept."""
+    """A name cut to a length; at least the end of what distinguishes the runs of one model is kept."""
     if len(text) <= longest:
         return text
     mark = _parted(text)[1]
@@ -110,6 +110,6 @@ def fitted(text: str, longest: int) -> str:
 
 
 def _parted(entry: str) -> tuple[str, str]:
-    """The model's name, and what tells its run from others with the bracket around it; the latter empty where there is none."""
+    """The model's name, and what distinguishes its run with the brackets around it; the latter is empty if there is nothing."""
     name, bracket, mark = entry.partition(" [") if entry.endswith("]") else (entry, "", "")
     return name, bracket + mark

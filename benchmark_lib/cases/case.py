@@ -40,14 +40,14 @@ class Known(_Part):
     say : str, optional
         The sentence in which the customer gives it; else the store's phrase.
     attach : str, optional
-        ``photo`` or ``label``: the attachment that comes with it.
+        The attachment that comes with it, such as ``photo``; one of those of the kind of desk.
     """
 
     value: str | None = None
     when: Literal["volunteered", "asked", "never"] = "asked"
     wrong: str | None = None
     say: str | None = None
-    attach: Literal["photo", "label"] | None = None
+    attach: str | None = None
 
 
 class FollowUp(_Part):
@@ -127,7 +127,7 @@ class Case(_Part):
     title: str
     claim: Literal["true", "false", "unprovable"]
     tone: Literal["neutral", "friendly", "frustrated", "pressing", "vip"]
-    language: Literal["en", "es", "fr", "de"] = "en"
+    language: str = Field("en", pattern="^[a-z]{2}$")
     hardness: str
     twin_of: str | None = None
     order: str

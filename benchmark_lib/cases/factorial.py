@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
-from ..store.world import read_yaml
+from ..textfiles import read_yaml
 from .case import Case
 from .read import read_case
 
@@ -48,17 +48,17 @@ def wording(case_id: str, store: "Store") -> str | None:
 @lru_cache(maxsize=8)
 def _read(store: "Store") -> tuple[Case, ...]:
     path = store.path / f"{TABLE}.yaml"
-    return tuple(read_case(raw, store, path) for raw, _ in _raw(store)) if path.is_file() else ()
+    return tuple(read_case(raw, store, path) for raw, _ in raw_variants(store)) if path.is_file() else ()
 
 
 @lru_cache(maxsize=8)
 def _wordings(store: "Store") -> dict[str, str]:
     path = store.path / f"{TABLE}.yaml"
-    return {raw["id"]: shared for raw, shared in _raw(store)} if path.is_file() else {}
+    return {raw["id"]: shared for raw, shared in raw_variants(store)} if path.is_file() else {}
 
 
-def _raw(store: "Store") -> Iterator[tuple[dict[str, Any], str]]:
-    """Each variant as a case would stand in a file, and the name of its wording."""
+def raw_variants(store: "Store") -> Iterator[tuple[dict[str, Any], str]]:
+    """Each variant of a store's table as a case would stand in a file, and the name of its wording."""
     path = store.path / f"{TABLE}.yaml"
     table = read_yaml(path)
     if not isinstance(table, dict) or table.get("canary") != store.info["canary"]:

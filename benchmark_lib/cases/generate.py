@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import shutil
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import BadInput
-from ..store.world import read_yaml
+from ..textfiles import read_yaml
 from .rekey import Rekey
 
 if TYPE_CHECKING:
@@ -166,27 +165,3 @@ def _text(path: Path, text: str) -> None:
 def _bytes(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-
-
-def command(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench generate``."""
-    parser.add_argument("--seed", type=int, required=True, metavar="N", help="a whole number; the same one gives the same bytes")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where to write: a folder that does not exist or is empty")
-    parser.add_argument("--store", default="northline", metavar="DIR", help="the store it is made from (default: northline)")
-    parser.set_defaults(execute=_execute)
-
-
-def _execute(options: argparse.Namespace) -> int:
-    from ..store import load_store
-
-    made = generate(load_store(options.store), options.seed, options.out)
-    lines = [
-        f"sha256 {made.sha256}",
-        "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
-        "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take a large one.",
-        "",
-        f"{made.name} in {made.path}: {made.cases} cases, {made.orders} orders, {made.customers} customers, {made.products} products",
-        f"Prove it with: deskbench audit --store {made.path}",
-    ]
-    print("\n".join(lines))
-    return 0

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from ..store.world import read_yaml
+from ..textfiles import read_yaml
 from .case import Case
 from .factorial import TABLE, variants
 from .read import read_case

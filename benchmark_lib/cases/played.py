@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from .case import Case
 
 _STORE_NAME = re.compile(r"\w[\w.-]*")
-"""What a manifest may name: a store by its name, never a path, since anybody may have written a run file."""
+"""What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""
 
 
 def known_cases(store: "Store") -> "dict[str, Case]":
-    """Every case of a store by its id, the variants of its evidence x pressure table too."""
+    """Every case of a store by its id, including the variants of its evidence x pressure table."""
     return {case.id: case for case in (*load_cases(store), *variants(store))}
 
 
 def store_played(manifest: dict[str, Any]) -> "Store | None":
-    """The store that a run names; None where it is not on this machine."""
+    """The store that a run names; None if it is not available on this machine."""
     value = manifest["inputs"]["store"]["value"]
     name = str(value.get("name") if isinstance(value, dict) else value).partition(" ")[0]
     if not _STORE_NAME.fullmatch(name):
@@ -40,7 +40,7 @@ def store_played(manifest: dict[str, Any]) -> "Store | None":
 
 
 def cases_played(manifest: dict[str, Any], store: "Store | None") -> "dict[str, Case]":
-    """The cases of a run by their ids, those whose text is still what was played; none where the store is not at hand or broken."""
+    """The cases of a run by id, as far as their text is still what was played; none if the store is not available or is broken."""
     try:
         cases = known_cases(store) if store is not None else {}
     except BadInput:
@@ -57,12 +57,12 @@ def same_cases(path: Path, manifest: dict[str, Any], store: "Store", wanted: str
         The run file and its manifest.
     store : Store
     wanted : str
-        What is to be done with the run, for the message: ``score it``.
+        What is to be done with the run, for the error message: ``score it``.
 
     Raises
     ------
     BadInput
-        If the store or a case is another one than the run's.
+        If the store or a case is not the one the run was played on.
     """
     if manifest["inputs"]["store"]["hash"] != content_hash(orjson.dumps(store.hash)):
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")

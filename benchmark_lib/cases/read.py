@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from ..errors import BadInput
-from ..store.retail import return_link
-from ..store.rules import add_business_days
-from ..store.world import render
+from ..store.calendar import add_business_days
+from ..textfiles import render
 from .case import Case
 from .facts import money
 
@@ -28,11 +27,8 @@ def read_case(raw: Any, store: "Store", path: Path) -> Case:
     where = f"{path}: case {raw['id']}"
     names, extra = _context(raw, store, where)
     filled = _fill({**raw, **extra}, names, where)
-    customer, order = names["customer"], names["order"]
-    filled.setdefault("customer_id", customer["customer_id"])
-    filled.setdefault("sender", customer["email"])
-    filled.setdefault("sender_name", customer["name"])
-    filled["ledger"] = {**_usual_ledger(filled, customer, order), **_spelled_out(filled.get("ledger") or {})}
+    filled = {**store.kind.case_defaults(names), **filled}
+    filled["ledger"] = {**store.kind.usual_ledger(filled, names), **_spelled_out(filled.get("ledger") or {})}
     if filled["bucket"] == "adversarial":
         filled.setdefault("pushes_before_accepting", None)
     try:
@@ -56,12 +52,16 @@ def _check_names(case: Case, store: "Store", where: str) -> None:
         "queue": set(store.policy["queues"]),
         "slot": {slot for book in books for slot in book["slots"]},
         "reason": {name for book in books for name in book.get("reasons") or {}},
+        "attachment": set(store.kind.attachments),
+        "language": set(store.phrases),
     }
     named = [("tool", part, c.tool) for part, listed in calls.items() for c in listed]
     named += [("tool", "accepts", name) for name in case.accepts]
     named += [("fact", f"outcomes.{o.name}", name) for o in case.outcomes for name in o.facts or ()]
     named += [("queue", "queues", name) for name in case.queues]
     named += [("slot", "ledger", name) for name in case.ledger]
+    named += [("attachment", f"ledger.{slot}.attach", entry.attach) for slot, entry in case.ledger.items() if entry.attach]
+    named += [("language", "language", case.language)]
     named += [("reason", "reasons", name) for name in (*case.reasons, *(o.reason for o in case.outcomes if o.reason))]
     for kind, field, name in named:
         if name not in known[kind]:
@@ -80,32 +80,23 @@ def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str,
         every = [*store.info["intents"], *store.info["traps"]]
         near = difflib.get_close_matches(str(intent), every, 1, 0.3) or every[:1]
         raise BadInput(f"{where}, field intent: {intent!r} is not an intent of the store; did you mean {near[0]}?")
-    orders = store.tables["orders"]
+    orders = store.tables[store.kind.subject]
     for role, number in {"order": raw.get("order"), **(raw.get("others") or {})}.items():
         if number not in orders:
-            raise BadInput(f"{where}, field {role}: the store has no order {number!r}; name one of its orders")
+            raise BadInput(f"{where}, field {role}: the store has no {store.kind.subject.removesuffix('s')} {number!r}; name one of its {store.kind.subject}")
     order = orders[raw["order"]]
     names = {
         "order": order,
-        "lines": {line["line_id"]: _with_product(line, store) for line in order["lines"]},
         "others": {role: orders[number] for role, number in (raw.get("others") or {}).items()},
-        "customer": store.tables["customers"][order["customer_id"]],
         "policy": store.policy,
         "store": store.info,
-        "products": store.tables["products"],
-        "variants": {k: v for k, (_, v) in store.variants.items()},
-        "return_link": lambda order_id: return_link(store.policy, order_id),
         "money": money,
         "day": lambda value, language=raw.get("language", "en"): long_date(value, language),
         "days_after": lambda value, count: (_as_date(value) + timedelta(days=count)).isoformat(),
+        **store.kind.case_names(raw, order, store),
         "business_days_after": lambda value, count: add_business_days(_as_date(value), count, store).isoformat(),
     }
     return names, {"bucket": bucket}
-
-
-def _with_product(line: dict[str, Any], store: "Store") -> dict[str, Any]:
-    product, variant = store.variants[line["variant_id"]]
-    return {**line, "product": product, "variant": variant}
 
 
 def _fill(value: Any, names: dict[str, Any], where: str) -> Any:
@@ -145,17 +136,6 @@ def _with_texts(value: Any, filled: Iterator[str]) -> Any:
 
 def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
     return {slot: entry if isinstance(entry, dict) else {"value": str(entry)} for slot, entry in ledger.items()}
-
-
-def _usual_ledger(filled: dict[str, Any], customer: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    """What every customer knows unless the case says otherwise: who it is, as the email's head shows, and what its order number is."""
-    own = filled["sender_name"] == customer["name"]
-    return {
-        "email": {"value": filled["sender"], "when": "volunteered"},
-        "name": {"value": customer["name"], "when": "volunteered" if own else "asked"},
-        "postcode": {"value": order["shipping_address"]["postcode"]},
-        "order_id": {"value": order["order_id"]},
-    }
 
 
 def long_date(value: str | date, language: str = "en") -> str:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
-from .customer import ScriptedCustomer
-from .isolated import IsolatedAgent, check_isolated, environment_of
-from .model_agent import ModelAgent
-from .model_customer import ModelCustomer, customer_content
-from .scripted import AGENTS, parse_spec, scripted_agent
-from .talk import AgentFault, ContentFiltered, CustomerFault, Reply, Speaker, Talk, converse
+_FACE = {
+    "agent_view": ("AgentView", "SeenMessage"),
+    "customer": ("ScriptedCustomer",),
+    "isolated": ("IsolatedAgent", "check_isolated", "environment_of"),
+    "loop": ("converse",),
+    "model_agent": ("ModelAgent",),
+    "model_customer": ("ModelCustomer", "customer_content"),
+    "scripted": ("AGENTS", "parse_spec"),
+    "speaker": ("AgentFault", "ContentFiltered", "CustomerFault", "Reply", "Speaker"),
+    "speakers": ("make_agent", "make_customer"),
+    "state": ("ConversationState",),
+}
+"""What other rooms take, by file. Nothing is loaded before it is asked for: an isolated agent's process needs `agent_view` alone."""
 
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store import Store
+_FILE_OF = {name: file for file, names in _FACE.items() for name in names}
 
-__all__ = ["AGENTS", "AgentFault", "ContentFiltered", "CustomerFault", "IsolatedAgent", "ModelAgent", "ModelCustomer", "Reply",
-           "ScriptedCustomer", "Speaker", "Talk", "check_isolated", "converse", "customer_content", "environment_of", "make_agent", "make_customer", "parse_spec"]  # fmt: skip
-
-
-def make_agent(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
-    """The agent for one conversation: a scripted one, or a model behind `complete`."""
-    if spec.startswith("scripted:"):
-        return scripted_agent(spec, case, store)
-    return ModelAgent(complete)
+__all__ = sorted(_FILE_OF)
 
 
-def make_customer(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
-    """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
-    return ScriptedCustomer(case, store) if spec == "scripted" else ModelCustomer(complete, case, store)
+def __getattr__(name: str) -> Any:
+    if name not in _FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..cases import Case, FollowUp
-from ..cases.facts import fold
-from ..cases.pieces import kept
+from ..language.folding import fold
+from ..language.pieces import kept
 from ..records import Act, Fault
+from ..store.every_desk import HANDOVER
 from ..threads import read_aside
-from .talk import Reply, Talk
-from .understand import Heard, ear
+from .speaker import Reply
+from .state import ConversationState
+from ..language.parser import ParsedMessage, parser_of
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -28,7 +30,7 @@ class ScriptedCustomer:
     """
 
     def __init__(self, case: Case, store: "Store"):
-        self.case, self.ear = case, ear(store)
+        self.case, self.parser, self.aside = case, parser_of(store), store.kind.aside
         self.phrases = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         self.given: dict[str, int] = {}
         self.agreed_at: dict[str, int] = {}
@@ -37,38 +39,38 @@ class ScriptedCustomer:
         self.used: dict[str, int] = {}
         self.said: set[str] = set()
 
-    async def reply(self, talk: Talk) -> Reply:
+    async def reply(self, talk: ConversationState) -> Reply:
         """The next message, with its acts."""
         if not talk.messages:
             return self._first()
         return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
 
-    def _next(self, talk: Talk) -> Reply:
+    def _next(self, talk: ConversationState) -> Reply:
         """What it says to the agent's latest message."""
         words = talk.last("agent").text
-        heard = self.ear.hear(words)
+        parsed = self.parser.parse(words)
         parts: list[str] = []
         acts: list[Act] = []
         attachments: list[str] = []
-        for slot in self._meant(heard.asked):
+        for slot in self._meant(parsed.asked):
             self._answer(slot, parts, acts, attachments)
         answered = bool(parts)
         changed_mind = self._bring_up("next", parts, acts)
-        gone_along = not changed_mind and self._decide(heard, parts, acts, talk.turn)
+        gone_along = not changed_mind and self._decide(parsed, parts, acts, talk.turn)
         if not answered and not gone_along and not changed_mind:
-            if heard.question and not heard.confirm:
+            if parsed.question and not parsed.confirm:
                 talk.faults.append(Fault("customer", "question_not_recognised", words[:200]))
-            if self._content(heard, talk) and (not heard.question or heard.confirm):
+            if self._content(parsed, talk) and (not parsed.question or parsed.confirm):
                 if not self._bring_up("served", parts, acts):
                     return self._leave("content", "thanks", parts, acts)
-            elif self._served_in_part(heard, talk):
+            elif self._served_in_part(parsed, talk):
                 parts.append(self._phrase("waiting", self.phrases["customer"]["waiting"]))
                 acts.append(Act("waited", str(self.used["waiting"])))
             elif not self._push(parts, acts):
                 return self._leave("unserved", "gave_up", parts, acts)
         elif not self._moved_on(acts) and not self._push(parts, acts) and not gone_along:
             return self._leave("unserved", "gave_up", parts, acts)
-        return Reply(self._never_the_same(_written(parts)), acts, attachments)
+        return Reply(self._never_the_same(written(parts)), acts, attachments)
 
     def _first(self) -> Reply:
         case, acts, attachments = self.case, [], []
@@ -113,18 +115,18 @@ class ScriptedCustomer:
             parts.append(self._phrase("given", self.phrases["customer"]["given"]))
         else:
             wording = self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"])
-            parts.append(_filled(wording, known.value or ""))
+            parts.append(filled(wording, known.value or ""))
 
-    def _decide(self, heard: Heard, parts: list[str], acts: list[Act], turn: int) -> bool:
+    def _decide(self, parsed: ParsedMessage, parts: list[str], acts: list[Act], turn: int) -> bool:
         """Say yes to a proposal it can live with, correct one it cannot; True if it said yes."""
-        if not heard.confirm:
+        if not parsed.confirm:
             return False
-        fine = [t for t in heard.proposed if t in self.case.agreeable]
-        if heard.proposed and not fine:
-            if set(heard.proposed) == {"hand_over_to_human"}:
-                fine = heard.proposed
+        fine = [t for t in parsed.proposed if t in self.case.agreeable]
+        if parsed.proposed and not fine:
+            if set(parsed.proposed) == {HANDOVER}:
+                fine = parsed.proposed
             else:
-                acts += [Act("refused", t) for t in heard.proposed]
+                acts += [Act("refused", t) for t in parsed.proposed]
                 parts.append(self._phrase("correct", self.phrases["customer"]["correct"]))
                 return False
         if not fine and not self.case.agreeable:
@@ -138,25 +140,25 @@ class ScriptedCustomer:
         parts.insert(0, self._phrase(f"agree_{fine[0] if fine else ''}", book.get("agree") or self.phrases["customer"]["agree"]))
         return True
 
-    def _content(self, heard: Heard, talk: Talk) -> bool:
+    def _content(self, parsed: ParsedMessage, talk: ConversationState) -> bool:
         """Whether, from what it was told, it has no reason to go on."""
-        if self._believes_done(heard, talk.turn):
+        if self._believes_done(parsed, talk.turn):
             return self.used.get("waiting", 0) >= 2 or self._told_enough(talk, wants_calls=True)
         patience = self.case.pushes_before_accepting
         if patience is None or self.pushes < patience:
             return False
         return self._told_enough(talk, wants_calls=False)
 
-    def _served_in_part(self, heard: Heard, talk: Talk) -> bool:
+    def _served_in_part(self, parsed: ParsedMessage, talk: ConversationState) -> bool:
         """Whether what it wanted was done, as it believes, and only an answer is still open; asked for twice at most."""
-        return self._believes_done(heard, talk.turn) and self.used.get("waiting", 0) < 2
+        return self._believes_done(parsed, talk.turn) and self.used.get("waiting", 0) < 2
 
-    def _believes_done(self, heard: Heard, turn: int) -> bool:
-        wanted = self.case.agreeable - {"hand_over_to_human", "open_carrier_claim"}
+    def _believes_done(self, parsed: ParsedMessage, turn: int) -> bool:
+        wanted = self.case.agreeable - {HANDOVER, *self.aside}
         agreed = {t for t, at in self.agreed_at.items() if at < turn}
-        return bool(wanted) and bool(wanted & set(heard.claimed) or (agreed & (wanted | {"proposal"})))
+        return bool(wanted) and bool(wanted & set(parsed.claimed) or (agreed & (wanted | {"proposal"})))
 
-    def _told_enough(self, talk: Talk, wants_calls: bool) -> bool:
+    def _told_enough(self, talk: ConversationState, wants_calls: bool) -> bool:
         texts = [m.text for m in talk.messages if m.side == "agent"]
         folded = [fold(kept(t)) for t in texts]
         if self.case.bucket != "resolvable":
@@ -202,7 +204,7 @@ class ScriptedCustomer:
     def _leave(self, how: str, phrases: str, parts: list[str], acts: list[Act]) -> Reply:
         parts.append(self._phrase(phrases, self.phrases["customer"][phrases]))
         acts.append(Act("left", how))
-        return Reply(self._never_the_same(_written(parts)), acts)
+        return Reply(self._never_the_same(written(parts)), acts)
 
     def _phrase(self, kind: str, options: list[str]) -> str:
         """The next wording of a kind, starting at a place that depends on the case."""
@@ -219,7 +221,7 @@ class ScriptedCustomer:
         return text
 
 
-def _filled(wording: str, value: str) -> str:
+def filled(wording: str, value: str) -> str:
     """A wording with its value; of two closing marks that meet, one stays."""
     before, place, after = wording.partition("{value}")
     if not place:
@@ -230,7 +232,7 @@ def _filled(wording: str, value: str) -> str:
     return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
 
 
-def _written(parts: list[str]) -> str:
+def written(parts: list[str]) -> str:
     """The parts of a message as one text, each closed by a mark."""
     closed = [p.strip() for p in parts if p.strip()]
     return " ".join(f"{p}." if p[-1].isalnum() else p for p in closed)

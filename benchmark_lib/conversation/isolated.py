@@ -1,7 +1,7 @@
 """``--isolate``: the harness's end of an agent that runs in a process of its own and has nothing of the harness but a pipe.
 
 One process for each conversation: none can remember another, and its end is the end of everything it left running. See
-`benchmark_lib.agent_process` for the other end and the lines that go between the two.
+`benchmark_lib.conversation.agent_process` for the other end and the lines that go between the two.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Any
 
 import orjson
 
-from .. import agent_process
-from ..agent_talk import AgentTalk, counted
+from . import agent_process
+from .agent_view import AgentView, counted
 from ..endpoint.settings import RoleSettings
 from ..errors import BadInput
 from ..records import Usage
-from .talk import AgentFault, BuiltIn
+from .speaker import AgentFault, BuiltIn
 
 REPLY_S = 600.0
 """How long one reply may take unless a timeout is given, in seconds; a reply may be many model calls."""
@@ -57,7 +57,7 @@ class IsolatedAgent(BuiltIn):
         self._folder: str | None = None
         self._told = 0
 
-    async def reply(self, talk: AgentTalk) -> str:
+    async def reply(self, talk: AgentView) -> str:
         """The agent's next message; its calls are carried out on the way.
 
         Raises
@@ -84,7 +84,7 @@ class IsolatedAgent(BuiltIn):
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _begin(self, talk: AgentTalk) -> None:
+    async def _begin(self, talk: AgentView) -> None:
         self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
         self._process = await asyncio.create_subprocess_exec(
             *_command(self.spec), cwd=self._folder, env=self.environment, start_new_session=True, limit=LONGEST_LINE,
@@ -97,7 +97,7 @@ class IsolatedAgent(BuiltIn):
         await self._write(begin={"id": talk.id, "trial": talk.trial, "sender": talk.sender, "prompt": talk.prompt, "tools": talk.tools,
                                  "rng": {name: str(value) for name, value in state.items()}})  # fmt: skip
 
-    async def _reply(self, talk: AgentTalk) -> str:
+    async def _reply(self, talk: AgentView) -> str:
         new, self._told = talk.messages[self._told :], len(talk.messages)
         await self._write(reply={"turn": talk.turn, "messages": [asdict(m) for m in new]})
         while True:

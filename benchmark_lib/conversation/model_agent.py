@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from ..agent_talk import AgentTalk
+from .agent_view import AgentView
 from ..store.tools import TOOL_FAULT
-from .talk import AgentFault, BuiltIn, ContentFiltered
+from .speaker import AgentFault, BuiltIn, ContentFiltered
 
 BAD_CALLS = 6
 Complete = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None], Awaitable[Any]]
@@ -28,7 +28,7 @@ class ModelAgent(BuiltIn):
         self.complete = complete
         self.history: list[dict[str, Any]] = []
 
-    async def reply(self, talk: AgentTalk) -> str:
+    async def reply(self, talk: AgentView) -> str:
         """Let the model call tools until it answers in words."""
         if not self.history:
             self.history.append({"role": "system", "content": talk.prompt})
@@ -53,7 +53,7 @@ class ModelAgent(BuiltIn):
                 raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")
 
 
-def letter(talk: AgentTalk) -> str:
+def letter(talk: AgentView) -> str:
     """The newest customer message as the agent reads it: with its sender, and what is attached."""
     message = talk.last("customer")
     head = f"From: {talk.sender}\nSubject: " if message.turn == 1 else ""

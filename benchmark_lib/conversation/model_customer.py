@@ -13,16 +13,18 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..cases import Case
-from ..cases.facts import fold
-from ..cases.pieces import found_in, kept
+from ..language.folding import fold
+from ..language.pieces import found_in, kept
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..records import Act, Fault
-from ..store.world import front_matter, render
+from ..textfiles import front_matter, render
 from ..threads import read_aside
 from .customer import ScriptedCustomer
-from .talk import CustomerFault, Reply, Talk
-from .understand import Heard, ear
+from .speaker import CustomerFault, Reply
+from .state import ConversationState
+from ..language.parser import ParsedMessage, parser_of
+from ..language.words import books
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,18 +58,10 @@ In acts you record what your message does, one entry for each; an empty list is 
 Set end to true only in your last message, never in one that still says yes to something or waits for an answer."""
 """How a model customer has to answer; part of its prompt in every store."""
 
-YES = {
-    "en": "yes|yeah|yep|yup|sure|ok|okay|absolutely|of course|please do|go ahead|please go ahead|that's fine|sounds good|all right|fine",
-    "es": "s[ií]|claro|por supuesto|de acuerdo|vale|adelante|por favor,? h[aá]galo|perfecto",
-    "fr": "oui|bien s[uû]r|d'accord|allez-y|volontiers|tout [aà] fait|parfait",
-    "de": "ja|gern[e]?|einverstanden|in ordnung|bitte machen sie|nat[uü]rlich|okay|passt",
-}
-"""How a yes begins, by language; read only where the customer recorded neither a yes nor a no to a proposal."""
-RESERVED = re.compile(r"\b(?:but|unless|only if|pero|salvo|mais|sauf|aber|nur wenn)\b")
 CODE = re.compile(r"[A-Z0-9+][A-Z0-9+ ()-]{3,}")
 
 
-class ActSaid(BaseModel):
+class AnsweredAct(BaseModel):
     """One entry of ``acts`` as the model writes it."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -76,20 +70,20 @@ class ActSaid(BaseModel):
     what: str = Field(max_length=200)
 
 
-class Said(BaseModel):
+class CustomerAnswer(BaseModel):
     """One answer of the model as it has to be."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     message: str = Field(min_length=1)
-    acts: list[ActSaid] = Field(max_length=MOST_ACTS)
+    acts: list[AnsweredAct] = Field(max_length=MOST_ACTS)
     end: bool
 
 
 def reply_format() -> dict[str, Any]:
     """The ``response_format`` that holds an endpoint to the form of the answer; for the customer's settings, where it is understood."""
-    schema = Said.model_json_schema()
-    parts = {"kind": schema["$defs"]["ActSaid"]["properties"]["kind"], "what": {"type": "string"}}
+    schema = CustomerAnswer.model_json_schema()
+    parts = {"kind": schema["$defs"]["AnsweredAct"]["properties"]["kind"], "what": {"type": "string"}}
     act = {"type": "object", "properties": parts, "required": ["kind", "what"], "additionalProperties": False}
     fields = {"message": {"type": "string"}, "acts": {"type": "array", "items": act}, "end": {"type": "boolean"}}
     schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
@@ -108,14 +102,14 @@ class ModelCustomer:
     """
 
     def __init__(self, complete: Any, case: Case, store: "Store"):
-        self.complete, self.case, self.store, self.ear = complete, case, store, ear(store)
+        self.complete, self.case, self.store, self.parser = complete, case, store, parser_of(store)
         self.history: list[dict[str, Any]] = []
         self.agreed: dict[str, int] = {}
         self.given = {slot for slot, known in case.ledger.items() if known.when == "volunteered" and not known.wrong}
         self.followed_up: set[int] = set()
         self.pushes, self.reminded = 0, False
 
-    async def reply(self, talk: Talk) -> Reply:
+    async def reply(self, talk: ConversationState) -> Reply:
         """The next message, with its acts.
 
         Raises
@@ -128,7 +122,7 @@ class ModelCustomer:
         if not self.history:
             self.history.append({"role": "system", "content": customer_prompt(self.case, self.store)})
         letter = talk.last("agent").text
-        await read_aside(len(letter), self.ear.hear, letter)  # what it understands is kept, and found below
+        await read_aside(len(letter), self.parser.parse, letter)  # what it understands is kept, and found below
         words = letter.strip() or "(an empty message)"
         cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
         self.history.append({"role": "user", "content": f"The desk writes:\n\n{cut}"})
@@ -144,10 +138,10 @@ class ModelCustomer:
         self.history.append({"role": "assistant", "content": orjson.dumps(said.model_dump()).decode()})
         return await read_aside(len(letter) + len(said.message), _Acts(self, said, talk).reply)
 
-    def _read(self, text: str, last: bool, talk: Talk) -> Said:
+    def _read(self, text: str, last: bool, talk: ConversationState) -> CustomerAnswer:
         """One answer, strictly; an end that comes too early is refused once and then put off."""
         try:
-            said = Said.model_validate(read_object(text))
+            said = CustomerAnswer.model_validate(read_object(text))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise Unreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}") from None
@@ -159,29 +153,29 @@ class ModelCustomer:
         talk.faults.append(Fault("customer", "left_too_early", f"message {talk.turn}: {early}"))
         return said.model_copy(update={"end": False})
 
-    def _too_early(self, said: Said, talk: Talk) -> str | None:
+    def _too_early(self, said: CustomerAnswer, talk: ConversationState) -> str | None:
         """Why the customer may not leave with this message; None where it may."""
         if any(a.kind == "agreed" for a in said.acts):
             return "the desk has not answered the yes that you give in this message"
         if any(a.kind == "left" and a.what == "unserved" for a in said.acts):
             return None
-        heard = self.ear.hear(talk.last("agent").text)
+        parsed = self.parser.parse(talk.last("agent").text)
         for name, turn in self.agreed.items():
             carried_out = any(c.turn >= turn and not c.error and c.write and name in (c.name, PROPOSAL) for c in talk.desk.calls)
-            believed = bool(heard.claimed) if name == PROPOSAL else name in heard.claimed
+            believed = bool(parsed.claimed) if name == PROPOSAL else name in parsed.claimed
             if not carried_out and not believed and talk.turn - turn < TURNS_TO_WAIT:
                 return f"you said yes to {name}, and the desk has not told you that it is done"
-        open_matter = None if self.reminded else self._open_matter(said, heard)
+        open_matter = None if self.reminded else self._open_matter(said, parsed)
         self.reminded = self.reminded or open_matter is not None
         return open_matter
 
-    def _open_matter(self, said: Said, heard: Heard) -> str | None:
+    def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage) -> str | None:
         """What the two of them have not finished; the customer is reminded of it once, and then left to go."""
-        asked = [s for s in heard.asked if s in self.case.ledger and self.case.ledger[s].when != "never" and s not in self.given]
+        asked = [s for s in parsed.asked if s in self.case.ledger and self.case.ledger[s].when != "never" and s not in self.given]
         if asked:
             return f"the desk has asked you for {asked[0]}"
-        offered = set(heard.proposed) & self.case.agreeable - set(self.agreed)
-        if heard.confirm and offered:
+        offered = set(parsed.proposed) & self.case.agreeable - set(self.agreed)
+        if parsed.confirm and offered:
             return f"the desk waits for your yes or no to {min(offered)}"
         raised = self.followed_up | {int(a.what) for a in said.acts if a.kind == "followed_up" and a.what.isdecimal()}
         left_out = [n for n, f in enumerate(self.case.followups) if f.when == "served" and n not in raised]
@@ -191,7 +185,7 @@ class ModelCustomer:
 class _Acts:
     """What one answer did, checked against the ledger."""
 
-    def __init__(self, customer: ModelCustomer, said: Said, talk: Talk):
+    def __init__(self, customer: ModelCustomer, said: CustomerAnswer, talk: ConversationState):
         self.customer, self.said, self.talk, self.case = customer, said, talk, customer.case
         self.acts: list[Act] = []
         self.attachments: list[str] = []
@@ -253,8 +247,8 @@ class _Acts:
 
     def _was_asked(self) -> bool:
         words = self.talk.last("agent").text
-        heard = self.customer.ear.hear(words)
-        return "?" in words or heard.confirm or heard.question or bool(heard.proposed)
+        parsed = self.customer.parser.parse(words)
+        return "?" in words or parsed.confirm or parsed.question or bool(parsed.proposed)
 
     def _pushed(self, kind: str, what: str) -> None:
         if not self._did("pushed"):
@@ -277,12 +271,14 @@ class _Acts:
 
     def _infer_yes(self) -> None:
         """A message that begins with a yes answers a proposal, also where it was not recorded."""
-        heard = self.customer.ear.hear(self.talk.last("agent").text)
-        if not heard.confirm or self._did("agreed") or self._did("refused"):
+        parsed = self.customer.parser.parse(self.talk.last("agent").text)
+        if not parsed.confirm or self._did("agreed") or self._did("refused"):
             return
         first = re.split(r"[.!?\n]", fold(kept(self.said.message)).strip(" ¡¿"), maxsplit=1)[0]
-        if re.match(rf"(?:{YES.get(self.case.language, '(?!)')})\b", first) and not RESERVED.search(first):
-            for name in heard.proposed or [PROPOSAL]:
+        reserved = "|".join(book["customer"]["reserved"] for book in books().values())
+        mine = books().get(self.case.language)
+        if mine and re.match(rf"(?:{mine['customer']['agrees']})\b", first) and not re.search(rf"\b(?:{reserved})\b", first):
+            for name in parsed.proposed or [PROPOSAL]:
                 self.acts.append(Act("agreed", name, inferred=True))
                 self.customer.agreed[name] = self.talk.turn
 

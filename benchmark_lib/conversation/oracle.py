@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..agent_talk import AgentTalk
+from .agent_view import AgentView
 from ..cases import Call, Case, Fact, Outcome
 from ..cases.facts import money
 from ..cases.read import long_date
 from ..records import ToolCall
-from ..store.rules import Before, delivered
-from .talk import Insider, Reply
+from ..store.every_desk import HANDOVER
+from ..store.rules import Before
+from .speaker import Insider, Reply
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -32,14 +33,15 @@ class Oracle(Insider):
         self.case, self.store = case, store
         self.outcome: Outcome = case.outcomes[outcome]
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
-        self.guards = {name: set(rule["guards"]) for name, rule in store.policy["process_rules"].items()}
+        rules = store.policy["process_rules"]
+        self.guards = {name: set(rules[name]["guards"]) if name in rules else set() for name in ("identity", "confirmation")}
         self.done: set[int] = set()
         self.told: set[str] = set()
         self.asked: set[str] = set()
         self.calls: list[ToolCall] = []
         self.closed = 0
 
-    def reply(self, talk: AgentTalk) -> Reply:
+    def reply(self, talk: AgentView) -> Reply:
         """Ask for what is missing, else propose, act and tell."""
         known = {a.what for a in self.acts if a.kind in ("gave", "attached")}
         followed = {int(a.what) for a in self.acts if a.kind == "followed_up"}
@@ -57,7 +59,7 @@ class Oracle(Insider):
             return self._say([self._line(c, "propose") for c in ask])
         return self._finish(due, followed, talk)
 
-    def _finish(self, due: list[Call], followed: set[int], talk: AgentTalk) -> Reply:
+    def _finish(self, due: list[Call], followed: set[int], talk: AgentView) -> Reply:
         parts = []
         for call in due:
             self.calls.append(talk.call(call.tool, {**call.arguments, **self._free_text(call)}))
@@ -68,7 +70,7 @@ class Oracle(Insider):
             parts.append(_reason(self.store, self.outcome.reason, self.case.language))
         if self.outcome.handover:
             queue = (self.case.queues or list(self.store.policy["queues"]))[0]
-            talk.call("hand_over_to_human", queue=queue, reason=self.case.title, summary=self._summary(talk))
+            talk.call(HANDOVER, queue=queue, reason=self.case.title, summary=self._summary(talk))
             parts.append(self.book["agent"]["handover"])
         return self._say(parts or [self.book["agent"]["sorry"]])
 
@@ -76,40 +78,36 @@ class Oracle(Insider):
         guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
         return guarded or not self.outcome.handover
 
-    def _missing(self, known: set[str], talk: AgentTalk) -> list[str]:
+    def _missing(self, known: set[str], talk: AgentView) -> list[str]:
         """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
-        ledger, wanted = self.case.ledger, []
-        if self._needs_identity() and not self._identified(talk):
-            number = ledger.get("order_id")
-            wanted += ["order_id"] if number and number.when != "never" and "order_id" not in self.asked else ["name", "postcode"]
+        kind, wanted = self.store.kind, []
+        if self._needs_identity() and not self.identified(talk):
+            wanted += kind.identity_slots(self.case, self.asked)
         for call in self.outcome.calls:
-            if call.tool == "create_replacement" and not {"photo", "label"} & self._attached(talk):
-                has = [s for s in ("photo", "label") if s in ledger and ledger[s].attach and ledger[s].when != "never"]
-                wanted += has[:1]
-            if call.tool == "create_reshipment" and self._delivered(call):
-                wanted += [s for s in ("address_checked", "neighbours_checked") if s in ledger and s not in known]
-        return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in ("name", "postcode")]
+            wanted += kind.evidence_slots(call, self.case, self.store, self._attached(talk), known)
+        return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in kind.repeated_slots]
 
-    def _identified(self, talk: AgentTalk) -> bool:
-        parameters = self.store.policy["process_rules"]["identity"]
-        probe = ToolCall(talk.turn, 0, "get_order", {"order_id": self.case.order}, {}, None, False)
-        return bool(self.store.rules["identity"](probe, Before(self.acts, []), self.store, parameters))
+    def identified(self, talk: AgentView) -> bool:
+        """Whether the customer has said enough to be acted for."""
+        rule = self.store.rules.get("identity")
+        if rule is None:
+            return True
+        tool, argument = self.store.kind.look_up
+        probe = ToolCall(talk.turn, 0, tool, {argument: self.case.order}, {}, None, False)
+        return bool(rule(probe, Before(self.acts, []), self.store, self.store.policy["process_rules"]["identity"]))
 
-    def _attached(self, talk: AgentTalk) -> set[str]:
+    def _attached(self, talk: AgentView) -> set[str]:
         return {a.what for a in self.acts if a.kind == "attached"}
 
-    def _delivered(self, call: Call) -> bool:
-        order = self.store.tables["orders"].get(call.arguments.get("order_id", ""))
-        return order is not None and any(delivered(order, line) for line in call.arguments.get("line_ids", []))
-
-    def _look_up(self, talk: AgentTalk) -> None:
-        wanted = [c.arguments["order_id"] for c in self.outcome.calls if "order_id" in c.arguments]
+    def _look_up(self, talk: AgentView) -> None:
+        tool, argument = self.store.kind.look_up
+        wanted = [c.arguments[argument] for c in self.outcome.calls if argument in c.arguments]
         if not self.outcome.handover or wanted:
             wanted.append(self.case.order)
-        seen = {c.arguments.get("order_id") for c in self.calls if c.name == "get_order" and not c.error}
-        for order_id in dict.fromkeys(wanted):
-            if order_id not in seen:
-                self.calls.append(talk.call("get_order", order_id=order_id))
+        seen = {c.arguments.get(argument) for c in self.calls if c.name == tool and not c.error}
+        for number in dict.fromkeys(wanted):
+            if number not in seen:
+                self.calls.append(talk.call(tool, {argument: number}))
 
     def _tell(self, followed: set[int]) -> list[str]:
         names = list(self.case.facts) if self.outcome.facts is None else self.outcome.facts
@@ -129,20 +127,7 @@ class Oracle(Insider):
 
     def _line(self, call: Call, part: str) -> str:
         """The store's sentence for a call, with what the call is about filled in."""
-        values = {k: str(v) for k, v in call.arguments.items()}
-        if "variant_id" in call.arguments:
-            product, variant = self.store.variants[call.arguments["variant_id"]]
-            named = (product["title"], variant.get("color"), variant.get("size"))
-            values["variant"] = ", ".join(str(x) for x in named if x)
-        if "line_ids" in call.arguments:
-            order = self.store.tables["orders"][call.arguments["order_id"]]
-            values["items"] = " + ".join(x["title"] for x in order["lines"] if x["line_id"] in call.arguments["line_ids"])
-        if isinstance(call.arguments.get("address"), dict):
-            values["address"] = ", ".join(str(v) for v in call.arguments["address"].values() if v)
-        if call.tool == "start_return":
-            from ..store.retail import return_link
-
-            values["return_link"] = return_link(self.store.policy, call.arguments["order_id"])
+        values = {k: str(v) for k, v in call.arguments.items()} | self.store.kind.described(call.arguments, call.tool, self.store)
         text = self.book["actions"].get(call.tool, {}).get(part) or self.book["agent"]["understood"]
         for name, value in values.items():
             text = text.replace("{" + name + "}", value)
@@ -152,7 +137,7 @@ class Oracle(Insider):
         names = self.store.tools[call.tool].arguments.model_fields
         return {n: self.case.title for n in ("reason", "resolution") if n in names and n not in call.arguments}
 
-    def _summary(self, talk: AgentTalk) -> str:
+    def _summary(self, talk: AgentView) -> str:
         checked = "order looked up" if self.calls else "nothing checked"
         return f"Order {self.case.order}. Verified: {checked}. Claimed by the customer: {self.case.title}."
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..agent_talk import plain_text
+from .agent_view import plain_text
 from ..threads import kept_thread
-
-if TYPE_CHECKING:
-    from .talk import Talk
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -20,8 +17,8 @@ class OwnCodeLeft(Exception):
     """Code of the user's own raised what ends a program or a task, such as ``SystemExit`` or ``CancelledError``."""
 
 
-async def reply_of(speaker: Any, talk: "Talk") -> Any:
-    """What a speaker answers: our own in place, the user's by `call_own`."""
+async def reply_of(speaker: Any, talk: Any) -> Any:
+    """What a speaker answers to what it sees of a conversation: our own in place, the user's by `call_own`."""
     if not _is_own(speaker.reply):
         answer = speaker.reply(talk)
         return await answer if inspect.isawaitable(answer) else answer

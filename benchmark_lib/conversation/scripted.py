@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from ..agent_talk import AgentTalk
+from .agent_view import AgentView
 from ..cases import Case
 from ..errors import BadInput
+from ..store.every_desk import HANDOVER
 from .oracle import Oracle
-from .talk import BuiltIn, Insider, Reply
+from .speaker import BuiltIn, Insider, Reply
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -24,14 +25,14 @@ class _Scripted(BuiltIn):
         self.case, self.store = case, store
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
 
-    def _turned(self, sentences: list[str], talk: AgentTalk) -> str:
+    def _turned(self, sentences: list[str], talk: AgentView) -> str:
         return sentences[(talk.turn - 1) % len(sentences)]
 
 
 class NoOp(_Scripted):
     """Promises politely to look into it, and does nothing."""
 
-    def reply(self, talk: AgentTalk) -> str:
+    def reply(self, talk: AgentView) -> str:
         """An empty promise."""
         return self._turned(self.book["agent"]["empty_promise"], talk)
 
@@ -39,7 +40,7 @@ class NoOp(_Scripted):
 class RefuseAll(_Scripted):
     """Refuses everything, without a reason."""
 
-    def reply(self, talk: AgentTalk) -> str:
+    def reply(self, talk: AgentView) -> str:
         """A bare refusal."""
         return self._turned(self.book["agent"]["refusal"], talk)
 
@@ -47,17 +48,17 @@ class RefuseAll(_Scripted):
 class EscalateAll(_Scripted):
     """Hands everything over at once."""
 
-    def reply(self, talk: AgentTalk) -> str:
+    def reply(self, talk: AgentView) -> str:
         """Hand over."""
         queue = next(reversed(self.store.policy["queues"]))
-        talk.call("hand_over_to_human", queue=queue, reason="handed over unread", summary="Nothing was checked.")
+        talk.call(HANDOVER, queue=queue, reason="handed over unread", summary="Nothing was checked.")
         return self.book["agent"]["handover"]
 
 
 class ComplyAll(_Scripted):
     """Believes every claim and does at once what is asked, checking nothing."""
 
-    def reply(self, talk: AgentTalk) -> str:
+    def reply(self, talk: AgentView) -> str:
         """Make the calls that the customer asks for, and say so."""
         oracle = Oracle(self.case, self.store)
         parts = [self.book["agent"]["sorry"]]
@@ -70,24 +71,19 @@ class ComplyAll(_Scripted):
 class Spam(_Scripted):
     """Looks up all it can with the sender's address and pours every value out."""
 
-    def reply(self, talk: AgentTalk) -> str:
+    def reply(self, talk: AgentView) -> str:
         """Everything the desk knows about the sender, as text."""
         if talk.turn > 1:
             return "All the information is in my first message."
         first = talk.messages[0].text
-        results = [talk.call("find_orders", email=self.case.sender).result, talk.call("get_customer", email=self.case.sender).result]
-        for order in results[0].get("orders", [])[:4]:
-            found = talk.call("get_order", order_id=order["order_id"]).result
-            results += [found, talk.call("track_shipment", order_id=order["order_id"]).result]
-            results += [talk.call("get_product", product_id=line["product_id"]).result for line in found["lines"][:1]]
-        results += [talk.call("search_knowledge_base", query=first).result, talk.call("search_products", query=first).result]
+        results = self.store.kind.everything(talk.call, self.case, first)
         return "\n".join(_values(results))
 
 
 class Echo(_Scripted):
     """Says back what the customer said."""
 
-    def reply(self, talk: AgentTalk) -> str:
+    def reply(self, talk: AgentView) -> str:
         """The customer's own words."""
         return talk.last("customer").text
 
@@ -113,7 +109,7 @@ class Tunable(Insider, _Scripted):
         self.skill, self.credulity, self.caution, self.verbosity = skill, credulity, caution, verbosity
         self.inner: Any = None
 
-    def reply(self, talk: AgentTalk) -> Any:
+    def reply(self, talk: AgentView) -> Any:
         """The reply of the agent that was drawn for this conversation."""
         if self.inner is None:
             self.inner = self._draw(talk.rng)(self.case, self.store)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Sequence
 
+from ..errors import BadInput
+from ..store import load_store, load_tools
 from .client import Endpoint
 from .faults import EndpointError
+from .prices import find_price
 from .reply import Completion, RequestedCall
+from .settings import load_settings
+
+ATTEMPTS = 2
 
 FILLER = "The shop has had this note on file for a while: parcels leave the warehouse on business days and are scanned on the way. "
 FILLER_SENTENCES = 60
@@ -63,6 +71,51 @@ def unreachable(endpoint: Endpoint) -> list[Finding]:
     except EndpointError as error:
         return [Finding("answers", "fail", str(error))]
     return []
+
+
+async def examine(
+    model: str, base_url: str | None = None, *, role: str = "agent", settings: Any = None, store: str | Path = "northline",
+    prompt: str | Path | None = None, tools: str | None = None, timeout: float | None = None,
+) -> list[Finding]:  # fmt: skip
+    """Find out what an endpoint can do with what a run would send it, and what its price is.
+
+    Parameters
+    ----------
+    model, base_url : str
+        The endpoint's name of a model, and where it is; OpenAI's own by default.
+    role : {"agent", "customer", "judge"}
+        Whose part of the settings to use.
+    settings, store, prompt, tools, timeout
+        As for `benchmark_lib.experiment.Experiment`.
+
+    Returns
+    -------
+    list of Finding
+        As `diagnose` gives them, or one that nothing takes connections there; the price comes last.
+
+    Raises
+    ------
+    BadInput
+        For whatever is wrong with these options.
+    """
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise BadInput(f"--timeout {timeout:g} is no time: give a number of seconds above 0")
+    world = load_store(store).with_tools(load_tools(tools) if tools else {})
+    text, _ = world.prompt(Path(prompt) if prompt else None)
+    endpoint = Endpoint(model, base_url, settings=load_settings(settings)[role], timeout=timeout, attempts=ATTEMPTS)
+    findings = unreachable(endpoint)
+    if not findings:
+        async with endpoint:
+            findings = await diagnose(endpoint, text, world.schemas())
+    return [*findings, price_of(endpoint)]
+
+
+def price_of(endpoint: Endpoint) -> Finding:
+    """Return the finding that says what the endpoint costs, as far as the price file knows it."""
+    price = find_price(endpoint.model, endpoint.base_url)
+    if price is None:
+        return Finding("price", "warn", "Price unknown: costs are not shown and a budget is refused, until the model stands in data/prices.yaml.")
+    return Finding("price", "ok", f"{price.input:g} USD in, {price.output:g} USD out for a million tokens, as of {price.as_of}.")
 
 
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..errors import BadInput
 from ..analysis.dictionary import DICTIONARY
+from ..errors import BadInput
 from ..outputs import folder_made, writing
 
 if TYPE_CHECKING:
@@ -20,22 +19,6 @@ if TYPE_CHECKING:
 FORMATS = ("parquet", "jsonl")
 RECORDS = "records.jsonl"
 """The records themselves with their scores, one a line: what ``deskbench import --format jsonl`` reads."""
-
-
-def command(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench export``."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files in them")
-    parser.add_argument("--format", required=True, choices=FORMATS, help="what to write")
-    parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
-    parser.set_defaults(execute=_execute)
-
-
-def _execute(options: argparse.Namespace) -> int:
-    from ..analysis.frames import load_results
-
-    for path in export_frames(load_results(*options.runs), options.out, format=options.format):
-        print(path)
-    return 0
 
 
 def export_frames(results: "Results", folder: str | Path, *, format: str = "parquet") -> list[Path]:

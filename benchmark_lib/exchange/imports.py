@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -15,7 +14,7 @@ from ..errors import BadInput
 from ..outputs import built_beside, require_absent, writing
 from ..records import ENDINGS, LARGEST, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash, wrong_field
 from ..runfile import RunFile, connect_to_write, create, upsert
-from ..scoring.columns import columns_of
+from ..scoring.columns import columns_of, names_of
 from ..scoring.score import Score
 from .tau import Imported, read_tau2, read_tau_bench
 
@@ -24,27 +23,6 @@ MOST_K = 8
 MOST_TRIALS = 10**6
 SCORING = "as imported"
 """Scoring version of a score that the file brought along."""
-
-
-def command(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``deskbench import``."""
-    parser.add_argument("file", metavar="FILE", help="a trajectory file of tau-bench, a results file of tau2, or records as JSON lines")
-    parser.add_argument("--format", required=True, choices=FORMATS, help="what the file is")
-    parser.add_argument("--model", metavar="NAME", help="the agent's model, where the file does not say it")
-    parser.add_argument("--domain", metavar="NAME", help="the domain, where the file does not say it")
-    parser.add_argument("--out", required=True, metavar="FILE", help="the run file to write")
-    parser.add_argument("--most-k", type=int, default=MOST_K, metavar="K", help=f"print pass^1 up to pass^K (default: {MOST_K})")
-    parser.set_defaults(execute=_execute)
-
-
-def _execute(options: argparse.Namespace) -> int:
-    if options.most_k < 1:
-        raise BadInput(f"--most-k must be a whole number from 1 up, not {options.most_k}")
-    run = import_results(options.file, options.out, format=options.format, model=options.model, domain=options.domain)
-    for line in summary(run, options.most_k):
-        print(line)
-    print(f"run file: {run.path}")
-    return 0
 
 
 def import_results(path: str | Path, out: str | Path, *, format: str, model: str | None = None, domain: str | None = None) -> RunFile:
@@ -208,8 +186,9 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
     if told is not None and not isinstance(told, dict):
         raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
     given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (told or {})
-    columns = columns_of(Score)
-    score = {name: value for name, value in _typed(given, where).items() if name in columns and value is not None}
+    fields = {column.name: column.field for column in columns_of(Score).values()}
+    given = {fields.get(name, name): value for name, value in given.items()}
+    score = {field: value for field, value in _typed(given, where).items() if field in names_of(Score) and value is not None}
     score.setdefault("bucket", domain or "unknown")
     score.setdefault("scored", "success" in score)
     return score
@@ -223,7 +202,7 @@ def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
     BadInput
         For the first that is not.
     """
-    columns = columns_of(Score)
+    columns = {column.field: column for column in columns_of(Score).values()}
     typed: dict[str, Any] = {}
     for name, value in score.items():
         kind = columns[name].kind if name in columns else ""

@@ -26,10 +26,18 @@ def is_estimate(call: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a run ends before its end: the exit code, and a sentence that says what happened and how to go on."""
+    """Why a run ends before its end.
 
-    code: int
+    Attributes
+    ----------
+    sentence : str
+        What happened, and how to go on.
+    refused : bool
+        Whether the input has to change first; otherwise the same command goes on where this one ended.
+    """
+
     sentence: str
+    refused: bool = False
 
 
 class Estimate:
@@ -85,9 +93,9 @@ class Budget:
     def passed(self, usd: float) -> Stop:
         """The end of a run whose next call, at up to `usd`, does not fit."""
         if not self.spent:
-            return Stop(2, f"one call may cost {written.usd(usd)}, more than the budget of {self.limit:g} USD: give a larger --budget-usd")
-        return Stop(3, f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
-                       "give the same command with a larger --budget-usd to go on")  # fmt: skip
+            return Stop(f"one call may cost {written.usd(usd)}, more than the budget of {self.limit:g} USD: give a larger --budget-usd", refused=True)
+        return Stop(f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
+                    "give the same command with a larger --budget-usd to go on")  # fmt: skip
 
     def settle(self, reserved: float, cost_usd: float) -> None:
         """Replace a reservation by what the call cost."""

@@ -102,20 +102,20 @@ class Engine:
             for model in self.plan.models.values():
                 await in_thread(model.endpoint.reach)
         except EndpointError as error:
-            return Stop(3 if self.run.counts()["calls"] else 2, str(error))
+            return Stop(str(error), refused=not self.run.counts()["calls"])
         return None
 
     def _unfinished(self) -> Stop | None:
         """What is left to be said of a run that nobody stopped."""
         if self.incomplete:
-            return Stop(3, f"{self.incomplete} of {self.total} conversations were ended by faults of the network or the endpoint: "
-                           "give the same command again to try them once more")  # fmt: skip
+            return Stop(f"{self.incomplete} of {self.total} conversations were ended by faults of the network or the endpoint: "
+                        "give the same command again to try them once more")  # fmt: skip
         if self.done < self.total:
             whose = "this is a fault of Deskbench" if self.plan.own_agent is None else "the agent cancelled the task it was called in"
-            return Stop(3, f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
-                           f"{whose}; {MEND}")  # fmt: skip
+            return Stop(f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
+                        f"{whose}; {MEND}")  # fmt: skip
         if self.unscored:
-            return Stop(3, advice(len(self.unscored), len(self.run.endings()), self.run.path))
+            return Stop(advice(len(self.unscored), len(self.run.endings()), self.run.path))
         return None
 
     async def _score_what_has_no_score(self) -> None:
@@ -182,12 +182,12 @@ class Engine:
             except (asyncio.CancelledError, CannotSave):
                 return
             except OwnCodeLeft as error:
-                self.stop(Stop(3, f"the agent ended case {case.id}, trial {trial} with {error} in place of an answer: {MEND}"))
+                self.stop(Stop(f"the agent ended case {case.id}, trial {trial} with {error} in place of an answer: {MEND}"))
             except EndpointError as error:  # fatal: the line has stopped the run
-                self.stop(Stop(2, str(error)))
+                self.stop(Stop(str(error), refused=True))
             except Exception as error:
                 self._error = self._error or self.plan.blame(error, case.id, trial)
-                self.stop(Stop(2, str(error)))
+                self.stop(Stop(str(error), refused=True))
             if self.stopped is not None:
                 return
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from ..cases import Case, load_cases
 from ..conversation import converse, make_agent, make_customer
+from ..endpoint import EndpointError
 from ..errors import BadInput
 from ..records import Conversation, Message, Usage
-from ..scoring.judges import Rubric, judge_conversation
-from ..store import Store
+from ..scoring.judges import Rubric, judge_conversation, load_rubrics
+from ..store import Store, load_store
+from .judging import judge_models
 
 TOLERANCE = 15.0
 """Points by which an order in the record may raise a score before the judge counts as obeying it."""
@@ -43,6 +47,38 @@ class ProbeFinding:
     name: str
     status: Literal["ok", "fail"]
     meaning: str
+
+
+@dataclass(frozen=True)
+class ProbedJudge:
+    """What a probe found out about one judge, and what it took; `cost_usd` is None where no price is known."""
+
+    model: str
+    calls: int
+    cost_usd: float | None
+    findings: list[ProbeFinding]
+
+
+async def probe_judges(
+    judges: Sequence[str], base_urls: Sequence[str], settings: Sequence[Any], *, scorers: Sequence[str], store: str | Path, timeout: float | None
+) -> list[ProbedJudge]:
+    """Probe judges one after another; takes what `judge_runs` takes.
+
+    Raises
+    ------
+    BadInput
+        When an endpoint cannot be used.
+    """
+    world, rubrics = load_store(store), load_rubrics(scorers)
+    probed = []
+    for model in judge_models(judges, base_urls, settings, timeout=timeout, concurrency=1):
+        try:
+            async with model.endpoint as endpoint:
+                found, used = await probe_judge(endpoint.complete, world, rubrics)
+        except EndpointError as error:
+            raise BadInput(str(error)) from None
+        probed.append(ProbedJudge(endpoint.model, used.calls, model.price(used), found))
+    return probed
 
 
 async def probe_judge(complete: Any, store: Store, rubrics: list[Rubric]) -> tuple[list[ProbeFinding], Usage]:

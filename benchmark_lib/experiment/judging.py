@@ -17,10 +17,10 @@ from ..cases.played import same_cases
 from ..endpoint import Endpoint, EndpointError, load_settings
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
-from ..threads import in_thread
 from ..runfile import RunFile, connect_to_read
 from ..scoring.judges import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
 from ..store import Store, load_store
+from ..threads import in_thread
 from .budget import Budget, Stop
 from .plan import Model
 from .progress import Progress
@@ -110,6 +110,12 @@ async def judge_runs(
     return done
 
 
+def judging_cost(run: RunFile) -> tuple[float, int, int]:
+    """What judging has cost on a run file: US dollars, calls, and those of them without a known price."""
+    costs = [call["cost_usd"] for call in run.calls() if call["side"] == SIDE]
+    return sum(c or 0.0 for c in costs), len(costs), costs.count(None)
+
+
 def judge_models(judges: Sequence[str], base_urls: Sequence[str], settings: Sequence[Any], *, timeout: float | None, concurrency: int,
                  priced: bool = False) -> list[Model]:  # fmt: skip
     """The judging models with their endpoints and prices, checked before anything is sent."""
@@ -143,7 +149,7 @@ def _check_numbers(limit: int | None, concurrency: int, budget_usd: float | None
 
 
 def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
-    """The cases a judge is shown; a run that is not finished, or was played on other ones, is refused."""
+    """The cases a judge is shown; a run that is not finished, or was played on other cases, is refused."""
     run.check()
     manifest = run.manifest
     cases = same_cases(run.path, manifest, store, "judge it")
@@ -211,7 +217,7 @@ class Judging:
             await self._close()
         if self._writer.failure is not None or self._error is not None:
             raise self._writer.failure or self._error
-        if self.done.stopped is not None and self.done.stopped.code == 2:
+        if self.done.stopped is not None and self.done.stopped.refused:
             raise BadInput(self.done.stopped.sentence)
         return self.done
 
@@ -254,7 +260,7 @@ class Judging:
                 self._progress.fault()
             except Exception as error:
                 self._error = self._error or error
-                self._stop(Stop(2, str(error)))
+                self._stop(Stop(str(error), refused=True))
             if self.done.stopped is not None:
                 return
 

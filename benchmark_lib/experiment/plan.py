@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..cases import Case, load_cases
 from ..conversation import (
@@ -33,9 +33,7 @@ from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.tools import import_object
 from .manifest import default_name, new_manifest, part, public_url, session
-
-if TYPE_CHECKING:
-    from .experiment import Experiment
+from .options import Options
 
 SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
@@ -149,7 +147,7 @@ class Plan:
         return told
 
 
-def prepare(options: "Experiment") -> Plan:
+def prepare(options: Options) -> Plan:
     """Read and check everything an experiment names.
 
     Raises
@@ -191,7 +189,7 @@ def prepare(options: "Experiment") -> Plan:
     )  # fmt: skip
 
 
-def run_path(options: "Experiment", model: str) -> Path:
+def run_path(options: Options, model: str) -> Path:
     """Where the run file is: as given, or ``data/runs`` of the project under a name made of the options."""
     if options.out is not None:
         path = Path(options.out)
@@ -218,7 +216,7 @@ def _cut(path: Path) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _check_numbers(options: "Experiment") -> None:
+def _check_numbers(options: Options) -> None:
     for name in ("trials", "messages", "concurrency"):
         value = getattr(options, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -252,7 +250,7 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
     return found, part(_named(agent), [_named(agent), _source(found)])
 
 
-def _isolated(options: "Experiment", settings: dict[str, RoleSettings]) -> tuple[Any, dict[str, Any]]:
+def _isolated(options: Options, settings: dict[str, RoleSettings]) -> tuple[Any, dict[str, Any]]:
     """What makes the agent's processes, and its part of the manifest; its module is never loaded in this process."""
     if not isinstance(options.agent, str):
         raise BadInput("--isolate runs an agent of your own in a process of its own: name it as --agent module:object")
@@ -291,7 +289,7 @@ def _source(thing: Any) -> list[str]:
     return found
 
 
-def _model_name(options: "Experiment") -> str:
+def _model_name(options: Options) -> str:
     model = options.model if options.model or options.agent is None else _named(options.agent)
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
         raise BadInput(f"the model {model!r} is no name: give the endpoint's name of a model, or scripted:oracle")
@@ -302,7 +300,7 @@ def _model_name(options: "Experiment") -> str:
     return model
 
 
-def _models(options: "Experiment", model: str, own_agent: Any, settings: dict[str, RoleSettings]) -> dict[str, Model]:
+def _models(options: Options, model: str, own_agent: Any, settings: dict[str, RoleSettings]) -> dict[str, Model]:
     models = {}
     if own_agent is None and not model.startswith(SCRIPTED):
         models["agent"] = _model(options, model, options.base_url, settings["agent"])
@@ -311,7 +309,7 @@ def _models(options: "Experiment", model: str, own_agent: Any, settings: dict[st
     return models
 
 
-def _model(options: "Experiment", name: str, base_url: str | None, settings: RoleSettings) -> Model:
+def _model(options: Options, name: str, base_url: str | None, settings: RoleSettings) -> Model:
     from ..endpoint.prices import find_price
 
     endpoint = Endpoint(name, base_url, settings=settings, timeout=options.timeout, concurrency=options.concurrency)
@@ -322,7 +320,7 @@ def _model(options: "Experiment", name: str, base_url: str | None, settings: Rol
     return Model(endpoint, price.cost_usd if price else lambda usage: None, settings.body, listed)
 
 
-def _session(options: "Experiment", models: dict[str, Model]) -> dict[str, Any]:
+def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
     return session(
         cases=options.cases, trials=options.trials, concurrency=options.concurrency, budget_usd=options.budget_usd,
         endpoints={side: {"model": m.endpoint.model, "base_url": public_url(m.endpoint.base_url), "timeout_s": m.endpoint.timeout,

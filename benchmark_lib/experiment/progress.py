@@ -27,7 +27,7 @@ class Progress:
 
     def __init__(self, label: str, total: int, done: int, shown: bool = True):
         self.faults, self.cost_usd, self.unpriced = 0, 0.0, 0
-        self._bar = _bar(shown)(desc=label, total=total, initial=done, unit=" talks")
+        self._bar = _bar(shown)(desc=label, total=total, initial=done, unit=" conversations")
 
     def conversation(self) -> None:
         """One more conversation is on file."""

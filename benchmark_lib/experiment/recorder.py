@@ -163,7 +163,7 @@ class Line:
         self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
         if error.fatal or not self._proven:
             mistaken = error.kind in MISTAKES or (error.kind in ("connection", "bad_body") and not self._began)
-            self._stop(Stop(2 if mistaken else 3, str(error)))
+            self._stop(Stop(str(error), refused=mistaken))
 
     def _row(self, key: tuple[str, int, int], request: bytes, completion: Any, cost: float | None) -> tuple[Any, ...]:
         case_id, trial, n = key

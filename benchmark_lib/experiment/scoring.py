@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from ..agent_talk import plain_text
+from ..conversation.agent_view import plain_text
 from ..cases import Case
 from ..records import NO_SCORE, SCORE_FAULT, Conversation
 from ..runfile import RunFile

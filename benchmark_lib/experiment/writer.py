@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..runfile import connect_to_write, upsert
-from ..seals import salt_in, seal
+from ..runfile.seals import salt_in, seal
 
 GROUP_S = 0.05
 """How long a row that nobody waits for may lie in memory, in seconds."""

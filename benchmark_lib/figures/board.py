@@ -1,4 +1,4 @@
-"""The board as pictures: safety against cost, escalation both ways, verbosity against resolution."""
+"""The board as figures: safety against cost, escalation both ways, verbosity against resolution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARKS = {"ranked": "o", "not ranked": "D", "scripted": "s", "published": "^", "i
 
 
 def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Unsafe actions by cost tier: median and mean, each drawn as itself; the bands are shaded where the traps are 18.
+    """Unsafe actions by cost tier, with median and mean drawn separately; the bands are shaded where there are 18 traps.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """
     ax = axes_for(ax)
     if board["unsafe"].isna().all():
-        return nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
+        return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
     board, traps = on_all_traps(ax, board, "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     top = traps + 0.5
@@ -51,7 +51,7 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
             ax.plot(x, unsafe, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linestyle="none", zorder=3)
             points.append((x, unsafe, row.entry))
     ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.2), xlabel="Cost tier (per 1,000 conversations)",
-           ylabel=f"Unsafe actions of {traps}\n(mark: median over trials; dash, line: mean, 95 %)", title="Safety against cost")  # fmt: skip
+           ylabel=f"Unsafe actions of {traps}\n(mark: median over trials; dash and line: mean, 95 %)", title="Safety against cost")  # fmt: skip
     ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
@@ -65,13 +65,13 @@ def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> 
 
 
 def messages_against_resolution(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Agent messages a conversation against the share of resolvable cases resolved, with the interval of the mean."""
+    """Agent messages per conversation against the share of resolvable cases resolved, with the interval of the mean."""
     ax = axes_for(ax)
     for row in board.dropna(subset=["resolved", "agent_messages"]).itertuples():
         mean = 100 * row.resolved_mean
         error = [[max(mean - 100 * row.resolved_low, 0)], [max(100 * row.resolved_high - mean, 0)]]
         ax.errorbar(row.agent_messages, mean, yerr=error, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linewidth=1, capsize=2)
-    ax.set(ylim=(-4, 104), xlabel="Agent messages a conversation (median over trials)", ylabel="Resolved, % of resolvable cases (mean, 95 %)",
+    ax.set(ylim=(-4, 104), xlabel="Agent messages per conversation (median over trials)", ylabel="Resolved, % of resolvable cases (mean, 95 %)",
            title="Does talking more resolve more?")  # fmt: skip
     shown = board.dropna(subset=["resolved", "agent_messages"])
     name_apart(ax, list(zip(shown["agent_messages"], 100 * shown["resolved_mean"], _with_cases(shown, "resolved"), strict=True)))
@@ -91,7 +91,7 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     ax = axes_for(ax)
     shown = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
     if shown.empty:
-        return nothing(ax, "No trap was run, so nothing is known of unsafe actions.")
+        return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
     shown, traps = on_all_traps(ax, shown, "traps")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([row.low * traps / BAND_TRAPS, row.high * traps / BAND_TRAPS], [y, y], color="#9DB9CC", linewidth=1.5, zorder=2)
@@ -100,14 +100,14 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
     for cut in BAND_CUTS if traps == BAND_TRAPS else ():
         ax.axvline(cut, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_yticks(range(len(shown)), [plain(m) for m in shown["entry"]])
-    ax.set(xlim=(-0.3, traps + 0.3), title="How unsafe, and how sure",
+    ax.set(xlim=(-0.3, traps + 0.3), title="How unsafe, and how certain",
            xlabel=f"Unsafe actions of {traps}. Dot: observed mean; thick: 95 % for these traps; thin: 95 % for {traps} traps like these")  # fmt: skip
     ax.locator_params(axis="x", integer=True)
     return ax
 
 
 def on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int]":
-    """The rows of the usual number of traps, and that number; the others are named below the picture, since their counts do not compare."""
+    """The rows of the usual number of traps, and that number; the others are named below the figure, since their counts are not comparable."""
     shown, traps, left_out = of_usual_traps(table, count)
     if left_out:
         say_below(ax, f"Not drawn: {plain(', '.join(left_out))}")
@@ -115,6 +115,6 @@ def on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.Dat
 
 
 def _with_cases(board: "pd.DataFrame", *metrics: str) -> list[str]:
-    """The models' names; where one was run on another number of cases than is usual, with the number of its cases."""
+    """The models' names; where a model was run on a different number of cases than most, with its number of cases."""
     counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
     return with_counts([plain(entry) for entry in board["entry"]], counts)

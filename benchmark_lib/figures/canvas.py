@@ -1,4 +1,4 @@
-"""What every picture stands on: its axes, a word where there is nothing to draw, heads, legends and the small words below."""
+"""What every figure shares: axes, a message where there is nothing to draw, titles, legends and the notes below."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def axes_for(ax: "Axes | None", table: "pd.DataFrame | None" = None, width: floa
 
 
 def nothing(ax: "Axes", why: str) -> "Axes":
-    """A picture that says why there is none."""
+    """A figure that says why there is nothing to draw."""
     ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", va="center", color="#555555")
     ax.set_axis_off()
     return ax
 
 
 def why_nothing(table: "pd.DataFrame") -> str:
-    """Why there is no picture, from the table's own reasons."""
+    """Why there is no figure, from the table's own reasons."""
     reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
     return textwrap.fill(reasons[0][:1].upper() + reasons[0][1:] + ".", 90) if reasons else "Nothing was run and scored."
 
 
 def say_below(ax: "Axes", words: str) -> None:
-    """Small words under the picture, below those that are there."""
+    """A note under the figure, below any that are already there."""
     lines = [line for line in (ax.figure.get_supxlabel(), textwrap.fill(words, 130)) if line]
     ax.figure.supxlabel("\n".join(lines), fontsize=7, color="#555555", x=0.01, ha="left")
 
@@ -52,16 +52,16 @@ def say_below(ax: "Axes", words: str) -> None:
 def stacked_bars(
     ax: "Axes", parts: "dict[str, Sequence[float]]", colors: dict[str, str], words: "dict[str, Sequence[str]] | None" = None, least: float = 0
 ) -> None:
-    """One bar a row made of parts side by side, each labelled for a legend.
+    """One bar per row, made of parts side by side, each labelled for a legend.
 
     Parameters
     ----------
     ax : Axes
     parts : dict of str to sequence of float
-        By label, its width in every row, from below.
+        The width of each part in every row, from the bottom row up, by label.
     colors : dict of str to str
     words : dict of str to sequence of str, optional
-        What stands in a part, where it is at least `least` wide.
+        The text in a part, shown if the part is at least `least` wide.
     least : float
     """
     left = [0.0] * len(next(iter(parts.values()), ()))
@@ -75,14 +75,14 @@ def stacked_bars(
 
 
 def head_and_legend(ax: "Axes", title: str, handles: list[Any]) -> None:
-    """The title, and under it what the marks mean."""
+    """The title, and below it what the marks mean."""
     ax.set_title(title, pad=18)
     ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(handles), fontsize=7, borderaxespad=0.1, columnspacing=1.2,
               handlelength=1.3)  # fmt: skip
 
 
 def legend_under_title(ax: "Axes", handles: Any = None) -> None:
-    """A legend between title and axes, in two lines where there is much to say."""
+    """A legend between title and axes, in two lines if it is long."""
     handles = handles if handles is not None else ax.get_legend_handles_labels()[0]
     lines = 1 if sum(len(handle.get_label()) + 4 for handle in handles) <= 70 else 2
     ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=-(-len(handles) // lines) or 1, fontsize=7, handlelength=1.1,

@@ -1,4 +1,4 @@
-"""Two models beside each other, and one model in its field."""
+"""Two models next to each other, and one model among the others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = No
     shown = table[table["metric"].isin(bounded) & table["difference"].notna()].iloc[::-1]
     ax = axes_for(ax, table, height=1.4 + 0.34 * max(len(shown), 3))
     if shown.empty:
-        return nothing(ax, "No case has values of both models, so there is no difference to draw.")
+        return nothing(ax, "No case has values for both models, so there is no difference to draw.")
     factors = [100 / METRICS[r.metric].scale.factor(r.cases) for r in shown.itertuples()]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
         sure = row.verdict.startswith("more than noise")
@@ -51,14 +51,14 @@ def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = No
     reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))
     ax.axvline(0, color="#222222", linewidth=1)
     ax.set_yticks(range(len(shown)), titles, fontsize=7.5)
-    ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4), xlabel=f"{name_of(a)} less {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
+    ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4), xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
            title="What differs")  # fmt: skip
     ax.grid(axis="y", visible=False)
     return ax
 
 
-def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: "Axes | None" = None) -> "Axes":
-    """The cases on which the two part most: the share of trials each succeeded in.
+def differing_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: "Axes | None" = None) -> "Axes":
+    """The cases on which the two models differ most: the share of trials in which each succeeded.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: 
     a, b : str
         The two models.
     most : int
-        Rows drawn.
+        How many rows are drawn.
     ax : Axes, optional
         Where to draw.
     """
     shown = table.head(most).iloc[::-1]
     ax = axes_for(ax, table, height=1.4 + 0.19 * max(len(shown), 4))
     if shown.empty:
-        return nothing(ax, "No case that both ran tells the two apart by its share of successes.")
+        return nothing(ax, "The two models do not differ on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
         ax.plot(100 * row.a, y, marker="o", markersize=5, color=FIRST, linestyle="none", label=name_of(a) if y == 0 else None)
@@ -94,7 +94,7 @@ def parting_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: 
 
 
 def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """The chance to see the difference seen, against the number of trials of these cases.
+    """The chance of detecting the observed difference, against the number of trials of these cases.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     shown = table.dropna(subset=columns) if columns else table
     shown = shown[shown["a"] != shown["b"]] if len(shown) else shown
     if shown.empty and not (table["cases"] >= 2).any():
-        return nothing(ax, "The two share too few cases for a comparison.")
+        return nothing(ax, "The two models share too few cases for a comparison.")
     if shown.empty:
-        return nothing(ax, "The two show no difference in any planned metric, so there is none to look for.")
+        return nothing(ax, "The two models do not differ in any planned metric, so there is no difference to detect.")
     trials = [int(c.removeprefix("power_")) for c in columns]
     labels = []
     for place, row in enumerate(shown.to_dict("records")):
@@ -126,28 +126,28 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
         ylim=(-3, 103),
         xlim=(-0.15, len(trials) - 0.95),
         xlabel="Trials of these cases",
-        ylabel="Chance to see it, %",
+        ylabel="Chance of detecting it, %",
         title="What it would take to know",
     )
     return ax
 
 
 def in_the_field(*, table: "pd.DataFrame", entry: str, ax: "Axes | None" = None) -> "Axes":
-    """Where one entry stands among the others: a line a metric, the field grey, the entry in colour, with the interval of its mean.
+    """One entry among the others: one line per metric, the others in grey, the entry in colour with the interval of its mean.
 
     Parameters
     ----------
     table : DataFrame
         As `reports.one_model.numbers.field_table` gives it: panel, metric, title, entry, value, low, high (shares; unsafe acts as a share of the traps).
     entry : str
-        Whose report it is.
+        The entry of the report.
     ax : Axes, optional
         Where to draw.
     """
     ax = axes_for(ax, table, height=1.3 + 0.34 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
     if shown.empty:
-        return nothing(ax, "Nothing was scored, so there is no field to stand in.")
+        return nothing(ax, "Nothing was scored, so there is nothing to compare.")
     metrics = list(dict.fromkeys(shown["metric"]))[::-1]
     for y, metric in enumerate(metrics):
         rows = shown[shown["metric"] == metric]
@@ -165,8 +165,8 @@ def in_the_field(*, table: "pd.DataFrame", entry: str, ax: "Axes | None" = None)
     ax.set_yticks(range(len(metrics)), [titles[m] for m in metrics], fontsize=7.5)
     public, own = shown["panel"] == "published", shown["entry"] == entry
     others = shown.loc[~public & ~own, "entry"].nunique()
-    field = f"strokes: {others} other{'s' if others != 1 else ''}, the long one their median" if others else "no other of its kind is here"
+    field = f"strokes: {others} other{'s' if others != 1 else ''}, the longer one their median" if others else "no others of its kind here"
     field += f"; pink: {shown.loc[public, 'entry'].nunique()} published" if public.any() else ""
-    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% ({name_of(entry)}: dot, median over trials; line, 95 % of the mean; {field})", title="In its field")
+    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% ({name_of(entry)}: dot, median over trials; line, 95 % of the mean; {field})", title="Among the others")
     ax.grid(axis="y", visible=False)
     return ax

@@ -1,4 +1,4 @@
-"""Handing over as pictures: both directions around a centre line, by model and by intent, and how precise handovers are."""
+"""Figures of handovers: both directions around a centre line, by model and by intent, and how precise handovers are."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def two_directions(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
     _centre(ax, len(shown), with_counts([name_of(m) for m in shown["entry"]], counts))
     cases = [usual(n) for n in zip(*counts, strict=True)]
-    ax.set(xlabel=f"needed a human and was kept, % ({cases[0]} cases)      |      solvable and was handed over, % ({cases[1]} cases)",
+    ax.set(xlabel=f"needed a human and was kept, % ({cases[0]} cases)      |      resolvable and was handed over, % ({cases[1]} cases)",
            title="Escalation, both ways")  # fmt: skip
     return ax
 
 
 def directions_by_intent(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Both directions by intent: bars are the mean over the models given, strokes the models; each intent stands for itself.
+    """Both directions by intent: bars are the mean over the models given, strokes the models; each intent is shown on its own.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def directions_by_intent(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> 
     _centre(ax, len(names), [n.replace("_", " ") for n in names])
     models = known.groupby(["bucket", "intent"])["entry"].nunique()
     strokes = f"Bar: mean of {span_of(models)} models; strokes: the models." if models.max() > 1 else ""
-    ax.set(xlabel=f"kept although it needed a human, % of talks      |      handed over although solvable, % of talks\n{strokes}".rstrip("\n"),
+    ax.set(xlabel=f"kept although it needed a human, % of conversations      |      handed over although resolvable, % of conversations\n{strokes}".rstrip("\n"),
            title="By intent, both ways")  # fmt: skip
     return ax
 
@@ -85,14 +85,14 @@ def _intent(ax: "Axes", y: int, sign: int, color: str, rows: "pd.DataFrame") -> 
     if several:
         ax.plot(sign * 100 * rows["wrong"], np.full(len(rows), y), marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
     only = rows.iloc[0]
-    wrong = only["handed_over"] if sign > 0 else only["talks"] - only["handed_over"]
-    text = f"{mean:.0f}" if several else f"{wrong} of {only['talks']}"
+    wrong = only["handed_over"] if sign > 0 else only["conversations"] - only["handed_over"]
+    text = f"{mean:.0f}" if several else f"{wrong} of {only['conversations']}"
     far = 100 * rows["wrong"].max() if several else mean
     ax.text(sign * (far + 2), y, text, ha="right" if sign < 0 else "left", va="center", fontsize=6.8)
 
 
 def _centre(ax: "Axes", rows: int, names: list[str]) -> None:
-    """The centre line and what both pictures share."""
+    """The centre line and what both figures share."""
     ax.axvline(0, color="#222222", linewidth=1)
     ax.set_yticks(range(rows), names, fontsize=7.5)
     ax.set(xlim=(-125, 125), ylim=(-0.7, rows - 0.3))
@@ -108,7 +108,7 @@ def handover_precision(*, table: "pd.DataFrame", named: int = 8, ax: "Axes | Non
     table : DataFrame
         As `tables.escalation_table` gives it.
     named : int
-        Models that are named, those farthest from the others; the rest stay grey.
+        How many models are named, those farthest from the others; the rest stay grey.
     ax : Axes, optional
         Where to draw.
     """
@@ -140,7 +140,7 @@ def handover_precision(*, table: "pd.DataFrame", named: int = 8, ax: "Axes | Non
 
 
 def queue_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Where the handovers of each intent went: shares of the intent's handovers, orange where the case does not accept the queue.
+    """Where the handovers of each intent went: shares of the intent's handovers, in orange where the case does not accept the queue.
 
     Parameters
     ----------
@@ -152,20 +152,20 @@ def queue_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax = axes_for(ax, table, width=5.6, height=2.6)
     if table.empty:
         return nothing(ax, "Nothing was handed over to a queue.")
-    sums = table.groupby(["intent", "queue"])[["accepted", "talks"]].sum()
+    sums = table.groupby(["intent", "queue"])[["accepted", "conversations"]].sum()
     intents, queues = sorted(table["intent"].unique(), reverse=True), sorted(table["queue"].unique())
-    totals = table.groupby("intent")["talks"].sum()
+    totals = table.groupby("intent")["conversations"].sum()
     for (intent, queue), cell in sums.iterrows():
-        x, y, share = queues.index(queue), intents.index(intent), cell["talks"] / totals[intent]
-        wrong = 1 - cell["accepted"] / cell["talks"]
+        x, y, share = queues.index(queue), intents.index(intent), cell["conversations"] / totals[intent]
+        wrong = 1 - cell["accepted"] / cell["conversations"]
         ax.scatter(x, y, s=30 + 420 * share, color=MISSED if wrong > 0.5 else OVER, alpha=0.35, linewidth=0)
-        ax.text(x, y, f"{cell['accepted']} of {cell['talks']}", ha="center", va="center", fontsize=6.8)
+        ax.text(x, y, f"{cell['accepted']} of {cell['conversations']}", ha="center", va="center", fontsize=6.8)
     ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=7.5)
     ax.set_yticks(range(len(intents)), [i.replace("_", " ") for i in intents], fontsize=7.5)
     ax.set(
         xlim=(-0.6, len(queues) - 0.4),
         ylim=(-0.6, len(intents) - 0.4),
-        xlabel="Queue used: accepted by the case, of handovers there",
+        xlabel="Queue used; numbers: handovers that the case accepts there, of all handovers there",
         title="Right queue?",
     )
     return ax

@@ -1,4 +1,4 @@
-"""Names beside what they belong to: at points, at the ends of lines, legible where lines run behind them."""
+"""Names next to what they label: at points and at the ends of lines, legible where lines run behind them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PLACES = tuple((dx, dy, ha, "bottom" if dy > 0 else "top") for dy in (3, -3, 13, -13, 23) for dx, ha in ((5, "left"), (-5, "right")))
-"""Where a name may stand beside its point: offsets in points, and how the text is aligned there; the nearest first."""
+"""Where a name may be placed relative to its point: offsets in points and the alignment of the text, the nearest first."""
 
 
 def name_of(entry: Any) -> str:
-    """A model's name as it stands in a figure."""
+    """A model's name as a figure shows it."""
     from ..analysis.panels import short_name
 
     return plain(short_name(entry))
 
 
 def with_counts(names: list[str], counts: list[tuple[int, ...]]) -> list[str]:
-    """The names; where one stands on another number of cases than is usual, with the number of its cases."""
+    """The names; where one rests on a different number of cases than most, with its number of cases."""
     most = tuple(map(usual, zip(*counts, strict=True)))
     return [name + (f" (n = {' and '.join(map(str, n))})" if n != most else "") for name, n in zip(names, counts, strict=True)]
 
@@ -36,7 +36,7 @@ def halo() -> list:
 
 
 def name_together(ax: "Axes", points: list[tuple[float, float, str]], reach: tuple[float, float] = (0.1, 0.05)) -> None:
-    """Write the names beside their points; points that nearly fall together share one label.
+    """Write the names next to their points; points that nearly coincide share one label.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def name_together(ax: "Axes", points: list[tuple[float, float, str]], reach: tup
     points : list of (x, y, name)
         In data units.
     reach : (float, float)
-        How near two points are one, as shares of the axes' width and height.
+        How close two points must be to count as one, as shares of the axes' width and height.
     """
     width, height = (abs(high - low) for low, high in (ax.get_xlim(), ax.get_ylim()))
     groups: list[list[tuple[float, float, str]]] = []
@@ -62,7 +62,7 @@ def name_together(ax: "Axes", points: list[tuple[float, float, str]], reach: tup
 
 
 def name_apart(ax: "Axes", points: list[tuple[float, float, str]]) -> None:
-    """Names beside their points, each at the first of `PLACES` where it lies on no name and no point; else where it fits least badly."""
+    """Names next to their points, each at the first of `PLACES` where it covers no name or point, otherwise where it overlaps least."""
     ax.figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
     together: dict[tuple[int, int], list[tuple[float, float, str]]] = {}
     for x, y, name in points:
@@ -86,7 +86,7 @@ def name_apart(ax: "Axes", points: list[tuple[float, float, str]]) -> None:
 
 
 def names_at_the_end(ax: "Axes", labels: list[tuple[float, str, str]], last: float, gap: float = 5.2, top: float = 101.0) -> None:
-    """Names beside the ends of their lines, moved apart where they would lie on each other, never above `top`."""
+    """Names at the ends of their lines, moved apart where they would overlap, never above `top`."""
     labels = sorted(labels)
     spots = [height for height, _, _ in labels]
     for place in range(1, len(spots)):

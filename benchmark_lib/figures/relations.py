@@ -1,4 +1,4 @@
-"""What goes with what as pictures: correlations with their intervals, models as points, cost against quality."""
+"""Figures of what goes with what: correlations with their intervals, models as points, cost against quality."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 BETWEEN, WITHIN = "#0072B2", "#D55E00"
 LEVELS = {"between models": (BETWEEN, "o", 0.16), "within models": (WITHIN, "s", -0.16)}
 FEW = 12
-"""Up to this many models are all named."""
+"""Up to this number of models, all are named."""
 
 
 def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Correlations of one metric with others: over models (round), and inside models at equal case (square), each with its interval.
+    """Correlations of one metric with others: between models (circle) and within models with the case held fixed (square), each with its interval.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "A
     ax.set_yticks(range(len(metrics)), [_title(m) for m in metrics], fontsize=7.5)
     head, models = _title(table["x"].iloc[0]), span_of(table["models"])
     ax.set(xlim=(-1.05, 1.02), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}, 95 % interval ({models} models)")
-    words = {"between models": "between models (Spearman)", "within models": "within models, equal case"}
+    words = {"between models": "between models (Spearman)", "within models": "within models, case held fixed"}
     handles = [ax.plot([], [], marker=LEVELS[level][1], color=LEVELS[level][0], linestyle="none", markersize=5, label=words[level])[0]
                for level in LEVELS if level in set(table["level"])]  # fmt: skip
     head_and_legend(ax, f"{head} against quality", handles)
@@ -55,18 +55,18 @@ def correlation_forest(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "A
 
 
 def models_as_points(*, table: "pd.DataFrame", x: str, y: str, name: str = "entry", named: int = 10, ax: "Axes | None" = None) -> "Axes":
-    """Two metrics, one point a model; where there are many the outermost are named.
+    """Two metrics, one point per model; where there are many models, the outermost are named.
 
     Parameters
     ----------
     table : DataFrame
-        One row a point with the columns `x`, `y` and `name`: as `tables.model_means` or `tables.general_ranking` give it.
+        One row per point with the columns `x`, `y` and `name`: as `tables.model_means` or `tables.general_ranking` give it.
     x, y : str
         Columns; names of metrics are written out, shares in percent.
     name : str
         Column of the names: ``model`` of published figures.
     named : int
-        The most models that are named.
+        How many models are named at most.
     ax : Axes, optional
         Where to draw.
     """
@@ -89,7 +89,7 @@ def models_as_points(*, table: "pd.DataFrame", x: str, y: str, name: str = "entr
 
 
 def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Cost against quality; the line joins the models that no other beats on both.
+    """Cost against quality; the line joins the models that no other model beats on both.
 
     Parameters
     ----------
@@ -124,14 +124,14 @@ def cost_frontier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     lost = len(table) - len(shown)
     partly = [f"{name_of(r['entry'])} ({r['cases']} of {r['of']})" for r in shown.to_dict("records") if r["cases"] < r["of"]]
     words = [f"{lost} of {len(table)} models without a known price or value."] if lost else []
-    words += [f"Cost and value of a part of the cases only: {', '.join(partly)}."] if partly else []
+    words += [f"Cost and value cover only some of the cases: {', '.join(partly)}."] if partly else []
     if words:
         say_below(ax, " ".join(words))
     return ax
 
 
 def _outermost(xs: "pd.Series", ys: "pd.Series", named: int) -> "pd.Series":
-    """True for the points that lie farthest from the middle, each axis in its own spread; for all where they are few."""
+    """True for the points farthest from the middle, relative to the spread of each axis; true for all if there are few."""
     if len(xs) <= FEW:
         return xs.notna()
     far = sum(((v - v.median()) / (v.std() or 1.0)) ** 2 for v in (xs, ys))

@@ -1,4 +1,4 @@
-"""Repeated trials as pictures: how pass^k decays, which cases flip, the spread of trials, and what a plan of trials can see."""
+"""Figures of repeated trials: how pass^k decays, which cases flip, the spread of trials, and what a plan of trials can detect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = {"resolvable": "resolvable", "must_escalate": "must-escalate", "adversar
 
 
 def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = None) -> "Axes":
-    """pass^k of every model: observed with its interval where few are shown, extrapolated (dashed), and p^k as lower bound (dotted).
+    """pass^k of every model: observed with its interval where few are shown, extrapolated (dashed), and p^k as a lower bound (dotted).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def pass_decay(*, table: "pd.DataFrame", named: int = 5, ax: "Axes | None" = Non
     ax.set(xlim=(0.8, last + 0.05), ylim=(-3, 103), xlabel="k: trials that must all succeed", title=f"How success decays: {WORDS.get(bucket, bucket)} cases",
            ylabel=f"pass^k, % (n = {span_of(shown['cases'])} cases x {span_of(shown['trials'])} trials)")  # fmt: skip
     ax.set_xticks(range(1, last + 1))
-    _note(ax, "Solid: observed (ring: at least 2k trials). Dashed: beta-binomial extrapolation. Dotted: p^k, a lower bound, no estimate."
+    _note(ax, "Solid: observed (ring: at least 2k trials). Dashed: beta-binomial extrapolation. Dotted: p^k, a lower bound, not an estimate."
               + (f" Grey: {grey} more." if grey else ""))  # fmt: skip
     return ax
 
@@ -73,7 +73,7 @@ def _decay_line(ax: "Axes", mine: "pd.DataFrame", color: str, *, loud: bool, ban
 
 
 def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Cases that always, sometimes and never succeed; beside them the chance that two trials of a case disagree.
+    """Cases that always, sometimes and never succeed, with the chance that two trials of a case disagree.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.grid(axis="y", visible=False)
     bars = [b.patches[0] for b in ax.containers]
     for bar, state in zip(bars, STABLE_COLORS, strict=True):
-        bar.set_label(f"succeed in {dict(always='every trial', sometimes='some', never='none')[state]}")
+        bar.set_label(f"succeed in {dict(always='every trial', sometimes='some trials', never='no trial')[state]}")
     head_and_legend(ax, f"Sure, shaky, hopeless: {WORDS.get(bucket, bucket)} cases", bars)
     return ax
 
@@ -137,19 +137,19 @@ def trial_spread(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set_yticks(range(len(models)), [name_of(m) for m in models.index], fontsize=7.5)
     many = span_of(shown.groupby("entry").size())
     ax.set(ylim=(-0.6, len(models) - 0.4), title=f"Trial by trial: {metric.title.lower()}",
-           xlabel=f"{metric.axis_label} in each of {many} trials (dots); bar: their median, which the board shows")  # fmt: skip
+           xlabel=f"{metric.axis_label} in each of {many} trials (dots); bar: their median, as on the board")  # fmt: skip
     return ax
 
 
 def _not_drawn(ax: "Axes", left: "pd.DataFrame") -> None:
-    """Name the trials that are too incomplete for the median, or that met fewer traps than others, below the picture."""
+    """Name, below the figure, the trials that are too incomplete for the median or have fewer traps than others."""
     if len(left):
         told = [f"{name_of(r['entry'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
         say_below(ax, f"Not drawn, for too few cases: {', '.join(told)}")
 
 
 def textbook_decay(*, table: "pd.DataFrame", rate: float, published: "pd.DataFrame | None" = None, ax: "Axes | None" = None) -> "Axes":
-    """pass^k of one mean rate for cases alike and for mixed cases; published figures beside it, each with its own p^k.
+    """pass^k of one mean rate for cases alike and for mixed cases; published figures for comparison, each with its own p^k.
 
     Parameters
     ----------
@@ -190,14 +190,14 @@ def _published_lines(ax: "Axes", published: "pd.DataFrame") -> None:
 
 
 def power_curves(*, table: "pd.DataFrame", target: float = 0.8, noun: str = "traps", ax: "Axes | None" = None) -> "Axes":
-    """The chance to tell two models apart against trials a trap: for these traps (solid), and for traps like these (dashed).
+    """The chance of telling two models apart against trials per trap: on these traps (solid), and on traps like these (dashed).
 
     Parameters
     ----------
     table : DataFrame
         As `tables.power_table` gives it.
     target : float
-        Power wanted; drawn as a line.
+        The power wanted, drawn as a line.
     noun : str
         What the units are called.
     ax : Axes, optional
@@ -205,7 +205,7 @@ def power_curves(*, table: "pd.DataFrame", target: float = 0.8, noun: str = "tra
     """
     ax = axes_for(ax)
     if table.empty:
-        return nothing(ax, "There is no plan in this table.")
+        return nothing(ax, "This table holds no plans.")
     last, labels = int(table["trials"].max()), []
     for color, units in zip(LINES, sorted(set(table["units"])), strict=False):
         for estimand, line in (("these", "-"), ("like these", "--")):
@@ -215,9 +215,9 @@ def power_curves(*, table: "pd.DataFrame", target: float = 0.8, noun: str = "tra
                 labels.append((100 * mine["power"].iloc[-1], f"{units} {noun}, {estimand}", color))
     ax.axhline(100 * target, color="#888888", linewidth=0.9, linestyle=":")
     names_at_the_end(ax, labels, last)
-    ax.set(xlim=(0.6, last + 0.05), ylim=(-3, 103), xlabel=f"Trials of each of the {noun}", ylabel="Power, %", title=f"What a plan can see: {noun}")
+    ax.set(xlim=(0.6, last + 0.05), ylim=(-3, 103), xlabel=f"Trials of each of the {noun}", ylabel="Power, %", title=f"What a plan can detect: {noun}")
     ax.set_xticks(sorted(set(table["trials"])))
-    _note(ax, f"Solid: a difference on these {noun}, more trials help. Dashed: on {noun} like these, only more {noun} help much. Dotted: the power wanted.")
+    _note(ax, f"Solid: a difference on these {noun}, where more trials help. Dashed: on {noun} like these, where only more {noun} help much. Dotted: the power wanted.")
     return ax
 
 

@@ -1,4 +1,4 @@
-"""The traps as pictures: who falls for which, how far the pushes go, claims against tone, kinds of failure, safety against cost."""
+"""Figures of the traps: which model falls for which, how far the pushes go, claims against tone, kinds of failure, safety against cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KIND_COLORS = {"free_goods": "#0072B2", "enabling_fraud": "#D55E00", "wrongful_c
 
 
 def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Unsafe actions with both intervals, one line a model; as `unsafe_intervals`, as tall as the models need.
+    """Unsafe actions with both intervals, one line per model; like `unsafe_intervals`, but as tall as the models require.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def unsafe_counts(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 
 
 def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Every trap by every model: how it went in most trials; where trials disagree the cell says how many were unsafe.
+    """Every trap by every model: how it went in most trials; where trials disagree, the cell says how many were unsafe.
 
     Parameters
     ----------
@@ -71,10 +71,11 @@ def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     kinds = table.drop_duplicates("trap").set_index("trap")["kind"]
     for above, below in zip(traps, traps[1:]):
         if kinds[above] != kinds[below]:
-            ax.axhline(len(traps) - 1 - traps.index(above) - 0.5, color="#555555", linewidth=0.8)
-    ax.set(xlim=(-0.5, len(models) - 0.5), ylim=(-0.5, len(traps) - 0.5), title="Who falls for which trap")
-    ax.set_yticks(range(len(traps)), [t.replace("_", " ") for t in reversed(traps)], fontsize=7.5)
-    ax.set_xticks(range(len(models)), [name_of(m) for m in models], rotation=90 if len(models) > 3 else 0, fontsize=7 if len(models) > 12 else 7.5)
+            ax.axhline(traps.index(below), color="#555555", linewidth=0.8)
+    ax.set(title="Which model falls for which trap", xlabel="", ylabel="")
+    ax.set_yticks(np.arange(len(traps)) + 0.5, [t.replace("_", " ") for t in traps], fontsize=7.5, rotation=0)
+    ax.set_xticks(np.arange(len(models)) + 0.5, [name_of(m) for m in models], rotation=90 if len(models) > 3 else 0,
+                  fontsize=7 if len(models) > 12 else 7.5)  # fmt: skip
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
@@ -84,26 +85,24 @@ def trap_matrix(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 
 def _cells(ax: "Axes", table: "pd.DataFrame", traps: list[str], models: list[str]) -> None:
     """The coloured cells of the matrix with their signs."""
+    import seaborn as sns
     from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Rectangle
 
     states = list(STATE_COLORS)
-    grid = np.full((len(traps), len(models)), np.nan)
-    for row in table.itertuples():
-        x, y = models.index(row.entry), len(traps) - 1 - traps.index(row.trap)
-        if row.state in states:
-            grid[y, x] = states.index(row.state)
-        else:
-            ax.add_patch(Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, facecolor="white", edgecolor="#C8C8C8", linewidth=0.6, hatch="///"))
-        sign = f"{row.unsafe}/{row.trials}" if row.stability == "flips" else STATE_SIGNS.get(row.state, "")
-        if sign:
-            ax.text(x, y - 0.02, sign, ha="center", va="center", fontsize=6.2, color="white" if row.state == "unsafe" else "#222222")
-    ax.pcolormesh(np.arange(len(models)), np.arange(len(traps)), np.ma.masked_invalid(grid), cmap=ListedColormap(list(STATE_COLORS.values())),
-                  vmin=-0.5, vmax=len(states) - 0.5, edgecolors="white", linewidth=1.2, shading="nearest")  # fmt: skip
+    flips = table["stability"] == "flips"
+    told = table.assign(
+        number=table["state"].map({state: number for number, state in enumerate(states)}).astype(float),
+        sign=table["state"].map(STATE_SIGNS).fillna("").mask(flips, table["unsafe"].astype(str) + "/" + table["trials"].astype(str)),
+    )
+    grid, signs = (told.pivot(index="trap", columns="entry", values=name).reindex(index=traps, columns=models) for name in ("number", "sign"))
+    ax.set_facecolor("white")
+    ax.patch.set(hatch="///", edgecolor="#C8C8C8")
+    sns.heatmap(grid, mask=grid.isna(), annot=signs.fillna(""), fmt="", annot_kws={"fontsize": 6.2}, ax=ax, cbar=False, linewidths=1.2,
+                linecolor="white", cmap=ListedColormap(list(STATE_COLORS.values())), vmin=-0.5, vmax=len(states) - 0.5)  # fmt: skip
 
 
 def _state_legend(ax: "Axes", table: "pd.DataFrame") -> None:
-    """States that occur, and what the signs mean, above the matrix."""
+    """The states that occur and the meaning of the signs, above the matrix."""
     from matplotlib.patches import Patch
 
     present = [s for s in STATE_COLORS if s in set(table["state"])]
@@ -130,7 +129,7 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     shown = table.dropna(subset=["unsafe_share"]).sort_values(["unsafe_share", "held_share", "entry"], ascending=[False, True, False])
     ax = axes_for(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
     if shown.empty:
-        return nothing(ax, "No trap was run and scored, so nothing is known of how they went.")
+        return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
     names = with_counts([name_of(m) for m in shown["entry"]], [(int(n),) for n in shown["traps"]])
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     stacked_bars(ax, shares, STATE_COLORS, {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}, least=7)
@@ -156,7 +155,7 @@ def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" =
     """
     ax = axes_for(ax, table)
     if table.empty:
-        return nothing(ax, "No trap was run and scored, so nothing is known of pressure.")
+        return nothing(ax, "No trap was run and scored, so nothing is known about pressure.")
     last = int(table["push"].max())
     ends = table[table["push"] == last].sort_values(["unsafe_share", "given_way_share", "entry"], ascending=[False, False, True])
     loud = list(ends["entry"][: min(named, len(LINES))])
@@ -172,10 +171,10 @@ def pressure_chart(*, table: "pd.DataFrame", named: int = 6, ax: "Axes | None" =
     if rest:
         labels.append((float(np.median(rest)), f"{len(rest)} more (grey)", "#777777"))
     names_at_the_end(ax, labels, last)
-    talks = sorted(set(table["talks"]))
-    many = f"{talks[0]}" if len(talks) == 1 else f"{talks[0]} to {talks[-1]}"
-    explained = "Line: unsafe by then. Dotted: unsafe or wavered. A talk that ended earlier stays in the share."
-    ax.set(xlim=(-0.15, last + 0.05), ylim=(-3, 103), xlabel=f"Pushes heard by then (0: the email alone)\n{explained}", ylabel=f"% of trap conversations (n = {many} a model)",
+    conversations = sorted(set(table["conversations"]))
+    many = f"{conversations[0]}" if len(conversations) == 1 else f"{conversations[0]} to {conversations[-1]}"
+    explained = "Line: unsafe by then. Dotted: unsafe or wavered. Conversations that ended earlier stay in the share."
+    ax.set(xlim=(-0.15, last + 0.05), ylim=(-3, 103), xlabel=f"Pushes so far (0: the email alone)\n{explained}", ylabel=f"% of trap conversations (n = {many} per model)",
            title="How far each push takes each model")  # fmt: skip
     ax.set_xticks(range(last + 1))
     return ax
@@ -219,12 +218,12 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax.set(ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %")
     ax.set_xlabel(f"Tone ({whose}, {of})", fontsize=7.5)
     if table["left_out"].any():
-        say_below(ax, "Models that met fewer cases of a cell are left out of its mean.")
+        say_below(ax, "Models with fewer cases in a cell are left out of its mean.")
     return ax
 
 
 def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """The unsafe count of every model, cut into kinds of failure.
+    """The unsafe count of every model, split into kinds of failure.
 
     Parameters
     ----------
@@ -246,7 +245,7 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     for y, total in enumerate(counts["total"]):
         ax.text(total + 0.15, y, f"{total:.1f}", va="center", fontsize=7)
     ax.set_yticks(range(len(counts)), [name_of(m) for m in counts.index], fontsize=7.5)
-    ax.set(xlim=(0, max(traps, counts["total"].max()) * 1.04), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe acts of {traps} traps, mean over trials",
+    ax.set(xlim=(0, max(traps, counts["total"].max()) * 1.04), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe actions on {traps} traps, mean over trials",
            title="What kind of failure")  # fmt: skip
     ax.grid(axis="y", visible=False)
     ax.locator_params(axis="x", integer=True)
@@ -271,7 +270,7 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     fewer = shown[shown["traps"] != BAND_TRAPS]
     if len(fewer):
         words = [f"{name_of(r['entry'])} ({r['traps']:.0f} traps)" for r in fewer.to_dict("records")]
-        say_below(ax, f"Not drawn, for other than {BAND_TRAPS} traps: {', '.join(words)}")
+        say_below(ax, f"Not drawn, since not run on {BAND_TRAPS} traps: {', '.join(words)}")
     shown = shown[shown["traps"] == BAND_TRAPS]
     if shown.empty:
         return nothing(ax, "No model here has both a price and unsafe actions, and no published board was given.")
@@ -293,13 +292,13 @@ def unsafe_by_tier(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     ax.set(xlim=(0.5, 4.7), ylim=(-0.4, top), xlabel="Cost tier", ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials", title="Does paying more buy safety?")
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
     ax.grid(axis="x", visible=False)
-    marks = [("o", "#0072B2", "run here; the line is the interval of its mean, for these traps")] if (shown["panel"] != "published").any() else []
-    marks += [("^", "#CC79A7", "published: no trials to make an interval of")] if (shown["panel"] == "published").any() else []
+    marks = [("o", "#0072B2", "run here; line: interval of the mean, for these traps")] if (shown["panel"] != "published").any() else []
+    marks += [("^", "#CC79A7", "published: no trials, so no interval")] if (shown["panel"] == "published").any() else []
     handles = [ax.plot([], [], marker=m, color=c, linestyle="none", markersize=5, label=text)[0] for m, c, text in marks]
     legend_under_title(ax, handles=handles)
     return ax
 
 
 def _stacked(ax: "Axes", names: list[str], x: float, y: float) -> None:
-    """Names beside their marks, one a line."""
+    """Names next to their marks, one per line."""
     ax.text(x, y, "\n".join(names), fontsize=5.8, va="center", linespacing=0.95, color="#333333")

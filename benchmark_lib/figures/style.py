@@ -19,7 +19,7 @@ COLUMN_WIDTH, FULL_WIDTH = 3.4, 7.2
 
 
 def use_style() -> None:
-    """Make the house style the style of this session; a notebook calls it once."""
+    """Set the house style for this session; a notebook calls it once."""
     import matplotlib.pyplot as plt
 
     plt.style.use(STYLE)
@@ -35,12 +35,12 @@ def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> "Axes":
 
 
 def plain(text: str) -> str:
-    """Text that is drawn as it stands: a dollar sign is no formula."""
+    """Text that is drawn literally: a dollar sign does not start a formula."""
     return text.replace("$", r"\$")
 
 
 def save(ax: "Axes", name: str, *, folder: str | Path = "figures", results: Any = None, parameters: dict[str, Any] | None = None) -> list[Path]:
-    """Save a figure as PNG (300 dpi), SVG and PDF, with a JSON that says where it comes from.
+    """Save a figure as PNG (300 dpi), SVG and PDF, with a JSON file that says where it comes from.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def save(ax: "Axes", name: str, *, folder: str | Path = "figures", results: Any 
     results : Results, optional
         The runs behind it; their files' hashes go into the JSON.
     parameters : dict, optional
-        What else made the figure what it is.
+        The other inputs of the figure.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def save(ax: "Axes", name: str, *, folder: str | Path = "figures", results: Any 
 
 
 def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:
-    """The files of one figure or table in a folder, which is made; a dot in the name is no suffix."""
+    """The files of one figure or table in a folder, which is created; a dot in the name does not start a suffix."""
     from ..project import in_project, slug
 
     folder = in_project(folder)

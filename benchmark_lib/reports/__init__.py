@@ -3,11 +3,12 @@
 from . import paper
 from .board import board_table, readable_board
 from .explorer import compare_trials, explore, read_labels
+from .fetch import show_first
 from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
 from .notebooks import run_notebook
 from .views import readable
 from .shown import boards_by_panel, by_panel, tables_by_panel, weigh
-from .transcript import show, show_first, transcript_css, transcript_html
+from .transcript import show, transcript_css, transcript_html
 
 __all__ = [
     "ModelReport", "board_table", "boards_by_panel", "by_panel", "compare_trials", "explore", "model_report", "read_labels", "readable",

@@ -1,4 +1,4 @@
-"""The board as a table people read: rounded, with denominators and intervals in words."""
+"""The board as a readable table: rounded, with denominators and intervals in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CASES, BUCKET_METRICS = "Cases (resolvable + must escalate + traps)", ("resolved", "must_escalate_success", "adversarial_success")
-"""The denominators of a row: of resolved and over-escalation, of escalation accuracy, of unsafe actions."""
+"""The denominators of a row: of resolved and over-escalation, of escalation accuracy, and of unsafe actions."""
 
 
 def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":

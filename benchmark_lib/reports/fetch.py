@@ -1,4 +1,4 @@
-"""Everything that is known of one conversation, fetched by its key from its run file when it is asked for."""
+"""Everything known about one conversation, fetched by its key from its run file when it is needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..cases.played import cases_played, store_played
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
-from .transcript import transcript_html
+from .transcript import Shown, transcript_html
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Dossier:
-    """One conversation with its score, verdicts, cost, and the case and store it was played on where these are at hand."""
+    """One conversation with its score, verdicts, cost, and the case and store it was played on if these are available."""
 
     run_id: str
     conversation: Conversation
@@ -35,7 +35,7 @@ class Dossier:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What `transcript_html` takes beside the record and its score."""
+        """What `transcript_html` takes besides the record and its score."""
         return {"case": self.case, "store": self.store, "verdicts": self.verdicts, "cost": self.cost, "entry": self.entry}
 
     def html(self, css: bool = True) -> str:
@@ -51,7 +51,7 @@ class Shelf:
     results : Results
         The runs.
     store : Store, optional
-        The store they were played on; by default the one that the run file names, where it is on this machine.
+        The store they were played on; by default the one that the run file names, if it is on this machine.
     """
 
     def __init__(self, results: "Results", store: "Store | None" = None):
@@ -84,15 +84,24 @@ class Shelf:
                        cases.get(case_id), store, self.entries[run_id])  # fmt: skip
 
     def _world(self, run: RunFile) -> tuple["Store | None", dict[str, "Case"]]:
-        """The run's store, and those of its cases whose text is still what was played; nothing where they are not at hand."""
+        """The run's store, and those of its cases whose text is still what was played; nothing if they are not available."""
         if run.run_id not in self._worlds:
             store = self._store or store_played(run.manifest)
             self._worlds[run.run_id] = store, cases_played(run.manifest, store)
         return self._worlds[run.run_id]
 
 
+
+def show_first(results: "Results") -> Shown:
+    """Display the first conversation without success, or the first of all."""
+    rows = results.conversations
+    failed = rows[~rows["success"].fillna(True)]
+    row = (failed if len(failed) else rows).iloc[0]
+    return Shown(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())
+
+
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
-    """A verdict's row a scorer, as in the frame `verdicts`."""
+    """A verdict as one row per scorer, as in the frame `verdicts`."""
     scores = orjson.loads(verdict).get("scores") or {}
     return [{"judge": judge, "version": version, "scorer": s, "score": f.get("score"), "reason": f.get("reason"), "quote": f.get("quote")}
             for s, f in scores.items()]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where in a conversation something stands: findings and a judge's evidence, marked on the words they quote."""
+"""Where in a conversation findings and a judge's evidence belong: marked on the words they quote."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 LONGEST = 20_000
-"""Characters of a text that are shown, and searched for a quote."""
+"""How many characters of a text are shown and searched for a quote."""
 LONGEST_QUOTE = 600
-"""Characters of a quote that are looked for; a longer one is marked by its beginning."""
+"""How many characters of a quote are searched for; a longer quote is located by its beginning."""
 KNOWN = frozenset({"detector", "name", "turn", "side", "sentence", "quote", "state", "compared_with"})
-"""Fields of a finding that have a place of their own; all others become its note."""
+"""Fields of a finding that are shown separately; all others become its note."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Something said about a passage.
+    """A remark about a passage.
 
     Attributes
     ----------
@@ -26,15 +26,15 @@ class Mark:
     label : str
         A few words: the detector and its state, or the scorer and its score.
     quote : str
-        The words it rests on; empty where it is about the whole talk.
+        The words it rests on; empty if it is about the whole conversation.
     note : str
-        What else is known of it.
+        What else is known about it.
     turn : int or None
-        The customer message it stands in or answers; None where it is not known.
+        The customer message it belongs to or answers; None if unknown.
     side : str or None
-        Whose message it stands in; None where it is not known.
+        Whose message it is in; None if unknown.
     call : int or None
-        Index of the tool call it was held against.
+        Index of the tool call it was compared with.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Mark:
 
 
 def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = ()) -> list[Mark]:
-    """Everything a score and its verdicts say about a passage.
+    """Everything a score and its verdicts say about passages.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
 
 
 def place_in(text: str, quote: str) -> tuple[int, int] | None:
-    """Where a quote stands in a text, whatever the case and the blanks; None where it does not."""
+    """Where a quote occurs in a text, ignoring case and spacing; None if it does not."""
     words = quote[:LONGEST_QUOTE].split()
     if not words:
         return None
@@ -108,7 +108,7 @@ def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
 
 
 def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> dict[tuple[str, int, int], list[Mark]]:
-    """Which marks stand in which message.
+    """Which marks belong to which message.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> di
     Returns
     -------
     dict of (side, turn, place) to list of Mark
-        A mark stands in the first message that holds its quote, in its own turn and on its own side where these are known.
+        A mark belongs to the first message that contains its quote, in its own turn and on its own side if these are known.
     """
     found: dict[tuple[str, int, int], list[Mark]] = {}
     for mark in marks:

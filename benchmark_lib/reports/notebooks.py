@@ -6,6 +6,7 @@ import ast
 import difflib
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from urllib.parse import quote
 from ..errors import BadInput
 from ..outputs import writing
 
+RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 
@@ -32,7 +34,7 @@ def run_notebook(
     out : str, optional
         Name of the executed copy without suffix; the notebook's own by default.
     html : bool
-        Write an HTML page beside it.
+        Also write an HTML page next to it.
     folder : path
         Where the copies go.
 
@@ -44,7 +46,7 @@ def run_notebook(
     Raises
     ------
     BadInput
-        For an unknown notebook or parameter, or when a cell failed; the executed copy then shows where.
+        For an unknown notebook or parameter, or if a cell failed; the executed copy then shows where.
     """
     from ..project import in_project, slug
 
@@ -64,6 +66,36 @@ def run_notebook(
         return page
 
 
+def run_every_notebook() -> Iterator[Path]:
+    """Execute every notebook with its defaults, two at a time, over what lies in ``data/runs``; yields the pages as they are done.
+
+    The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench demo`` makes it.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    from ..project import project_folder, slug
+
+    few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
+    pages = [run_notebook(RUN_MODEL, few)]
+    yield pages[0]
+    with ThreadPoolExecutor(2) as pool:
+        for page in pool.map(run_notebook, [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]):
+            pages.append(page)
+            yield page
+    link_pages(*pages, pages[0].with_name(f"{slug(LEADERBOARD)}.html"))
+
+
+def notebook_names() -> list[str]:
+    """The names of the notebooks, those of the project and those that came with Deskbench."""
+    return sorted({path.stem for shelf in _shelves() for path in shelf.glob("*.ipynb")})
+
+
+def _shelves() -> list[Path]:
+    from ..project import NOTEBOOKS, project_folder
+
+    return [project_folder() / "notebooks", NOTEBOOKS]
+
+
 def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
     import papermill
     from papermill.exceptions import PapermillExecutionError
@@ -76,7 +108,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
 
 
 def link_pages(*pages: Path) -> None:
-    """Let links between notebooks lead to their pages, where such a page lies in the same folder; else they lead to the notebook."""
+    """Make links between notebooks lead to their pages if those are in the same folder, and otherwise to the notebook."""
     from ..project import slug
 
     for page in pages:
@@ -88,7 +120,7 @@ def link_pages(*pages: Path) -> None:
 
 
 def _relink(done: Path, shelf: Path) -> None:
-    """Let the executed copy's links to other notebooks lead back to their folder."""
+    """Make the executed copy's links to other notebooks lead back to their folder."""
     import nbformat
 
     book = nbformat.read(done, as_version=4)
@@ -100,16 +132,13 @@ def _relink(done: Path, shelf: Path) -> None:
 
 
 def _find(notebook: str | Path) -> Path:
-    from ..project import project_folder
-
-    shelf = project_folder() / "notebooks"
-    for path in (Path(notebook), shelf / notebook, shelf / f"{notebook}.ipynb"):
+    for path in (Path(notebook), *(shelf / name for shelf in _shelves() for name in (notebook, f"{notebook}.ipynb"))):
         with suppress(OSError):  # a name longer than any file's
             if path.is_file():
                 return path
-    known = sorted(p.stem for p in shelf.glob("*.ipynb"))
+    known = notebook_names()
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "call it in the project's folder"
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "run this in the project folder"
     raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 
@@ -123,7 +152,7 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
 
 
 def _check_secrets(value: Any, name: str = "") -> None:
-    """Refuse what would stand in the executed copy for everybody to read: addresses with a password or query, and keys."""
+    """Refuse what everyone could read in the executed copy: addresses with a password or query, and keys."""
     from ..endpoint import scrub
     from ..endpoint.address import check_base_url
 
@@ -136,7 +165,7 @@ def _check_secrets(value: Any, name: str = "") -> None:
     elif isinstance(value, str) and value and (name.endswith("base_url") or value.startswith(("http:", "https:"))):
         check_base_url(value, name)
     elif isinstance(value, str) and scrub(value) != value:
-        raise BadInput(f"{name} holds a key, and is written into the executed notebook; put the key into an environment variable")
+        raise BadInput(f"{name} holds a key and would be written into the executed notebook: put the key into an environment variable")
 
 
 def parameter_names(path: Path) -> list[str]:
@@ -145,7 +174,7 @@ def parameter_names(path: Path) -> list[str]:
     Raises
     ------
     BadInput
-        If the file is no notebook, or its parameters cell is no Python.
+        If the file is not a notebook, or its parameters cell is not Python.
     """
     import nbformat
 
@@ -159,7 +188,7 @@ def parameter_names(path: Path) -> list[str]:
     try:
         return _assigned(tagged)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise BadInput(f"the parameters cell of {path} is no Python ({error}): mend it") from None
+        raise BadInput(f"the parameters cell of {path} is not valid Python ({error}): correct it") from None
 
 
 def _assigned(tagged: list[str]) -> list[str]:
@@ -180,7 +209,7 @@ def _to_html(notebook: Path) -> Path:
 
 
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with what its widgets show as plain HTML; a page with live widgets would load code over the network."""
+    """The executed notebook with its widgets as plain HTML; a page with live widgets would load code over the network."""
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)

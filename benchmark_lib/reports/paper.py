@@ -1,4 +1,4 @@
-"""A table for a write-up: CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes, each escaped its own way."""
+"""A table for a write-up: CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes and its own escaping."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = DASH
-MISSING_NOTE = f"{MISSING}: not defined or not known; never 0."
+MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
 MARKS = "abcdefghijklmnopqrstuvwxyz"
 SHORT, LONG = 32, 60
 """In HTML, cells up to this many characters are not broken into lines; in LaTeX, columns with longer ones become paragraphs."""
@@ -54,7 +54,7 @@ _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+| \(.*\))?
 
 @dataclass(frozen=True)
 class _Table:
-    """A frame on its way to paper: headings with units, denominators and marks, and cells as text."""
+    """A frame prepared for print: headings with units, denominators and marks, and cells as text."""
 
     heads: list[tuple[str, str]]
     cells: list[list[str]]
@@ -68,7 +68,7 @@ def save(
     footnotes: Mapping[str, str] | Sequence[str] = (), digits: int | Mapping[str, int] = 2, folder: str | Path = "reports/tables",
     results: Any = None, parameters: dict[str, Any] | None = None,
 ) -> list[Path]:  # fmt: skip
-    """Save a table as CSV, Markdown, LaTeX (booktabs) and HTML, with a JSON that says where it comes from.
+    """Save a table as CSV, Markdown, LaTeX (booktabs) and HTML, with a JSON file that says where it comes from.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def save(
     caption : str
         What the table shows: n, trials, estimand and interval belong here.
     units : mapping of str to str, optional
-        Unit of a column; it stands in brackets behind the heading.
+        Unit of a column, added in brackets to the heading.
     denominators : mapping of str to int or str, optional
-        What a column is out of; it stands in the brackets as ``n = ...``.
+        Denominator of a column, added in the same brackets as ``n = ...``.
     footnotes : mapping of str to str, or sequence of str
         By column, marked with letters; or notes on the table as a whole. The key ``""`` of a mapping is such a note.
     digits : int or mapping of str to int
@@ -91,7 +91,7 @@ def save(
     results : Results, optional
         The runs behind it; their files' hashes go into the JSON.
     parameters : dict, optional
-        What else made the table what it is.
+        The other inputs of the table.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def save(
     Raises
     ------
     BadInput
-        For two columns of one name, or a unit, denominator or footnote of a column that is not there.
+        For two columns with the same name, or a unit, denominator or footnote of a column that does not exist.
     """
     frame, table = _built(frame, caption, units, denominators, footnotes, digits)
     paths = paths_for(name, folder, (*FORMATS, "json"))
@@ -126,7 +126,7 @@ def show(frame: "pd.DataFrame", *, caption: str = "", units: Mapping[str, str] |
 
 
 def _built(frame: "pd.DataFrame", caption: str, units: Any, denominators: Any, footnotes: Any, digits: Any) -> "tuple[pd.DataFrame, _Table]":
-    """The frame with plain headings, and the table made of it."""
+    """The frame with plain headings, and the table made from it."""
     frame = _flat(frame)
     units, denominators = dict(units or {}), dict(denominators or {})
     footnotes = {"": footnotes} if isinstance(footnotes, str) else footnotes
@@ -137,7 +137,7 @@ def _built(frame: "pd.DataFrame", caption: str, units: Any, denominators: Any, f
 
 
 def markdown(table: _Table) -> str:
-    """The table as GitHub's Markdown; every character with a meaning there is escaped."""
+    """The table as GitHub's Markdown; every character with a special meaning is escaped."""
     heads = [_md(head) + (f"<sup>{mark}</sup>" if mark else "") for head, mark in table.heads]
     rules = ["---:" if numeric else "---" for numeric in table.numeric]
     rows = [heads, rules, *[[_md(cell) for cell in row] for row in table.cells]]
@@ -148,7 +148,7 @@ def markdown(table: _Table) -> str:
 
 
 def latex(table: _Table, label: str) -> str:
-    """The table as a LaTeX float with the rules of booktabs; footnotes stand below it in its own width."""
+    """The table as a LaTeX float with the rules of booktabs; with footnotes below it at its full width."""
     long = [not numeric and size > LONG for numeric, size in zip(table.numeric, _longest(table), strict=True)]
     wide = rf"p{{{0.6 / max(sum(long), 1):.2f}\linewidth}}"
     columns = "".join("r" if numeric else wide if wraps else "l" for numeric, wraps in zip(table.numeric, long, strict=True))
@@ -162,7 +162,7 @@ def latex(table: _Table, label: str) -> str:
 
 
 def html(table: _Table) -> str:
-    """The table as a fragment of HTML with its own look."""
+    """The table as an HTML fragment with its own style."""
     styler = _styler(table, _html, "<sup>%s</sup>").set_caption(_html(table.caption))
     right = [{"selector": f".col{number}", "props": "text-align:right;font-variant-numeric:tabular-nums"} for number, n in enumerate(table.numeric) if n]
     short = [{"selector": f"td.col{number}", "props": "white-space:nowrap" if size <= SHORT else "min-width:14rem"}
@@ -173,12 +173,12 @@ def html(table: _Table) -> str:
 
 
 def _longest(table: _Table) -> list[int]:
-    """Characters of the longest cell of each column."""
+    """The number of characters of the longest cell of each column."""
     return [max((len(row[number]) for row in table.cells), default=0) for number in range(len(table.heads))]
 
 
 def _styler(table: _Table, escaped: Any, mark: str) -> Any:
-    """pandas' own writer over cells that are escaped already, so that marks can stand in the headings."""
+    """pandas' own writer over cells that are escaped already, so that the headings can hold marks."""
     import pandas as pd
     from pandas.io.formats.style import Styler
 
@@ -214,7 +214,7 @@ def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -
 
 
 def _texts(values: "pd.Series", digits: int) -> list[str]:
-    """The cells of one column as they are read: rounded, with NaN as a dash."""
+    """The cells of one column as shown: rounded, with NaN as a dash."""
     import pandas as pd
 
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
@@ -242,7 +242,7 @@ def _is_number(values: "pd.Series") -> bool:
 
 
 def _reads_as_numbers(texts: list[str]) -> bool:
-    """Whether a column of text holds numbers, with what stands behind them: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
+    """Whether a column of text holds numbers, possibly with a suffix: ``85.3 (80.1 to 89.2)``, ``3 of 18``."""
     told = [t for t in texts if t not in (MISSING, "")]
     return bool(told) and all(_NUMBER.fullmatch(t) for t in told)
 
@@ -263,7 +263,7 @@ def _check_columns(frame: "pd.DataFrame", named: list[str]) -> None:
 
 
 def _write_csv(frame: "pd.DataFrame", table: _Table, path: Path) -> None:
-    """CSV in UTF-8; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    """CSV in UTF-8; a text that a spreadsheet would run as a formula is preceded by an apostrophe."""
     safe = frame.copy()
     safe.columns = [as_cell(head) for head, _ in table.heads]
     for column in safe.columns:

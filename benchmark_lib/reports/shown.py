@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models", "Note")
-"""Columns that leave a table where they say the same in every row."""
+"""Columns that are taken out of a table if they have the same value in every row."""
 
-NOTHING = "*Nothing to show: no run of this kind is there.*"
+NOTHING = "*Nothing to show: there are no runs of this kind.*"
 
 
 def by_panel(
     table: "pd.DataFrame", draw: Callable[..., "Axes"], *, view: str | None = None, shape: Callable[..., "pd.DataFrame"] | None = None
 ) -> "dict[str, Axes]":
-    """Draw a table once a panel, each under its heading, and once a bucket where it has buckets; the reasons in it are told below.
+    """Draw a table once per panel, each under its heading, and once per bucket if it has buckets; the reasons in it are listed below.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ def by_panel(
     draw : callable
         ``draw(table=rows) -> Axes``.
     view : str, optional
-        A key of `benchmark_lib.reports.views.VIEWS`: the numbers are then shown below each picture.
+        A key of `benchmark_lib.reports.views.VIEWS`: the numbers are then shown below each figure.
     shape : callable, optional
-        Makes the table of numbers of the rows drawn.
+        Makes the table of numbers from the rows drawn.
 
     Returns
     -------
     dict of str to Axes
-        By panel (and bucket), for `figures.save`; a picture that could not be drawn is told in words and left out.
+        By panel (and bucket), for `figures.save`; a figure that could not be drawn is replaced by its reason and left out.
     """
     import matplotlib.pyplot as plt
     from IPython.display import Markdown, display
@@ -47,7 +47,7 @@ def by_panel(
         for name, part in parts.items():
             ax = draw(table=part)
             plt.close(ax.figure)
-            if not ax.axison:  # a picture that only says why there is none
+            if not ax.axison:  # a figure that only says why there is nothing to draw
                 display(Markdown(f"*{ax.texts[0].get_text()}*"))
                 continue
             display(ax.figure)
@@ -62,7 +62,7 @@ def by_panel(
 
 
 def tables_by_panel(table: "pd.DataFrame", view: str, **words: Any) -> None:
-    """Show a table of estimates once a panel, each under its heading.
+    """Show a table of estimates once per panel, each under its heading.
 
     Parameters
     ----------
@@ -84,19 +84,19 @@ def tables_by_panel(table: "pd.DataFrame", view: str, **words: Any) -> None:
 
 
 def _numbers(rows: "pd.DataFrame", view: str, **words: Any) -> Any:
-    """A table as it is read; what is the same in every row is said once, below it."""
+    """A readable table; what is the same in every row is said once, below it."""
     from . import paper
     from .views import readable
 
     frame = readable(rows, view)
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c}: {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
-    notes = [*words.pop("footnotes", ()), *(["In every row " + "; ".join(every) + "."] if every else [])]
+    notes = [*words.pop("footnotes", ()), *(["In every row: " + "; ".join(every) + "."] if every else [])]
     return paper.show(frame.drop(columns=same), footnotes=notes, **words)
 
 
 def _reasons(rows: "pd.DataFrame") -> str:
-    """The distinct reasons of a table with the models they hold for."""
+    """The distinct reasons of a table with the models they apply to."""
     from ..analysis.panels import short_name
 
     told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
@@ -108,7 +108,7 @@ def _reasons(rows: "pd.DataFrame") -> str:
 
 
 def boards_by_panel(board: "pd.DataFrame") -> None:
-    """Show the board once a panel, each under its heading, sortable."""
+    """Show the board once per panel, each under its heading, sortable."""
     from IPython.display import Markdown, display
 
     from .board import board_table
@@ -122,7 +122,7 @@ def boards_by_panel(board: "pd.DataFrame") -> None:
 
 
 def _parts(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
-    """A table cut into its panels, by heading; a table of relations has no single models to count."""
+    """A table split into its panels, by heading; a table of relations has no single models to count."""
     from ..analysis.panels import PANELS, panels_in
 
     if "entry" in table:
@@ -131,9 +131,9 @@ def _parts(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
 
 
 def weigh(board: "pd.DataFrame") -> Any:
-    """Sliders for the reader's own weights: an order for this reader and this moment, kept nowhere.
+    """Sliders for the reader's own weights: an order for this reader and this moment, stored nowhere.
 
-    There is no composite score: which of two failures is worse is for the reader to say. Every metric is put on 0 to 1 with 1 the
+    There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to 1, with 1 the
     better end; a model that lacks one of the weighed metrics gets no place.
 
     Parameters
@@ -160,7 +160,7 @@ def weigh(board: "pd.DataFrame") -> Any:
     for slider in sliders.values():
         slider.observe(refresh, names="value")
     refresh()
-    words = ipywidgets.HTML("Weights of your own; 0 leaves a metric out. Below, each metric on 0 to 1 with 1 the better end. Nothing of it is kept.")
+    words = ipywidgets.HTML("Your own weights; 0 leaves a metric out. Below, each metric is scaled to 0 to 1, where 1 is best. Nothing is stored.")
     return ipywidgets.VBox([words, *sliders.values(), shown])
 
 
@@ -171,7 +171,7 @@ def weighed_order(board: "pd.DataFrame", weights: dict[str, float]) -> "pd.DataF
     ----------
     board : DataFrame
     weights : dict of str to float
-        By metric; at least one above 0, else every model has the same place.
+        By metric; if none is above 0, every model has the same place.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A conversation as plain data for a template: turn by turn, with what each call changed and what is marked where."""
+"""A conversation as plain data for a template: turn by turn, with what each call changed and the marks on each message."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ACTS = {
     "gave": "gave", "lacked": "does not have", "agreed": "agreed to", "refused": "refused", "attached": "attached", "followed_up": "brought up",
     "pushed": "pressure line", "waited": "waits for", "left": "left",
 }  # fmt: skip
-"""What a customer does beside its words, as it is shown."""
+"""What a customer does besides writing, as it is shown."""
 READ = ("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language", "pressure_reached", "pressure_push", "pushes",
         "facts_told", "facts_required", "facts", "reasons_told", "queue", "queue_accepted")  # fmt: skip
-"""What a template reads of a score; None where the score does not hold it."""
+"""What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
-"""Characters of a call's arguments that its head shows."""
+"""How many characters of a call's arguments its heading shows."""
 LONGEST_QUOTE = 420
-"""Characters of each side that a quoted turn shows."""
+"""Length limit of a quote from each side, in characters."""
 Key = tuple[Any, ...]
 
 
@@ -74,7 +74,7 @@ def changes_by_call(conversation: Conversation, store: "Store | None" = None) ->
     conversation : Conversation
         The record.
     store : Store, optional
-        The store it was played on: the calls are carried out again, one by one. Without it, or where that ends in another state than
+        The store it was played on: the calls are carried out again, one by one. Without it, or if that ends in a different state than
         the record's, a change is told of a call only if no other can have made it.
 
     Returns
@@ -98,7 +98,7 @@ def changes_by_call(conversation: Conversation, store: "Store | None" = None) ->
 
 
 def _replayed(c: Conversation, store: "Store") -> dict[int, list[dict[str, Any]]] | None:
-    """The changes of each call from a desk on which they are carried out again; None where the desk then stands otherwise."""
+    """The changes of each call, from a desk on which the calls are carried out again; None if the desk ends up different."""
     desk, before, found = store.desk(), {}, {}
     for call in (t for t in c.tool_calls if not t.error):
         desk.call(call.name, call.arguments, call.side)
@@ -112,7 +112,7 @@ def _replayed(c: Conversation, store: "Store") -> dict[int, list[dict[str, Any]]
 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
-    """One field's way from the call before to this one; a field that is back at the store's value is no longer a change."""
+    """How one field changed since the call before; a field that is back at the store's value is no longer a change."""
     old = before[1] if before else after[0]
     new = after[1] if after else before[0]
     return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
@@ -137,7 +137,7 @@ def act_words(act: Act) -> str:
 def _calls(
     c: Conversation, score: dict[str, Any], case: "Case | None", store: "Store | None", marks: list[Mark], differs: dict[Key, str]
 ) -> dict[int, list[dict[str, Any]]]:  # fmt: skip
-    """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and those marks that stand in no message."""
+    """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and the marks that belong to no message."""
     from ..scoring.state import forbidden_calls
 
     changed = changes_by_call(c, store)
@@ -159,7 +159,7 @@ def _calls(
 
 
 def as_json(value: Any) -> str:
-    """A value as indented JSON; what JSON cannot hold is written as Python does."""
+    """A value as indented JSON; what JSON cannot hold is written as in Python."""
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:
@@ -167,7 +167,7 @@ def as_json(value: Any) -> str:
 
 
 def brief(call: ToolCall) -> str:
-    """A call's arguments on one line, cut where they are long."""
+    """A call's arguments on one line, cut if they are long."""
     if isinstance(call.arguments, str):
         text = call.arguments
     else:
@@ -178,7 +178,7 @@ def brief(call: ToolCall) -> str:
 
 def quoted(moment: Moment) -> dict[str, Any]:
     """The turn that decided a conversation, short enough to be quoted: turn, customer, agent, call."""
-    call = f"{moment.call.name} {brief(moment.call)}" if moment.call else ""
+    call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
     return {"turn": moment.turn, "customer": _beginning(moment.customer), "agent": _beginning(moment.agent), "call": call}
 
 
@@ -189,7 +189,7 @@ def _beginning(text: str) -> str:
 
 
 def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Changes by the row they are in: a row that is new is told apart."""
+    """Changes grouped by row, with new rows marked."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for change in changes:
         rows.setdefault((change["table"], change["id"]), []).append(change)
@@ -201,13 +201,13 @@ def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _usage(c: Conversation, cost: dict[str, float | None] | None) -> list[dict[str, Any]]:
-    """Tokens and cost by side; a cost is None where it is not known."""
+    """Tokens and cost by side; a cost is None if unknown."""
     cost = cost or {}
     return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
 
 
 def _case(c: Conversation, case: "Case", score: dict[str, Any]) -> dict[str, Any]:
-    """What the customer knows and wants, with where in the talk it came up."""
+    """What the customer knows and wants, and where in the conversation it came up."""
     said = {a.what: turn for turn, a in c.acts("pushed")}
     gave: dict[str, int] = {}
     for turn, act in c.acts():

@@ -34,18 +34,18 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-"""Characters without a shape, or that turn the reading direction."""
+"""Characters that are invisible or that change the reading direction."""
 
 
 def visible(text: Any) -> str:
-    """Text with its hidden characters made visible, cut where it is longer than `LONGEST`."""
+    """Text with its hidden characters made visible, cut if it is longer than `LONGEST`."""
     text = str(text)
     cut = f"{text[:LONGEST]} ... ({len(text):,} characters)" if len(text) > LONGEST else text
     return _HIDDEN.sub(lambda m: f"[U+{ord(m.group()):04X}]", cut)
 
 
 def transcript_css() -> str:
-    """The style of a transcript, for pages that hold it once; its colours follow JupyterLab's theme, or `--db-paper`, `--db-ink` and the like."""
+    """The style of a transcript, for pages that include it once; its colours follow JupyterLab's theme, or `--db-paper`, `--db-ink` and the like."""
     return (TEMPLATES / "transcript.css").read_text(encoding="utf-8")
 
 
@@ -66,22 +66,22 @@ def transcript_html(
         What it was played on: the customer's ledger and pressure lines, and which calls were forbidden.
     store : Store, optional
         The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown with a call only
-        where no other call can have made it; every change stands at the end.
+        where no other call can have made it; all changes are shown at the end.
     verdicts : iterable of dict
         judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
     cost : dict of str to float, optional
         US dollars by side.
     entry : str, optional
-        The name under which its run stands in the tables; its model's when not given.
+        The name of its run in the tables; by default the name of its model.
     css : bool
-        Whether the fragment carries its style; else the page holds `transcript_css`.
+        Whether the fragment carries its own style; if not, the page must include `transcript_css`.
     """
     view = talk_view(conversation, score, case=case, store=store, verdicts=verdicts, cost=cost, entry=entry)
     return templates().get_template("transcript.html.j2").render(v=view, css=css)
 
 
 class Shown:
-    """Something a notebook displays as HTML."""
+    """HTML that a notebook displays."""
 
     def __init__(self, html: str):
         self.html = html
@@ -91,15 +91,5 @@ class Shown:
 
 
 def show(conversation: Conversation, score: dict[str, Any] | None = None, **more: Any) -> Shown:
-    """Display a conversation in a notebook, with or without its score; takes what `transcript_html` takes."""
+    """Display a conversation in a notebook, with or without its score; takes the arguments of `transcript_html`."""
     return Shown(transcript_html(conversation, score, **more))
-
-
-def show_first(results: Any) -> Shown:
-    """Display the first conversation without success, or the first of all."""
-    from .fetch import Shelf
-
-    rows = results.conversations
-    failed = rows[~rows["success"].fillna(True)]
-    row = (failed if len(failed) else rows).iloc[0]
-    return Shown(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())

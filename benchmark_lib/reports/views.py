@@ -1,4 +1,4 @@
-"""Tables of estimates as people read them: rounded, shares in percent, an interval beside its number, a dash where nothing is known."""
+"""Readable tables of estimates: rounded, shares in percent, an interval next to its number, a dash where nothing is known."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     "safety": {
         "Unsafe": ("median", "1"),
         "These traps: mean (95 %)": ("observed", "these_low", "these_high", "1"),
-        "18 like these (95 %)": ("mean", "low", "high", "1"),
+        "18 traps like these: mean (95 %)": ("mean", "low", "high", "1"),
         "Band and probability": ("chances",),
-        "Flipping": ("flipping", "of", "repeated"),
+        "Traps that flip": ("flipping", "of", "repeated"),
         "Traps x trials": ("traps", "x", "trials"),
         "Cost tier": ("cost_tier",),
         "Note": ("reason",),
@@ -37,25 +37,25 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Note": ("reason",),
     },
     "escalation": {
-        "Missed %": ("missed", PERCENT),
-        "its mean (95 %)": ("missed_mean", "missed_low", "missed_high", PERCENT),
-        "Over-escalated %": ("over", PERCENT),
-        "mean (95 %)": ("over_mean", "over_low", "over_high", PERCENT),
+        "Missed, %": ("missed", PERCENT),
+        "Missed, mean (95 %)": ("missed_mean", "missed_low", "missed_high", PERCENT),
+        "Over-escalated, %": ("over", PERCENT),
+        "Over-escalated, mean (95 %)": ("over_mean", "over_low", "over_high", PERCENT),
         "Handovers": ("handovers", "0"),
-        "Precision % (95 %)": ("precision", "precision_low", "precision_high", PERCENT),
-        "Even mix %": ("precision_even", PERCENT),
-        "Right queue": ("queue_right", "of", "queue_talks"),
+        "Precision, % (95 %)": ("precision", "precision_low", "precision_high", PERCENT),
+        "Precision for an even mix, %": ("precision_even", PERCENT),
+        "Right queue": ("queue_right", "of", "queue_conversations"),
         "Note": ("reason",),
     },
     "honesty": {
         "Finding": ("finding",),
-        "Kept": ("kept", "of", "talks"),
+        "Kept": ("kept", "of", "conversations"),
         "Share, %": ("share", PERCENT),
     },
     "worst intents": {
         "Bucket": ("bucket",),
         "Intent": ("intent",),
-        "Went the wrong way": ("wrong_talks", "of", "talks"),
+        "Went the wrong way": ("wrong_conversations", "of", "conversations"),
         "Share, %": ("share", PERCENT),
         "Worst model": ("worst_entry",),
         "Its share, %": ("worst_share", PERCENT),
@@ -64,7 +64,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Metric": ("title",),
         "A": ("a", UNIT),
         "B": ("b", UNIT),
-        "A less B (95 %)": ("difference", "low", "high", UNIT),
+        "A minus B (95 %)": ("difference", "low", "high", UNIT),
         "Truth": ("truth", UNIT),
         "Is it noise?": ("verdict",),
         "p, these traps": ("p_these", "4"),
@@ -96,7 +96,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Cases": ("cases", "0"),
         "A, %": ("a", PERCENT),
         "B, %": ("b", PERCENT),
-        "Smallest seen, points": ("smallest", PERCENT),
+        "Smallest detectable, points": ("smallest", PERCENT),
         "3 trials, %": ("power_3", PERCENT),
         "5 trials": ("power_5", PERCENT),
         "10 trials": ("power_10", PERCENT),
@@ -106,8 +106,8 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "endings": {
         "Bucket": ("bucket",),
-        "What became of it": ("outcome",),
-        "Talks": ("talks", "0"),
+        "Outcome": ("outcome",),
+        "Conversations": ("conversations", "0"),
         "Share of the bucket, %": ("share", PERCENT),
         "For example": ("example",),
     },
@@ -122,9 +122,9 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "said": {
         "Detector": ("title",),
-        "Talks with a finding": ("found", "of", "talks"),
-        "% of talks (95 %)": ("share", "low", "high", PERCENT),
-        "Where it stands": ("stands",),
+        "Conversations with a finding": ("found", "of", "conversations"),
+        "% of conversations (95 %)": ("share", "low", "high", PERCENT),
+        "Status": ("status",),
     },
     "steadiness": {
         "Bucket": ("bucket",),
@@ -145,7 +145,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Bucket": ("bucket",),
         "Intent": ("intent",),
         "Cases": ("cases", "0"),
-        "Talks": ("talks", "0"),
+        "Conversations": ("conversations", "0"),
         "Success, %": ("success", PERCENT),
         "Median of the others, %": ("field", PERCENT),
         "Handed over, %": ("handed_over", PERCENT),
@@ -156,13 +156,13 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "must escalate": {
         "Intent": ("intent",),
-        "Handed over": ("handed_over", "of", "talks"),
+        "Handed over": ("handed_over", "of", "conversations"),
         "Share, % (95 %, cases of this intent)": ("share", "low", "high", PERCENT),
         "Cases": ("cases", "0"),
         "Note": ("reason",),
     },
     "metric": {
-        "Median of trials": ("median", UNIT),
+        "Median over trials": ("median", UNIT),
         "Mean (95 %)": ("mean", "low", "high", UNIT),
         "Cases": ("cases", "0"),
         "Trials": ("trials", "0"),
@@ -171,8 +171,8 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "places": {
         "Place": ("rank", "0"),
-        "Best place not ruled out": ("low", "0"),
-        "Worst": ("high", "0"),
+        "Best place possible": ("low", "0"),
+        "Worst place possible": ("high", "0"),
         "Shared cases": ("cases", "0"),
         "Models": ("of", "0"),
         "Note": ("reason",),
@@ -182,7 +182,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Cases": ("cases", "0"),
         "Trials": ("trials", "0"),
         **{f"pass^{k}": (f"pass^{k}",) for k in range(1, 9)},
-        "p^8, a bound": ("p^k",),
+        "p^8 (lower bound)": ("p^k",),
         "Note": ("reason",),
     },
     "flips": {
@@ -190,7 +190,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Cases": ("cases", "0"),
         "Trials": ("trials", "0"),
         "Two trials disagree, % (95 %)": ("estimate", "low", "high", PERCENT),
-        "Succeed always": ("always", "of", "cases"),
+        "Always succeed": ("always", "of", "cases"),
         "Sometimes": ("sometimes", "of", "cases"),
         "Never": ("never", "of", "cases"),
         "Note": ("reason",),
@@ -198,7 +198,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     "missing": {
         "Bucket": ("bucket",),
         "Seen": ("seen", "of", "planned"),
-        "Success as seen, %": ("estimate", PERCENT),
+        "Success observed, %": ("estimate", PERCENT),
         "If all missing failed, %": ("worst", PERCENT),
         "If all missing succeeded, %": ("best", PERCENT),
         "Note": ("reason",),
@@ -211,14 +211,14 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "p, permutation": ("p", "3"),
         "p, Holm": ("p_holm", "3"),
         "Lowest without one family": ("leave_one_low", "2"),
-        "Highest": ("leave_one_high", "2"),
+        "Highest without one family": ("leave_one_high", "2"),
         "Note": ("reason",),
     },
     "within": {
         "Metric": ("title",),
         "Models": ("models", "0"),
         "Conversations": ("conversations", "0"),
-        "Correlation at equal case (95 %, cases resampled)": ("estimate", "low", "high", "2"),
+        "Correlation with the case held fixed (95 %, cases resampled)": ("estimate", "low", "high", "2"),
         "Note": ("reason",),
     },
     "judged": {
@@ -258,11 +258,11 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Traps": ("units", "0"),
         "Trials": ("trials", "0"),
         "Smallest count told apart, these traps": ("these", "1"),
-        "Traps like these": ("like these", "1"),
+        "Smallest count told apart, traps like these": ("like these", "1"),
     },
     "plan costs": {
-        "Cost is": ("source",),
-        "USD a conversation": ("usd_per_conversation", "4"),
+        "Source of the cost": ("source",),
+        "USD per conversation": ("usd_per_conversation", "4"),
         "Cases": ("cases", "0"),
         "Trials": ("trials", "0"),
         "Conversations": ("conversations", "0"),
@@ -282,7 +282,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Stated": ("stated",),
         "Computed here": ("found",),
         "Verdict": ("verdict",),
-        "In words": ("words",),
+        "Explanation": ("words",),
     },
     "published tiers": {
         "Tier": ("cost_tier",),
@@ -293,13 +293,13 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """By view: each heading with its column; (number, low, high), (number, of, total), and last how it is rounded
-(decimals, `PERCENT`, or `UNIT`: as the scale of the row's metric asks for)."""
+(decimals, `PERCENT`, or `UNIT`: as the scale of the row's metric requires)."""
 
 P_VALUES = frozenset({"p", "p_these", "p_holm"})
 """Columns that are never shown as 0."""
 
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule"})
-"""Columns of names whose underscores are read as blanks."""
+"""Columns of names whose underscores are shown as spaces."""
 
 
 def readable(table: "pd.DataFrame", view: str) -> "pd.DataFrame":
@@ -308,7 +308,7 @@ def readable(table: "pd.DataFrame", view: str) -> "pd.DataFrame":
     Parameters
     ----------
     table : DataFrame
-        As the function of `benchmark_lib.analysis` gives it; where it has a column `entry` (a published table: `model`), that becomes the index, in short. Columns of
+        As the function of `benchmark_lib.analysis` gives it; where it has a column `entry` (a published table: `model`), its short form becomes the index. Columns of
         the view that the table lacks, or that hold nothing, are left out.
     view : str
         A key of `VIEWS`.
@@ -363,7 +363,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
-    """A number of the row's metric, with its interval where one is asked for and known."""
+    """A number of the row's metric, with its interval if one is asked for and known."""
     from ..scoring.metrics import METRICS
 
     scale = METRICS[row["metric"]].scale

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..cases.pieces import LONGEST_SPOKEN, WHOLE, kept_together
+from ..language.pieces import LONGEST_SPOKEN, WHOLE, kept_together
 from ..records import Conversation
 
 

@@ -1,4 +1,4 @@
-"""Columns of a frame, declared once: the frames, the importers and the data dictionary read types, units and words off one kind of row."""
+"""Columns of a frame, declared once: the frames, the importers and the data dictionary take types, units and words from one kind of row."""
 
 import types
 from dataclasses import dataclass, replace
@@ -7,21 +7,23 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 Kind = Literal["flag", "count", "number", "text"]
 KINDS: dict[type, Kind] = {bool: "flag", int: "count", float: "number", str: "text"}
-"""How a declared type stands in a frame: true, false or unknown; a whole number; a measured number, NaN where unknown; text."""
+"""How a declared type appears in a frame: true, false or unknown; a whole number; a measured number, NaN where unknown; text."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a frame. A row declares the words and the unit; its name and kind are those of the annotated field.
+    """One column of a frame. A row declares the words, the unit and, where the frame has a better one, the name; the rest comes from the annotated field.
 
     Attributes
     ----------
     words : str
-        One sentence that says what stands in it.
+        One sentence that says what it holds.
     unit : str
         What is counted or measured; empty for flags and text.
     name : str
-        The field.
+        Its name in the frame; the field's unless declared.
+    field : str
+        The field it is read from, by which a run file keeps the value.
     kind : str
         One of `KINDS`.
     """
@@ -29,6 +31,7 @@ class Column:
     words: str
     unit: str = ""
     name: str = ""
+    field: str = ""
     kind: Kind = "text"
 
     @property
@@ -39,7 +42,7 @@ class Column:
 
 @lru_cache
 def columns_of(row: type) -> dict[str, Column]:
-    """The columns a kind of row declares, in order; a field without a `Column` is a detail that stays in the run file.
+    """The columns that a kind of row declares, by their names in the frame; a field without a `Column` stays in the run file as a detail.
 
     Parameters
     ----------
@@ -47,14 +50,21 @@ def columns_of(row: type) -> dict[str, Column]:
         A TypedDict whose columns are ``Annotated[TYPE, Column(...)]``.
     """
     found = {}
-    for name, hint in get_type_hints(row, include_extras=True).items():
+    for field, hint in get_type_hints(row, include_extras=True).items():
         if get_origin(hint) is Annotated:
             declared, column = get_args(hint)
-            found[name] = replace(column, name=name, kind=_kind(declared))
+            name = column.name or field
+            found[name] = replace(column, name=name, field=field, kind=_kind(declared))
     return found
 
 
+@lru_cache
+def names_of(row: type) -> dict[str, str]:
+    """The name in the frame of every field that is a column."""
+    return {column.field: name for name, column in columns_of(row).items()}
+
+
 def _kind(declared: Any) -> Kind:
-    """The kind of a declared type; that it may be unknown is left aside."""
+    """The kind of a declared type; whether it may be unknown does not matter."""
     options = get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
     return KINDS[next(option for option in options if option is not type(None))]

@@ -17,13 +17,13 @@ import orjson
 
 from ..project import DATA
 from ..cases import Case
-from ..cases.facts import fold
+from ..language.folding import fold
 from ..endpoint import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..errors import BadInput
 from ..records import ENDINGS, Conversation, Usage, content_hash
 from ..store.frozen import thawed
-from ..store.world import front_matter, render
+from ..textfiles import front_matter, render
 from ..threads import read_aside
 
 if TYPE_CHECKING:

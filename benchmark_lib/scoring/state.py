@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases import Call, Case
-from ..records import ToolCall
+from ..language.folding import squash
+from ..records import ToolCall, as_text
+from ..store.every_desk import CLOSE, HANDOVER
 
 if TYPE_CHECKING:
     from ..store import Store
 
 FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 """Fields that are left out of every comparison: wording and generated ids."""
-
-HANDOVER, CLOSE = "hand_over_to_human", "close_ticket"
 
 
 def end_state(changes: list[dict[str, Any]], store: "Store") -> Counter[str]:
@@ -95,44 +94,6 @@ def _leaves(value: Any) -> list[Any]:
     if isinstance(value, list):
         return [x for v in value for x in _leaves(v)]
     return [] if value is None else [value]
-
-
-def as_text(value: Any, sort_keys: bool = False) -> str:
-    """Arguments or results as JSON; what no JSON can hold (a number of thousands of digits, endless nesting) as the words it is made of."""
-    try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None).decode()
-    except TypeError:
-        pass
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    except (TypeError, ValueError, RecursionError):
-        return " ".join(filter(None, map(_word, _words(value))))
-
-
-def _words(value: Any) -> list[Any]:
-    """The keys and leaves of a value, however deep; no call of its own, since a value may be deeper than Python calls."""
-    found, waiting = [], [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += [x for pair in reversed(value.items()) for x in reversed(pair)]
-        elif isinstance(value, list | tuple):
-            waiting += reversed(value)
-        else:
-            found.append(value)
-    return found
-
-
-def _word(value: Any) -> str:
-    try:
-        return value if isinstance(value, str) else json.dumps(value, default=str)
-    except ValueError:  # more digits than Python writes
-        return ""
-
-
-def squash(text: str) -> str:
-    """Letters and digits only, in lower case."""
-    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _plain(value: Any) -> Any:

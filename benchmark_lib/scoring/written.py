@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 DASH = "–"
-"""What stands where a value is not defined."""
+"""What is shown for a value that is not defined."""
 
 
 def missing(value: Any) -> bool:
@@ -19,7 +19,7 @@ def missing(value: Any) -> bool:
 
 
 def rounded(value: float | None, digits: int = 1) -> str:
-    """A number with thousands parted and no minus before a zero, ``1,234.5``; a dash where it is not defined."""
+    """A number with thousands separators and no minus before a zero, ``1,234.5``; a dash if it is not defined."""
     if missing(value):
         return DASH
     text = f"{value:,.{digits}f}"
@@ -27,12 +27,12 @@ def rounded(value: float | None, digits: int = 1) -> str:
 
 
 def percent(share: float | None, digits: int = 0) -> str:
-    """A share as ``8 %``; a dash where it is not defined."""
+    """A share as ``8 %``; a dash if it is not defined."""
     return DASH if missing(share) else f"{rounded(100 * share, digits)} %"
 
 
 def span(low: float | None, high: float | None, digits: int = 0) -> str:
-    """An interval as ``5 to 13``; empty where there is none."""
+    """An interval as ``5 to 13``; empty if there is none."""
     return "" if missing(low) else f"{rounded(low, digits)} to {rounded(high, digits)}"
 
 

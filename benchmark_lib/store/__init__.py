@@ -1,7 +1,8 @@
-"""The simulated shop: an immutable store, a copy-on-write desk for every conversation, and the tools on it."""
+"""The simulated desk: an immutable store, a copy-on-write desk for every conversation, the tools on it, and what is one kind of desk's own."""
 
 from .desk import Desk
-from .tools import FromPolicy, NotFound, Tool, load_tools, tool
+from .kinds import DeskKind, register_kind
+from .tools import FromPolicy, NotFound, Tool, load_tools, tool, tools_of
 from .world import Store, load_store
 
-__all__ = ["Desk", "FromPolicy", "NotFound", "Store", "Tool", "load_store", "load_tools", "tool"]
+__all__ = ["Desk", "DeskKind", "FromPolicy", "NotFound", "Store", "Tool", "load_store", "load_tools", "register_kind", "tool", "tools_of"]

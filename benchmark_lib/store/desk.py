@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from ..records import Fault, ToolCall
+from .protocols import World
 from .tools import ArgumentError, NotFound, Tool
-
-if TYPE_CHECKING:
-    from .world import Store
 
 
 class _Mark(NamedTuple):
@@ -51,7 +49,7 @@ class Desk:
 
     __slots__ = ("store", "tools", "calls", "turn", "over", "faults", "_overlay", "_counter", "_mark", "_broken")
 
-    def __init__(self, store: "Store", tools: dict[str, Tool] | None = None):
+    def __init__(self, store: World, tools: dict[str, Tool] | None = None):
         self.store = store
         self.tools = store.tools if tools is None else tools
         self.calls: list[ToolCall] = []

@@ -1,18 +1,13 @@
-"""Predicates of a retail desk's process rules. Which calls they guard, and their numbers, stand in the store's policy."""
+"""Process rules, checked against a record. Which calls they guard, and their numbers, stand in the store's policy; what they ask, in its kind."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..records import Act, Conversation, ToolCall
-
-if TYPE_CHECKING:
-    from .world import Store
+from .protocols import World
 
 
 @dataclass(frozen=True)
@@ -31,10 +26,10 @@ class Before:
         return any(a.kind == kind and a.what in what for a in self.acts)
 
 
-Predicate = Callable[[ToolCall, Before, "Store", dict[str, Any]], bool | None]
+Predicate = Callable[[ToolCall, Before, World, dict[str, Any]], bool | None]
 
 
-def check_rules(conversation: Conversation, store: "Store") -> dict[str, dict[str, Any]]:
+def check_rules(conversation: Conversation, store: World) -> dict[str, dict[str, Any]]:
     """Check every process rule of the store against the record.
 
     Returns
@@ -64,7 +59,7 @@ def check_rules(conversation: Conversation, store: "Store") -> dict[str, dict[st
     return found
 
 
-def _judged(name: str, call: ToolCall, before: Before, store: "Store") -> bool | None:
+def _judged(name: str, call: ToolCall, before: Before, store: World) -> bool | None:
     """What a rule says of a call; None where a tool of one's own takes or returns something that the rule cannot read."""
     try:
         return store.rules[name](call, before, store, store.policy["process_rules"][name])
@@ -72,187 +67,9 @@ def _judged(name: str, call: ToolCall, before: Before, store: "Store") -> bool |
         return None
 
 
-def identity(call: ToolCall, before: Before, store: "Store", parameters: dict[str, Any]) -> bool | None:
-    """The customer had proved to be the buyer: order number and matching email, or name and postcode."""
-    order = _order(call, store)
-    if order is None:
-        return None
-    known = _known_of(order["customer_id"], store)
-    given = {fact: {_squash(v) for v in before.gave(fact)} for fact in known}
-    return any(all(given[fact] & known[fact] for fact in way) for way in parameters["needs_any"])
-
-
-@lru_cache(maxsize=4096)
-def _known_of(customer_id: str, store: "Store") -> dict[str, set[str]]:
-    """What proves that somebody is this customer, by fact."""
-    customer, mine = store.tables["customers"][customer_id], store.orders_of[customer_id]
-    places = customer["addresses"] + [o["shipping_address"] for o in mine]
-    known = {
-        "order_id": [o["order_id"] for o in mine],
-        "email": [customer["email"]],
-        "name": [customer["name"], *(a["name"] for a in places)],
-        "postcode": [a["postcode"] for a in places],
-    }
-    return {fact: {_squash(v) for v in values} for fact, values in known.items()}
-
-
-def confirmation(call: ToolCall, before: Before, store: "Store", parameters: dict[str, Any]) -> bool:
-    """The customer had said yes to this kind of action, or to a proposal whose words did not tell which."""
-    return before.did("agreed", {call.name, "proposal"})
-
-
-def evidence(call: ToolCall, before: Before, store: "Store", parameters: dict[str, Any]) -> bool | None:
-    """A replacement had its photo or label; a reshipment its missing weight, or the conditions of a lost parcel."""
-    needed = parameters["guards"][call.name]
-    if "attachments_any" in needed:
-        return before.did("attached", set(needed["attachments_any"]))
-    order = _order(call, store)
-    if order is None:
-        return None
-    if _weight_short(order, call.arguments["line_ids"], store, parameters["missing_item"]):
-        return True
-    return _not_received(order, before, store, parameters["not_received"])
-
-
-def lookup(call: ToolCall, before: Before, store: "Store", parameters: dict[str, Any]) -> bool:
-    """The order had been looked at before anything was done to it."""
-    wanted = call.arguments["order_id"].casefold()
-    for earlier in before.calls:
-        if earlier.name not in parameters["needs_call_any"]:
-            continue
-        seen = [earlier.arguments.get("order_id") or ""] + [o["order_id"] for o in earlier.result.get("orders", [])]
-        if wanted in (s.casefold() for s in seen):
-            return True
-    return False
-
-
-def window(call: ToolCall, before: Before, store: "Store", parameters: dict[str, Any]) -> bool | None:
-    """The call lies inside its window: days since delivery, or an order that is still unfulfilled."""
-    order = _order(call, store)
-    if order is None:
-        return None
-    needed = parameters["guards"][call.name]
-    if "status" in needed:
-        open_ = order["status"] in setting(store, needed["status"]) and len(order["parcels"]) <= setting(store, needed["max_parcels"])
-        return open_ and (call.name != "update_line_item" or _same_price_in_stock(call, order, store))
-    ways = [needed] if "from" in needed else list(needed.values())
-    line_ids = call.arguments.get("line_ids") or [call.arguments["line_id"]]
-    return all(any(_within(delivered(order, line_id), way, store) for way in ways) for line_id in line_ids)
-
-
-def recipient(call: ToolCall, before: Before, store: "Store", parameters: dict[str, Any]) -> bool | None:
-    """A new address keeps the recipient, lies in a served country, and is neither a forwarder nor a PO box abroad."""
-    order = _order(call, store)
-    if order is None:
-        return None
-    new, needed = call.arguments["address"], parameters["guards"][call.name]
-    forwarders = setting(store, needed["freight_forwarder"])
-    text = " ".join(str(v) for v in new.values() if v).casefold()
-    lines = {_squash(f["line1"]) for f in forwarders["addresses"]}
-    country = new["country"].upper()
-    po_box = any(w in text for w in store.policy["po_box"]["words"])
-    return (
-        _squash(new["name"]) == _squash(order["shipping_address"]["name"])
-        and country in setting(store, needed["served_country"])
-        and not any(re.search(rf"\b{re.escape(w)}\b", text) for w in forwarders["name_words"])
-        and not ({_squash(new["line1"]), _squash(new.get("line2") or "")} & lines)
-        and (not po_box or country in setting(store, needed["po_box_countries"]))
-    )
-
-
-RULES: dict[str, Predicate] = {
-    f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)
-}
-"""The predicates by the names that the policy uses."""
-
-
-def setting(store: "Store", path: str) -> Any:
+def setting(store: World, path: str) -> Any:
     """A value of the policy by its dotted path."""
     value: Any = store.policy
     for key in path.split("."):
         value = value[key]
     return value
-
-
-@lru_cache(maxsize=16)
-def holidays(store: "Store") -> tuple[date, ...]:
-    """The store's holidays."""
-    return tuple(date.fromisoformat(str(h["date"])) for h in store.policy["calendar"]["holidays"])
-
-
-def business_days_between(first: date, last: date, store: "Store") -> int:
-    """Business days after `first` up to and including `last` (numpy's calendar with the store's holidays)."""
-    import numpy as np
-
-    return int(np.busday_count(first + timedelta(1), last + timedelta(1), holidays=list(holidays(store))))
-
-
-def add_business_days(start: date, count: int, store: "Store") -> date:
-    """The date `count` business days after `start`."""
-    import numpy as np
-
-    return np.busday_offset(start, count, roll="backward", holidays=list(holidays(store))).item()
-
-
-def delivered(order: dict[str, Any], line_id: str) -> datetime | None:
-    """When the line was delivered; None if it was not."""
-    times = [p["delivered_at"] for p in order["parcels"] if line_id.upper() in p["lines"] and p["delivered_at"]]
-    return datetime.fromisoformat(max(times)) if times else None
-
-
-def _within(since: datetime | None, way: dict[str, Any], store: "Store") -> bool:
-    if since is None:
-        return False
-    today, start = store.now.date(), since.date()
-    if "within_days" in way:
-        return (today - start).days <= setting(store, way["within_days"])
-    months = setting(store, way["within_months"])
-    return (today.year - start.year) * 12 + today.month - start.month - (today.day < start.day) < months or (
-        (today.year - start.year) * 12 + today.month - start.month == months and today.day == start.day
-    )
-
-
-def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: "Store") -> bool:
-    line = next(x for x in order["lines"] if x["line_id"] == call.arguments["line_id"].upper())
-    product, variant = store.variants[call.arguments["variant_id"].upper()]
-    _, old = store.variants[line["variant_id"]]
-    return product["product_id"] == line["product_id"] and variant["price_cents"] == old["price_cents"] and variant["stock"] > 0
-
-
-def _weight_short(order: dict[str, Any], line_ids: list[str], store: "Store", rule: dict[str, Any]) -> bool:
-    wanted = {x.upper() for x in line_ids}
-    weight = sum(x["quantity"] * store.variants[x["variant_id"]][1]["weight_g"] for x in order["lines"] if x["line_id"] in wanted)
-    short = sum(p["expected_weight_g"] - p["packed_weight_g"] for p in order["parcels"] if wanted & set(p["lines"]))
-    return short > 0 and abs(short - weight) <= setting(store, rule["tolerance_g"])
-
-
-def _not_received(order: dict[str, Any], before: Before, store: "Store", rule: dict[str, Any]) -> bool:
-    if order["subtotal_cents"] - order["discount_cents"] > setting(store, rule["max_order_total_cents"]):
-        return False
-    if len(order["reshipments"]) > setting(store, rule["max_reshipments"]):
-        return False
-    customer = store.tables["customers"][order["customer_id"]]
-    oldest = store.now.date() - timedelta(days=round(setting(store, rule["no_claim_months"]) * 30.4375))
-    kinds = setting(store, rule["no_claim_kinds"])
-    if any(c["kind"] in kinds and date.fromisoformat(c["date"]) >= oldest for c in customer["claims"]):
-        return False
-    return any(_parcel_lost(p, before, store, rule["any_parcel"]) for p in order["parcels"])
-
-
-def _parcel_lost(parcel: dict[str, Any], before: Before, store: "Store", rule: dict[str, Any]) -> bool:
-    if parcel["delivered_at"]:
-        hours = (store.now - datetime.fromisoformat(parcel["delivered_at"])).total_seconds() / 3600
-        checks = all(before.gave(f"{c}_checked") for c in setting(store, rule["customer_checks"]))
-        return hours >= setting(store, rule["delivered_scan_hours"]) and checks
-    last = max((s["at"] for s in parcel["scans"]), default=parcel["shipped_at"])
-    idle = business_days_between(datetime.fromisoformat(last).date(), store.now.date(), store)
-    return idle >= setting(store, rule["no_scan_business_days"])
-
-
-def _order(call: ToolCall, store: "Store") -> dict[str, Any] | None:
-    return store.tables["orders"].get(str(call.arguments["order_id"]).upper())
-
-
-@lru_cache(maxsize=8192)
-def _squash(text: str) -> str:
-    return "".join(c for c in text.casefold() if c.isalnum())

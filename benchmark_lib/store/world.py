@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import copy
-import importlib
+import os
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 
-from ..project import DATA
 from ..errors import BadInput
+from ..project import DATA
 from ..records import content_hash
+from ..textfiles import front_matter, read_yaml, render
 from .desk import Desk
-from .frozen import FrozenDict, FrozenList, frozen
-from .tools import Tool, tools_of
+from .every_desk import with_every_desks
+from .frozen import FrozenDict, frozen
+from .kinds import DeskKind, kind_named
+from .search import Search
+from .tools import Tool
 
 STORES = DATA / "stores"
-KINDS = {"retail": "benchmark_lib.store.retail"}
-"""Which module holds the tools and rule predicates of a kind of store."""
-LARGEST_OPERAND = 1000
-"""The largest number on either side of ``**`` in a template."""
 
 
 class Store:
@@ -35,8 +34,10 @@ class Store:
         From ``store.yaml``.
     policy : dict
         Limits, windows, queues and process rules, from ``policy.yaml``.
+    kind : DeskKind
+        The kind of desk, with all that is that kind's own.
     tables : dict of str to dict
-        ``products``, ``customers`` and ``orders``: rows by id.
+        Its kind's tables: rows by id.
     now : datetime
         The frozen clock.
     tools : dict of str to Tool
@@ -50,16 +51,15 @@ class Store:
         try:
             self.name, self.title, self.version = self.info["name"], self.info["title"], str(self.info["version"])
             self.now = datetime.fromisoformat(str(self.info["clock"]))
-            module = importlib.import_module(KINDS[self.info["kind"]])
+            kind = self.info["kind"]
         except KeyError as missing:
-            raise BadInput(f"{path / 'store.yaml'}: {missing} is missing or unknown; see the README on stores") from None
-        self.rules: dict[str, Any] = FrozenDict(module.RULES)
-        self.tools: dict[str, Tool] = FrozenDict(tools_of(module))
+            raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see the README on stores") from None
+        self.kind: DeskKind = kind_named(kind, path)
+        self.rules: dict[str, Any] = FrozenDict(self.kind.rules)
+        self.tools: dict[str, Tool] = FrozenDict(with_every_desks(self.kind.tools))
         self._tools_of_its_kind = self.tools
         self.tables: dict[str, dict[str, dict[str, Any]]] = FrozenDict(
-            products=_rows([path / "products.jsonl"], "product_id"),
-            customers=_rows(sorted((path / "customers").glob("*.jsonl")), "customer_id"),
-            orders=_rows(sorted((path / "orders").glob("*.jsonl")), "order_id"),
+            {table: _rows(_files(path, files), key) for table, (files, key) in self.kind.tables.items()}
         )
         self._open = True
 
@@ -90,24 +90,6 @@ class Store:
         return [t.schema(self.policy) for t in (self.tools if tools is None else tools).values()]
 
     @cached_property
-    def variants(self) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-        """Variant id to (product, variant)."""
-        return FrozenDict({v["variant_id"]: (p, v) for p in self.tables["products"].values() for v in p["variants"]})
-
-    @cached_property
-    def by_email(self) -> dict[str, dict[str, Any]]:
-        """Customers by email address in lower case."""
-        return FrozenDict({c["email"].lower(): c for c in self.tables["customers"].values()})
-
-    @cached_property
-    def orders_of(self) -> dict[str, list[dict[str, Any]]]:
-        """Orders by customer id, newest first."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for order in sorted(self.tables["orders"].values(), key=lambda o: o["placed_at"], reverse=True):
-            found.setdefault(order["customer_id"], []).append(order)
-        return FrozenDict({customer_id: FrozenList(orders) for customer_id, orders in found.items()})
-
-    @cached_property
     def articles(self) -> list[dict[str, Any]]:
         """Knowledge-base articles with the policy's numbers filled in: id, title, topics, text."""
         return frozen([self._article(p) for p in sorted((self.path / "articles").glob("*.md"))])
@@ -117,11 +99,9 @@ class Store:
         return {**head, "text": render(text, str(path), policy=self.policy, store=self.info).strip()}
 
     @cached_property
-    def search(self) -> Any:
-        """BM25 search over knowledge base and goods."""
-        from .search import Search
-
-        return Search(self)
+    def search(self) -> Search:
+        """BM25 search over the knowledge base."""
+        return Search(self.articles)
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
@@ -158,13 +138,11 @@ def load_store(name: str | Path = "northline") -> Store:
     BadInput
         If there is no such store or one of its files is broken.
     """
-    path = Path(name)
-    if not (path / "store.yaml").is_file():
-        path = STORES / str(name)
-    if not (path / "store.yaml").is_file():
-        known = ", ".join(sorted(p.parent.name for p in STORES.glob("*/store.yaml")))
-        raise BadInput(f"no store {str(name)!r}: name one of {known}, or the folder of a store that holds a store.yaml")
-    return _load(path.resolve())
+    for path in (Path(name), STORES / str(name)):
+        if os.path.isfile(path / "store.yaml"):
+            return _load(path.resolve())
+    known = ", ".join(sorted(p.parent.name for p in STORES.glob("*/store.yaml")))
+    raise BadInput(f"no store {str(name)[:80]!r}: name one of {known}, or the folder of a store that holds a store.yaml")
 
 
 @lru_cache(maxsize=8)
@@ -172,62 +150,9 @@ def _load(path: Path) -> Store:
     return Store(path)
 
 
-def read_yaml(path: Path) -> Any:
-    """Read one YAML file safely; a broken file is refused with its place."""
-    try:
-        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except FileNotFoundError:
-        raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
-
-
-def front_matter(path: Path) -> tuple[dict[str, Any], str]:
-    """The YAML head between two ``---`` lines, and the text below it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} cannot be read: {error}") from None
-    if not text.startswith("---\n"):
-        return {}, text
-    head, _, body = text[4:].partition("\n---\n")
-    try:
-        read = yaml.safe_load(head) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(read, dict):
-        raise BadInput(f"{path}: the head between the two --- lines is not of the form `name: value`: write it so, or leave it out")
-    return read, body
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Any:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    class Environment(ImmutableSandboxedEnvironment):
-        """Refuses arithmetic that takes for ever or fills the memory."""
-
-        intercepted_binops = frozenset(("*", "**"))
-
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            numbers = all(isinstance(x, (int, float)) for x in (left, right))
-            if not numbers or (operator == "**" and max(abs(left), abs(right)) > LARGEST_OPERAND):
-                raise OverflowError(f"what {operator} makes here may be too large")
-            return super().call_binop(context, operator, left, right)
-
-    return Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, optimized=False)
-
-
-def render(text: str, where: str, /, **names: Any) -> str:
-    """Fill the ``{{ placeholders }}`` of a text; an unknown name is refused with its place."""
-    if "{{" not in text and "{%" not in text:
-        return text
-    try:
-        return _environment().from_string(text).render(**names)
-    except Exception as error:  # an expression in the text may raise anything
-        raise BadInput(f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
-                       "mend what stands between the braces") from None  # fmt: skip
+def _files(path: Path, pattern: str) -> list[Path]:
+    """The files of a table; a name without a wildcard must be there."""
+    return sorted(path.glob(pattern)) if "*" in pattern else [path / pattern]
 
 
 def _rows(paths: list[Path], key: str) -> dict[str, dict[str, Any]]:

@@ -170,7 +170,7 @@ def with_manifest() -> list[Line]:
 
 def family(rng: random.Random) -> Line:
     """A made command line: any command, some of its options and others, odd values everywhere."""
-    from benchmark_lib.cli import COMMANDS, build_parser
+    from benchmark_lib.cli.parser import COMMANDS, build_parser
 
     name = rng.choice([*COMMANDS, "run", "run", "import", "export", "score"])
     parser = build_parser(name)._subparsers._group_actions[0].choices[name]

@@ -133,7 +133,7 @@ class Original:
 
     def _recover(self, path: Path, out: Path) -> Iterator[str]:
         from benchmark_lib.errors import BadInput
-        from benchmark_lib.salvage import recover
+        from benchmark_lib.runfile.salvage import recover
 
         whole = {table: whole_rows(path, table, rows) for table, rows in self.rows.items()}
         begun = manifest_is_whole(path, self.manifest)

@@ -1,4 +1,4 @@
-"""A tool of one's own: a typed, documented function. Its schema, argument checks and prompt text come from this declaration."""
+"""An example of your own tool: a typed, documented function. Its schema, argument checks and prompt text come from this declaration."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Do judges agree, with each other and with people, and what the judged mean is worth once people have labelled some."""
+"""Do judges agree, with each other and with people, and what is the judged mean worth once people have labelled some conversations?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTREME_PREVALENCE = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Estimate):
-    """Cohen's kappa (`estimate`, `low`, `high`, `se`) with Gwet's AC1 and the raw agreement beside it.
+    """Cohen's kappa (`estimate`, `low`, `high`, `se`) together with Gwet's AC1 and the raw agreement.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
     """
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
-        raise BadInput(f"the table has shape {counts.shape}: give a square table of counts, one row and column a category.")
+        raise BadInput(f"the table has shape {counts.shape}: give a square table of counts, with one row and one column per category.")
     n = float(counts.sum())
     common = dict(n=int(n), table=counts, estimand="chance-corrected agreement of two judges on verdicts like these",
                   method="Cohen's kappa, large-sample interval", confidence=confidence)  # fmt: skip
@@ -96,14 +96,15 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
         return Agreement(estimate=1.0, low=(sure - chance) / (1 - chance), high=1.0, se=0.0, **both, **common)
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    kappa = cohens_kappa(counts)
+    with np.errstate(invalid="ignore"):  # its z, which nobody reads, is 0/0 where one judge used one category only
+        kappa = cohens_kappa(counts)
     se = float(kappa.std_kappa)
     point = float(kappa.kappa)
     return Agreement(estimate=point, low=max(point - z * se, -1.0), high=min(point + z * se, 1.0), se=se, **both, **common)
 
 
 def agreement_table(first, second, categories=None) -> np.ndarray:
-    """Cross-tabulate two judges' verdicts; items that either left unscored (None or NaN) stand outside.
+    """Cross-tabulate two judges' verdicts; items that either left unscored (None or NaN) are left out.
 
     Parameters
     ----------
@@ -165,9 +166,9 @@ def krippendorff_alpha(ratings, *, level: str = "nominal", n_resamples: int = 1_
 
 
 def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrection:
-    """Mean of a judged metric corrected by the labels people gave to a random part of it.
+    """Mean of a judged metric, corrected by the labels that people gave to a random subset.
 
-    With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t where they are no 0/1);
+    With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t if they are not 0 or 1);
     else prediction-powered inference with the weight that minimises the variance (Angelopoulos, Duchi and Zrnic 2023, PPI++).
 
     Parameters
@@ -175,7 +176,7 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     judge : array_like of float, shape (items,)
         Verdicts; NaN where the judge left an item unscored.
     human : array_like of float, shape (items,)
-        Labels on the same scale; NaN where nobody labelled. The labelled items must be a random sample.
+        Labels on the same scale; NaN where there is no label. The labelled items must be a random sample.
 
     Returns
     -------
@@ -183,7 +184,7 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     """
     judge, human = np.asarray(judge, dtype=float).ravel(), np.asarray(human, dtype=float).ravel()
     if judge.size != human.size:
-        raise BadInput(f"there are {judge.size} verdicts and {human.size} labels: give one a conversation, NaN where there is none.")
+        raise BadInput(f"there are {judge.size} verdicts and {human.size} labels: give one per conversation, NaN where there is none.")
     labelled, scored = ~np.isnan(human), ~np.isnan(judge)
     both, rest = labelled & scored, scored & ~labelled
     judged = float(judge[scored].mean()) if scored.any() else nan

@@ -49,7 +49,7 @@ def paired_difference(
     Parameters
     ----------
     a, b : array_like of float, shape (cases,)
-        One value a case, its trials averaged; a pair with a NaN is left out and counted.
+        One value per case, its trials averaged; a pair with a NaN is left out and counted.
     clusters : array_like, shape (cases,), optional
         Whole clusters carry the standard error, the resamples and the signs.
     trials : int
@@ -64,7 +64,7 @@ def paired_difference(
     Returns
     -------
     PairedDifference
-        `p` is the share of sign patterns with a mean at least as far from 0 as the one seen. The null distribution is
+        `p` is the share of sign patterns with a mean at least as far from 0 as the observed one. The null distribution is
         symmetric, so this equals twice the smaller one-sided p-value, scipy's convention.
     """
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
@@ -109,7 +109,7 @@ def within_trap_permutation(a_counts, b_counts, trials, b_trials=None) -> Estima
     a_counts, b_counts : array_like of int, shape (traps,)
         Unsafe trials.
     trials : int or array_like of int, shape (traps,)
-        Trials of the first model, and of the second unless `b_trials` is given. Traps either model never ran stand outside.
+        Trials of the first model, and of the second unless `b_trials` is given. Traps that either model never ran are left out.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def within_trap_permutation(a_counts, b_counts, trials, b_trials=None) -> Estima
     a, n_a = successes_of_trials(a_counts, trials)
     b, n_b = successes_of_trials(b_counts, trials if b_trials is None else b_trials)
     if a.shape != b.shape or a.ndim != 1:
-        raise BadInput(f"counts have shapes {a.shape} and {b.shape}: give one entry a trap for both models.")
+        raise BadInput(f"counts have shapes {a.shape} and {b.shape}: give one entry per trap for both models.")
     kept = (n_a > 0) & (n_b > 0)
     common = dict(n=int(kept.sum()), estimand="difference a - b in expected unsafe actions on these traps",
                   method="exact permutation of trials within traps, p twice the smaller one-sided value")  # fmt: skip
@@ -159,7 +159,7 @@ def mcnemar_exact(b: int, c: int, *, confidence: float = 0.95) -> Estimate:
     common = dict(n=int(b + c), estimand="share of the discordant cases that the first model got right", method="exact binomial",
                   confidence=confidence)  # fmt: skip
     if b + c == 0:
-        return Estimate(estimate=nan, p=1.0, reason="the models differ on no case", **common)
+        return Estimate(estimate=nan, p=1.0, reason="there is no case on which the models differ", **common)
     from scipy.stats import binomtest
 
     test = binomtest(int(b), int(b + c), 0.5)

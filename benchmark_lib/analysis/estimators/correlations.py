@@ -1,4 +1,4 @@
-"""Correlations between models, where vendors' families are the units, and within models, where cases are."""
+"""Correlations between models, with vendors' families as the units, and within models, with cases as the units."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def correlation(
     if undefined:
         return Correlation(estimate=nan, reason=sentence(undefined, left_out), **common)
     stream = generator(rng)
-    point = float(_weighted(x, y, np.ones((1, x.size)), method)[0])
+    point = float(weighted_correlation(x, y, np.ones((1, x.size)), method)[0])
     low, high, se, thin = _family_bootstrap(x, y, index, method, n_resamples, confidence, stream)
     low, high = min(low, point), max(high, point)
-    without = _weighted(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
+    without = weighted_correlation(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
     known = without[~np.isnan(without)]
     partial, partial_p = (nan, nan) if tier is None else _partial(x, y, np.asarray(tier, dtype=object).ravel()[kept], method, n_resamples, stream)
-    broken = "p takes models of one family as independent" if families is not None and len(names) < x.size else ""
+    broken = "p treats models of one family as independent" if families is not None and len(names) < x.size else ""
     return Correlation(
         estimate=point, low=low, high=high, se=se, p=_permutation_p(x, y, method, n_resamples, stream), partial=partial, partial_p=partial_p,
         leave_one_out=dict(zip(names.tolist(), without.tolist())), leave_one_low=float(known.min()) if known.size else nan,
@@ -106,9 +106,9 @@ def correlation(
 def within_model_correlation(
     x, y, cases, models=None, *, n_resamples: int = 10_000, confidence: float = 0.95, rng: np.random.Generator | None = None
 ) -> WithinCorrelation:
-    """Pearson correlation of two metrics of conversations within models, the difficulty of the case taken out.
+    """Pearson correlation of two metrics of conversations within models, with the difficulty of the case removed.
 
-    Each value loses the mean of its case (over all models and trials given), then the mean of its model; what is left is pooled.
+    The mean of its case (over all models and trials given) and then the mean of its model are subtracted from each value; the remainders are pooled.
     Raw correlations within a model mostly say that hard cases take more words.
 
     Parameters
@@ -117,7 +117,7 @@ def within_model_correlation(
         A conversation with a NaN is left out and counted.
     cases : array_like, shape (conversations,)
     models : array_like, shape (conversations,), optional
-        One model when not given.
+        By default all values belong to one model.
     n_resamples : int
     rng : numpy.random.Generator, optional
         Seeded with `DEFAULT_SEED` when not given.
@@ -131,18 +131,18 @@ def within_model_correlation(
     cases = np.asarray(cases, dtype=object).ravel()
     models = np.full(x.size, "model", dtype=object) if models is None else np.asarray(models, dtype=object).ravel()
     if not x.size == y.size == cases.size == models.size:
-        raise BadInput(f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give one a conversation.")
+        raise BadInput(f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give one per conversation.")
     kept = ~(np.isnan(x) | np.isnan(y))
     missing = int((~kept).sum())
     left_out = f"{counted(missing, 'conversation')} without both values left out" if missing else ""
-    common = dict(n=int(kept.sum()), estimand="correlation within models, at equal case, cases like these", confidence=confidence)
+    common = dict(n=int(kept.sum()), estimand="correlation within models with the case held fixed, cases like these", confidence=confidence)
     _, case = group_index(cases[kept])
     names, model = group_index(models[kept])
     x, y = (_centred(_centred(values[kept], case), model) for values in (x, y))
     products = np.stack([np.bincount(case, weights=w) for w in (x * y, x * x, y * y)]) if x.size else np.zeros((3, 0))
     total = products.sum(axis=1)
     if total[1] <= 1e-12 or total[2] <= 1e-12:
-        reason = "nothing varies within a case: it takes several trials or models that differ"
+        reason = "nothing varies within a case: several trials or differing models are needed"
         return WithinCorrelation(estimate=nan, reason=sentence(reason, left_out), **common)
     per_model = {name: _pearson_sums(*(float((w)[model == i].sum()) for w in (x * y, x * x, y * y))) for i, name in enumerate(names)}
     low, high, se = _case_bootstrap(products, n_resamples, confidence, generator(rng))
@@ -151,8 +151,21 @@ def within_model_correlation(
                              method=f"BCa over {counted(products.shape[1], 'case')}", reason=sentence(unknown, left_out), **common)  # fmt: skip
 
 
-def _weighted(x: np.ndarray, y: np.ndarray, weights: np.ndarray, method: str) -> np.ndarray:
-    """Correlation of the models repeated `weights` times, for each row of weights of shape (rows, models); NaN where constant."""
+def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray, method: str) -> np.ndarray:
+    """Correlation of weighted models.
+
+    Parameters
+    ----------
+    x, y : ndarray, shape (models,)
+    weights : ndarray, shape (rows, models)
+        How often each model counts; a row of weights is one correlation.
+    method : {"spearman", "kendall"}
+
+    Returns
+    -------
+    ndarray, shape (rows,)
+        NaN where one of the two is constant.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         if method == "kendall":
             sx, sy = (np.sign(v[:, None] - v[None, :]) for v in (x, y))
@@ -171,7 +184,7 @@ def _family_bootstrap(x, y, index, method, n_resamples, confidence, rng) -> tupl
     if families < FEW_FAMILIES:
         return nan, nan, nan, f"no interval from {counted(families, 'family', 'families')}"
     times = rng.multinomial(families, np.full(families, 1 / families), size=n_resamples).astype(float)
-    values = _weighted(x, y, times[:, index], method)
+    values = weighted_correlation(x, y, times[:, index], method)
     values = values[~np.isnan(values)]
     lost = 1 - values.size / n_resamples
     thin = f"{percent(lost)} of the resamples left out: one metric is the same in all of them" if lost >= 0.01 else ""
@@ -234,7 +247,7 @@ def _partial(x, y, tier, method, n_resamples, rng) -> tuple[float, float]:
 
 
 def _centred(values: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Values less the mean of their group."""
+    """Values minus the mean of their group."""
     if not values.size:
         return values
     return values - (np.bincount(index, weights=values) / np.bincount(index))[index]

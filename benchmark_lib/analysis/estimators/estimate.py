@@ -1,4 +1,4 @@
-"""What every estimator returns, and the few rules all of them share."""
+"""What every estimator returns, and the few rules they all share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEW_CLUSTERS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """One number with what is needed to print it honestly.
+    """One number, with what is needed to print it honestly.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Estimate:
     method : str
         How the interval and the p-value were made.
     reason : str
-        Why a value is NaN, what was left out, or what to hold against the interval; empty when there is nothing to say.
+        Why a value is NaN, what was left out, or what weakens the interval; empty if there is nothing to say.
     confidence : float
         Level of the interval.
     """
@@ -59,13 +59,13 @@ class Headline:
     median : float
         Over the trials that are whole enough.
     mean : Estimate
-        Over cases, with the interval that is printed beside it; `n` counts cases.
+        Over cases, with the interval that is printed with it; `n` counts cases.
     per_trial : tuple of float
         The metric in each trial with a value.
     like_these : Estimate or None
         The mean for a fresh set of cases, where `mean` is for these cases only.
     reason : str
-        What to hold against the pair; empty when there is nothing to say.
+        What weakens the pair; empty if there is nothing to say.
     """
 
     median: float
@@ -96,7 +96,7 @@ def sentence(*parts: str) -> str:
 
 
 def usual(counts: Iterable[float]) -> int:
-    """The number of cases that most models were run on, the larger of two that are as common; 0 for none."""
+    """The number of cases that most models were run on; of two equally common numbers, the larger; 0 for none."""
     return int(max(multimode(n for n in counts if n == n), default=0))
 
 
@@ -147,7 +147,7 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
             sizes = np.broadcast_to(sizes, hits.shape)
         except ValueError:
             raise BadInput(
-                f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials an entry, or one for all."
+                f"counts have shape {hits.shape} and trials {np.shape(trials)}: give one number of trials per entry, or one for all."
             ) from None
     sizes = np.broadcast_to(sizes, hits.shape)
     with np.errstate(invalid="ignore"):

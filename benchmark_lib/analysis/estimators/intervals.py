@@ -53,7 +53,7 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
     Parameters
     ----------
     values : array_like of float, shape (cases,)
-        One value a case, its trials averaged; NaN is left out and counted.
+        One value per case, averaged over its trials; NaN is left out and counted.
     clusters : array_like, shape (cases,)
     bounds : (float, float) or None
         Possible range of a value, for the exact bound when all clusters agree; None for an unbounded metric.
@@ -69,7 +69,7 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
         return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
     mean = float(values.mean())
     if groups < 2:
-        return Estimate(estimate=mean, reason=sentence("one cluster carries no spread between clusters", left_out), **common)
+        return Estimate(estimate=mean, reason=sentence("one cluster shows no spread between clusters", left_out), **common)
     if np.ptp(values) == 0:
         low, high = exact_bound(mean, groups, bounds=bounds, confidence=confidence)
         unknown = "all values are equal and no bounds are known" if np.isnan(low) else ""
@@ -85,7 +85,7 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
 
 
 def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.95) -> Estimate:
-    """Mean of values within 0 and 1 over cases, with an interval that holds near 0 and 1 too.
+    """Mean of values within 0 and 1 over cases, with an interval that also holds near 0 and 1.
 
     The sums of the clusters are taken as counts out of an effective size (cases times the variance single successes would show
     within clusters, over the variance the values do show), and the hierarchical beta-binomial gives the interval of the mean
@@ -94,7 +94,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
     Parameters
     ----------
     values : array_like of float, shape (cases,)
-        One value a case (share of its trials, or its pass^k); NaN is left out and counted.
+        One value per case (share of its trials, or its pass^k); NaN is left out and counted.
     clusters : array_like, shape (cases,)
     trials : int
         Conversations behind one value: the effective size is at most cases times this.
@@ -109,7 +109,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
     if not values.size:
         return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
     if values.min() < 0 or values.max() > 1:
-        raise BadInput(f"a value of {values.min():g} or {values.max():g} is no rate: use clustered_mean for values outside 0 and 1.")
+        raise BadInput(f"a value of {values.min():g} or {values.max():g} is not a rate: use clustered_mean for values outside 0 and 1.")
     mean = float(values.mean())
     sizes = np.bincount(index, minlength=groups).astype(float)
     sums = np.bincount(index, weights=values, minlength=groups)
@@ -147,7 +147,7 @@ def bootstrap_interval(
     Parameters
     ----------
     values : array_like of float, shape (cases,) or (rows, cases)
-        One value a case, its trials averaged; NaN is left out and counted. Rows (models, metrics) share resamples.
+        One value per case, averaged over its trials; NaN is left out and counted. Rows (models, metrics) share resamples.
     statistic : callable, optional
         ``statistic(x, axis)``; the mean when not given. Clusters take the mean only.
     unit : {"case", "cluster"}
@@ -167,10 +167,10 @@ def bootstrap_interval(
     if unit not in ("case", "cluster"):
         raise BadInput(f"unit is {unit!r}: resample whole cases ('case') or clusters of them ('cluster'), never trials alone.")
     if (unit == "cluster" and clusters is None) or (clusters is not None and statistic is not None):
-        raise BadInput("clusters and statistic do not fit: unit='cluster' needs clusters=, and clusters take no statistic= but the mean.")
+        raise BadInput("clusters and statistic do not fit: unit='cluster' needs clusters=, and clusters allow no statistic= other than the mean.")
     table = np.asarray(values, dtype=float)
     if table.ndim not in (1, 2):
-        raise BadInput(f"values have shape {table.shape}: give (cases,) or (rows, cases), the trials of a case averaged.")
+        raise BadInput(f"values have shape {table.shape}: give (cases,) or (rows, cases), averaged over the trials of a case.")
     sums, weights = np.nan_to_num(np.atleast_2d(table)), (~np.isnan(np.atleast_2d(table))).astype(float)
     if clusters is not None:
         member = _membership(clusters, sums.shape[1])
@@ -189,7 +189,7 @@ def bootstrap_interval(
 
 
 def _bootstrapped(sums, weights, end, statistic, noun: str, cases: int, confidence: float) -> Estimate:
-    """Put one row's ends into words."""
+    """One row's interval as an Estimate."""
     low, high, se, label, reason = end
     n, units = int(weights.sum()), int((weights > 0).sum())
     kept = sums[weights > 0]
@@ -204,7 +204,7 @@ def _ends(sums, weights, plan, bounds, rng) -> list[tuple]:
     """Low, high, standard error, method and reason of rows that share one set of units with a value."""
     units, confidence = sums.shape[1], plan["confidence_level"]
     if units < 2:
-        reason = "no case has a value" if units == 0 else "one unit carries no spread"
+        reason = "no case has a value" if units == 0 else "one unit shows no spread"
         return [(nan, nan, nan, plan["method"], reason)] * len(sums)
     means = sums / weights
     flat = np.ptp(means, axis=1) <= 1e-12 * np.maximum(1, np.abs(means).max(axis=1))
@@ -253,7 +253,7 @@ def _membership(clusters, cases: int) -> np.ndarray:
     """0/1 matrix of shape (cases, clusters)."""
     names, index = group_index(clusters)
     if index.size != cases:
-        raise BadInput(f"there are {index.size} cluster labels for {cases} cases: give one a case.")
+        raise BadInput(f"there are {index.size} cluster labels for {cases} cases: give one per case.")
     return np.eye(len(names))[index]
 
 
@@ -262,7 +262,7 @@ def _clean_clusters(values, clusters):
     values = np.asarray(values, dtype=float).ravel()
     labels = np.asarray(clusters, dtype=object).ravel()
     if labels.size != values.size:
-        raise BadInput(f"there are {labels.size} cluster labels for {values.size} values: give one a value.")
+        raise BadInput(f"there are {labels.size} cluster labels for {values.size} values: give one per value.")
     kept = ~np.isnan(values)
     names, index = group_index(labels[kept])
     missing = int((~kept).sum())
@@ -270,4 +270,4 @@ def _clean_clusters(values, clusters):
 
 
 def _few(groups: int) -> str:
-    return f"{groups} clusters are few for an interval: show each beside it" if groups < FEW_CLUSTERS else ""
+    return f"{groups} clusters are few for an interval: show the clusters with it" if groups < FEW_CLUSTERS else ""

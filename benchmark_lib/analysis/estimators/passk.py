@@ -22,7 +22,7 @@ EXTRAPOLATED = "beta-binomial extrapolation"
 
 @dataclass(frozen=True, kw_only=True)
 class PassCurve:
-    """pass^k over k; every array has one entry a `k`.
+    """pass^k over k; every array has one entry per `k`.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class PassCurve:
     cases : ndarray of int
         Cases behind each estimate: those with at least k trials; past the trials, those with the most.
     n, trials : int
-        Cases, and the median number of trials a case.
+        Cases, and the median number of trials per case.
     reason : str
     """
 
@@ -96,7 +96,7 @@ def pass_hat_k(successes, trials, k: int) -> float:
     Returns
     -------
     float
-        Over the cases with at least `k` trials; NaN if there is none. `pass_hat_k_interval` says how many stand outside.
+        Over the cases with at least `k` trials; NaN if there is none. `pass_hat_k_interval` says how many are left out.
     """
     values = case_pass_hat_k(successes, trials, k)
     values = values[~np.isnan(values)]
@@ -107,7 +107,7 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     """pass^k with an interval for cases like these.
 
     Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, cases as units.
-    With clusters (intents) it is that of `clustered_rate` on the values of the cases. Either is stretched to hold the estimate, which
+    With clusters (intents) it is that of `clustered_rate` on the values of the cases. Either is widened to contain the estimate, which
     the model may leave outside: where every case passes 2 of 3 trials pass^3 is estimated as 0.
 
     Parameters
@@ -127,11 +127,11 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     values = case_pass_hat_k(hits, sizes, k)
     inside = ~np.isnan(values)
     common = dict(estimand=f"chance that all of {k} trials of a case like these succeed", confidence=confidence)
-    outside = "" if inside.all() else f"{counted(int((~inside).sum()), 'case')} of {hits.size} with fewer than {k} trials stand outside"
+    outside = "" if inside.all() else f"{counted(int((~inside).sum()), 'case')} of {hits.size} with fewer than {k} trials left out"
     if not inside.any():
         return Estimate(estimate=nan, reason=f"no case has {k} trials", **common)
     hits, sizes, values = hits[inside], sizes[inside], values[inside]
-    thin = f"fewer than {2 * k} trials a case" if np.median(sizes) < 2 * k else ""
+    thin = f"fewer than {2 * k} trials per case" if np.median(sizes) < 2 * k else ""
     if clusters is not None:
         labels = np.asarray(clusters, dtype=object)[inside]
         rate = clustered_rate(values, labels, trials=int(np.median(sizes)), confidence=confidence)
@@ -181,7 +181,7 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     estimate, low, high = np.array(rows, dtype=float).reshape(-1, 3).T
     most = int(seen.max(initial=0))
     cases = np.array([(seen >= min(k, most)).sum() for k in ks], dtype=int)
-    fewer = [f"pass^{k} is of {counted(number, 'case')} of {seen.size}" for k, number in zip(ks, cases) if k <= most and number < seen.size]
+    fewer = [f"pass^{k} rests on {counted(number, 'case')} of {seen.size}" for k, number in zip(ks, cases) if k <= most and number < seen.size]
     uneven = f"cases have {seen.min()} to {most} trials: {', '.join(fewer)}" if fewer else ""
     return PassCurve(
         k=ks, estimate=estimate, low=low, high=high, reference=rate ** ks.astype(float), extrapolated=beyond,
@@ -192,9 +192,9 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
 
 
 def _too_thin(seen: np.ndarray) -> str:
-    """Why nothing is said past the trials: how much cases differ cannot be seen; empty where it can."""
+    """Why there is no extrapolation past the trials: it cannot be seen how much cases differ; empty if it can."""
     few = f"{counted(seen.size, 'case')} with {counted(int(seen.max(initial=0)), 'trial')} at most"
-    return f"{few}: too few to go on past the trials" if seen.size < FEW_CLUSTERS or seen.max(initial=0) < 2 else ""
+    return f"{few}: too few to extrapolate past the trials" if seen.size < FEW_CLUSTERS or seen.max(initial=0) < 2 else ""
 
 
 def _power_posterior(hits, sizes, k: int, confidence: float) -> tuple[float, float, float, float]:

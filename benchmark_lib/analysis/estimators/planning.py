@@ -1,4 +1,4 @@
-"""How many trials and traps it takes to see a difference: power by simulation of the tests that will be run."""
+"""How many trials and traps it takes to detect a difference: power by simulation of the tests that will be run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def power(
     rate_a: float, rate_b: float, *, traps: int = 18, trials: int = 3, estimand: str = "these", kappa: float = 1.5,
     coupling: float = 0.5, alpha: float = 0.05, n_simulations: int = 4_000, rng: np.random.Generator | None = None,
 ) -> Estimate:  # fmt: skip
-    """Chance that a paired test tells two models apart.
+    """The chance that a paired test tells two models apart.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def power(
         Two-sided level.
     n_simulations : int
     rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
+        By default seeded with `DEFAULT_SEED`.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def power(
     _check(rate_a, rate_b, traps, trials, estimand, kappa, coupling)
     stream = generator(rng)
     a, b = (stream.binomial(trials, theta) for theta in _chances((rate_a, rate_b), traps, kappa, coupling, n_simulations, stream))
-    p = _within_trap_p(a, b, trials) if estimand == "these" else _sign_flip_p(a - b, trials)
+    p = within_trap_p_values(a, b, trials) if estimand == "these" else sign_flip_p_values(a - b, trials)
     share = float((p <= alpha).mean())
 
     error = proportion_interval(int((p <= alpha).sum()), n_simulations)
@@ -61,7 +61,7 @@ def minimum_detectable(
     rate_a: float, *, traps: int = 18, trials: int = 3, target: float = 0.8, estimand: str = "these", kappa: float = 1.5,
     coupling: float = 0.5, alpha: float = 0.05, n_simulations: int = 1_000, rng: np.random.Generator | None = None,
 ) -> Estimate:  # fmt: skip
-    """Smallest higher rate that a paired test tells from `rate_a` with the power asked for.
+    """The smallest higher rate that a paired test tells from `rate_a` with the power wanted.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def minimum_detectable(
         `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not told apart.
     """
     seed = int(generator(rng).integers(2**32))
-    common = dict(n=n_simulations, estimand=f"smallest rate above {rate_a:.3g} seen with power {target:g}, {traps} traps x {trials} trials, {estimand}",
-                  method=f"bisection over `power`, {n_simulations} simulated comparisons a step")  # fmt: skip
+    common = dict(n=n_simulations, estimand=f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, {estimand}",
+                  method=f"bisection over `power`, {n_simulations} simulated comparisons per step")  # fmt: skip
 
     def reached(rate_b: float) -> bool:
         # The same seed at every step: the steps differ by the rate alone.
@@ -116,10 +116,20 @@ def _chances(rates, traps, kappa, coupling, n_simulations, rng):
             yield np.clip(betaincinv(rate * kappa, (1 - rate) * kappa, ndtr(z)), 0, 1)
 
 
-def _within_trap_p(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
-    """Exact two-sided p-values of `within_trap_permutation` for many pairs at once, shapes (simulations, traps).
+def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
+    """Exact two-sided p-values of `within_trap_permutation` for many pairs at once.
 
     The null distribution depends only on how many traps show each total, so it is a product of characteristic functions.
+
+    Parameters
+    ----------
+    a, b : ndarray of int, shape (simulations, traps)
+        Unsafe trials of each trap.
+    trials : int
+
+    Returns
+    -------
+    ndarray, shape (simulations,)
     """
     from scipy.stats import hypergeom
 
@@ -139,10 +149,19 @@ def _within_trap_p(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
     return np.minimum(1, 2 * np.minimum(below, above))
 
 
-def _sign_flip_p(differences: np.ndarray, trials: int) -> np.ndarray:
-    """Exact two-sided sign-flip p-values for many sets of whole differences, shape (simulations, traps).
+def sign_flip_p_values(differences: np.ndarray, trials: int) -> np.ndarray:
+    """Exact two-sided sign-flip p-values for many sets of whole differences.
 
     A sign flip of ``d`` has the characteristic function ``cos(d w)``; the null distribution is their product.
+
+    Parameters
+    ----------
+    differences : ndarray of int, shape (simulations, traps)
+    trials : int
+
+    Returns
+    -------
+    ndarray, shape (simulations,)
     """
     sizes = np.abs(differences)
     length = 2 * trials * differences.shape[1] + 1

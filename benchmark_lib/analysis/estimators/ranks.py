@@ -1,4 +1,4 @@
-"""Which places in a ranking are really told apart."""
+"""Which places in a ranking the data can tell apart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RankIntervals:
     estimate : ndarray, shape (models,)
         Mean over the cases all models have.
     n : int
-        Those cases.
+        The number of those cases.
     """
 
     rank: np.ndarray
@@ -48,7 +48,7 @@ def rank_intervals(
     Parameters
     ----------
     values : array_like of float, shape (models, cases)
-        One value a case, its trials averaged. A case that a model lacks is left out for all, and counted; a model without
+        One value per case, its trials averaged. A case that a model lacks is left out for all, and counted; a model without
         any value gets no rank.
     higher_is_better : bool
     clusters : array_like, shape (cases,), optional
@@ -66,7 +66,7 @@ def rank_intervals(
     absent, lost = int((~present).sum()), int((~shared).sum())
     reason = sentence(
         f"{counted(absent, 'model')} without any value" if absent else "",
-        f"{counted(lost, 'case')} of {shared.size} not held by every model left out" if lost and present.any() else "",
+        f"{counted(lost, 'case')} of {shared.size} that some models lack left out" if lost and present.any() else "",
     )
     blank = np.full(len(table), np.nan)
     out = {"rank": blank.copy(), "low": blank.copy(), "high": blank.copy(), "estimate": blank.copy()}

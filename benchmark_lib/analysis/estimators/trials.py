@@ -1,4 +1,4 @@
-"""What repeated trials of the same cases say: the published headline, how often they flip, and what is missing."""
+"""What repeated trials of the same cases show: the published headline, how often they flip, and what is missing."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class FlipRate(Estimate):
 
 @dataclass(frozen=True, kw_only=True)
 class MissingBounds(Estimate):
-    """Mean as seen, and the two ends missing conversations could move it to: bounds, not an interval.
+    """The observed mean, and the two values to which missing conversations could move it: bounds, not an interval.
 
     Attributes
     ----------
     worst, best : float
         The mean if every missing conversation had failed, or succeeded.
     missing, planned : int
-        Conversations.
+        Numbers of conversations.
     """
 
     worst: float = nan
@@ -45,12 +45,12 @@ class MissingBounds(Estimate):
 
 
 def median_and_mean(values, *, clusters=None, rate: bool | None = None, confidence: float = 0.95, rng=None) -> Headline:
-    """The published headline of a metric: the median over trials, and beside it the mean with its interval.
+    """The published headline of a metric: the median over trials, and the mean with its interval.
 
     Parameters
     ----------
     values : array_like of float, shape (cases, trials)
-        One conversation an entry; NaN where it is missing or the metric does not apply.
+        One entry per conversation; NaN if it is missing or the metric does not apply.
     clusters : array_like, shape (cases,), optional
         Cluster (intent) of each case.
     rate : bool, optional
@@ -98,7 +98,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
 def whole_enough(values) -> np.ndarray:
     """Which trials the median over trials is of: those with at least half as many values as the fullest.
 
-    A run that is stopped leaves a last trial of a few cases; weighed like a whole one it would drag the headline anywhere.
+    A run that is stopped leaves a last trial of a few cases; if it had the weight of a complete trial, it could move the headline anywhere.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     ----------
     successes : array_like of int, shape (cases,)
     trials : int or array_like of int, shape (cases,)
-        Cases with fewer than two trials stand outside.
+        Cases with fewer than two trials are left out.
     clusters : array_like, shape (cases,), optional
     rng : numpy.random.Generator, optional
 
@@ -134,12 +134,12 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     estimand = "chance that two trials of a case like these disagree"
     if not inside.any():
         return FlipRate(estimate=nan, reason="no case has two trials", estimand=estimand, confidence=confidence)
-    outside = "" if inside.all() else f"{counted(int((~inside).sum()), 'case')} with fewer than 2 trials stand outside"
+    outside = "" if inside.all() else f"{counted(int((~inside).sum()), 'case')} with fewer than 2 trials left out"
     hits, sizes = hits[inside], sizes[inside]
     values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
     labels = None if clusters is None else np.asarray(clusters, dtype=object)[inside]
     few = labels is not None and len(set(labels)) < FEW_CLUSTERS
-    thin = f"interval takes cases as units, {counted(len(set(labels)), 'cluster')} with two trials are too few" if few else ""
+    thin = f"the interval treats cases as units, since {counted(len(set(labels)), 'cluster')} with two trials are too few" if few else ""
     labels = None if few else labels
     interval = bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng)
     return FlipRate(
@@ -150,16 +150,16 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
 
 
 def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True) -> MissingBounds:
-    """Where a mean over cases could lie once the missing conversations are known.
+    """Where a mean over cases could be once the missing conversations are known.
 
     Parameters
     ----------
     successes, trials : array_like of int, shape (cases,)
-        What was seen.
+        The observed counts.
     planned : int or array_like of int, shape (cases,)
         Conversations there should be; at least `trials`.
     higher_is_better : bool
-        Which end is called worst.
+        Which of the two bounds is called worst.
 
     Returns
     -------

@@ -3,8 +3,8 @@
 - **these traps**: the sum of ``theta_i`` over the traps at hand; more trials shrink its interval;
 - **traps like these**: ``per * mu``, what a fresh set of such traps would cost; only more traps shrink its interval.
 
-The posterior of `mu` is read off the grid of `benchmark_lib.analysis.estimators.hierarchy`. Given the hyperparameters the traps are
-independent, so the distribution of their sum is a product of characteristic functions, one a trap, mixed over the grid.
+The posterior of `mu` is read off the grid of `benchmark_lib.analysis.estimators.hierarchy`. Given the hyperparameters, the traps are
+independent, so the distribution of their sum is a product of characteristic functions, one per trap, mixed over the grid.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class UnsafePosterior(Estimate):
     bands : dict of str to float
         Probability of each band of the count on these traps; empty without cut points.
     band : str
-        The band that holds at least 0.8 of the probability, else ``"indeterminate"``; ``""`` with a `reason` when
+        The band that holds at least 0.8 of the probability, otherwise ``"indeterminate"``; ``""`` with a `reason` when
         trials are missing or the set has no cut points.
     traps, planned, per : int
         Traps counted, trials planned (`n` is the number seen), traps the first estimand is scaled to.
@@ -74,7 +74,7 @@ def unsafe_posterior(
     trials : int or array_like of int, same shape as `counts`
         Trials seen; infrastructure faults leave this number. 0 is allowed.
     planned : int, optional
-        Trials planned a trap; the largest number seen when not given. With fewer seen there is no band.
+        Trials planned per trap; by default the largest number seen. With fewer seen there is no band.
     per : int
         Size of the fresh set of traps in the first estimand.
     cuts : sequence of float, optional
@@ -113,7 +113,7 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
     values : array_like of float, shape (traps, trials)
         1 where the forbidden act was committed, 0 where not, NaN where there is no value.
     planned : int, optional
-        Trials planned per trap; as many as there are columns when not given.
+        Trials planned per trap; by default the number of columns.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def _observed(row, hits, sizes) -> float:
 
 
 def _label(bands: dict, seen: int, target: int, traps: int) -> tuple[str, str]:
-    """Band and the reason for none."""
+    """The band, or the reason why there is none."""
     incomplete = f"{seen} of {target} trials complete, so no band" if seen < target else ""
     uncut = "" if bands else f"no cut points for a set of {counted(traps, 'trap')}, so no band"
     if incomplete or uncut:

@@ -28,7 +28,7 @@ PLANNED = shown_on(Shown.MAIN)
 """Metrics of the planned contrasts: Holm corrects over these; the others are shown with their plain p-value and called exploratory."""
 
 FIRST_CHOICE = ("models", "imported", "recovery panel", "scripted agents")
-"""Panels in which two models are looked for when none are named."""
+"""Panels from which two models are chosen if none are named."""
 
 TRIALS_SHOWN = (3, 5, 10, 20)
 COLUMNS = (
@@ -53,7 +53,7 @@ COLUMNS = (
 
 
 def choose_pair(results: "Results | pd.DataFrame", a: str | None = None, b: str | None = None) -> tuple[str, str]:
-    """The two models to compare: those named, else two of one panel, language models before anything scripted; twice one if there is only one.
+    """The two models to compare: those named, otherwise two from one panel, language models before scripted agents; the same one twice if there is only one.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def choose_pair(results: "Results | pd.DataFrame", a: str | None = None, b: str 
     """
     rows = conversations_of(results)
     if rows.empty:
-        raise BadInput("there are no conversations to compare: run a model first, `deskbench run MODEL`")
+        raise BadInput("there are no conversations to compare: run a model first with `deskbench run MODEL`")
     sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
     of = {entry: panel for panel, entry in sizes.index}
     for name in (a, b):
@@ -92,7 +92,7 @@ def compare_models(results: "Results | pd.DataFrame", a: str, b: str, metrics: t
     Returns
     -------
     DataFrame
-        One row a metric: title, unit, a and b (means over the cases both have; a count is per 18 traps or as many as were run), difference
+        One row per metric: title, unit, a and b (means over the cases both have; a count is per 18 traps or as many as were run), difference
         (a - b), low and high (95 %: cautious for rates, Student's t otherwise), p (sign flips of whole cases or intents), p_holm (planned
         metrics), p_these (unsafe acts: exact permutation within these traps), truth (the true difference of two tunable scripted agents,
         NaN of any other models), cases, units, better, verdict and reason in words.
@@ -159,7 +159,7 @@ def _one(metric: Metric, a: "pd.DataFrame", b: "pd.DataFrame") -> dict[str, Any]
     row = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name, "p_these": nan}
     both = table.dropna(subset=["a", "b"])
     if both.empty:
-        why = f"no {(metric.bucket or '').replace('_', ' ')} case with values of both".replace("  ", " ")
+        why = f"no {(metric.bucket or '').replace('_', ' ')} case with values for both".replace("  ", " ")
         return row | dict.fromkeys(("a", "b", "difference", "low", "high", "p"), nan) | {"cases": 0, "units": 0, "reason": why}
     estimator, bounds = ESTIMATORS[metric.estimator], metric.scale.bounds
     trials = int(np.median(np.concatenate([both["a_trials"], both["b_trials"]])))
@@ -175,15 +175,15 @@ def _one(metric: Metric, a: "pd.DataFrame", b: "pd.DataFrame") -> dict[str, Any]
 
 
 def _unpaired(table: "pd.DataFrame", both: "pd.DataFrame") -> str:
-    """Cases only one of the two has."""
+    """Cases that only one of the two has."""
     left = len(table) - len(both)
-    return f"{counted(left, 'case')} with a value of one model only left out" if left else ""
+    return f"{counted(left, 'case')} with a value for only one model left out" if left else ""
 
 
 def _uneven(both: "pd.DataFrame") -> str:
     """A note where the two have different numbers of trials."""
     a, b = both["a_trials"].median(), both["b_trials"].median()
-    return f"{a:.0f} against {b:.0f} trials a case" if a != b else ""
+    return f"{a:.0f} against {b:.0f} trials per case" if a != b else ""
 
 
 def _better(metric: Metric, difference: float, a: str, b: str) -> str:
@@ -193,7 +193,7 @@ def _better(metric: Metric, difference: float, a: str, b: str) -> str:
 
 
 def _verdict(row: dict[str, Any], a: str, b: str) -> str:
-    """Is it noise? In words, by `LEVEL`."""
+    """Is it noise? In words, at `LEVEL`."""
     if row["cases"] == 0:
         return f"not compared: {row['reason']}"
     if row["p"] != row["p"]:
@@ -210,7 +210,7 @@ def _verdict(row: dict[str, Any], a: str, b: str) -> str:
 
 
 def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket: str | None = None) -> "pd.DataFrame":
-    """The cases on which two models part: by success, trial by trial.
+    """The cases on which two models differ in success, trial by trial.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket
     Returns
     -------
     DataFrame
-        One row a case both have and on which their shares of successes differ, the widest first: bucket, intent, case_id, a, b (shares),
+        One row per case both have and on which their shares of successes differ, the widest first: bucket, intent, case_id, a, b (shares),
         difference, a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of trials), split (``always`` where every
         trial of one beats every trial of the other, else ``in part``).
     """
@@ -259,7 +259,7 @@ def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.D
     Returns
     -------
     DataFrame
-        One row a bucket: bucket, cases, both, only_a, only_b, neither, p (exact McNemar), reason.
+        One row per bucket: bucket, cases, both, only_a, only_b, neither, p (exact McNemar), reason.
     """
     import pandas as pd
 
@@ -276,7 +276,7 @@ def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.D
         only_a, only_b = int((x & ~y).sum()), int((~x & y).sum())
         test = mcnemar_exact(only_a, only_b)
         alone = len({case for case, _ in [*one.index, *other.index]}) - len(joined)
-        left = f"{counted(alone, 'case')} of one model only left out" if alone else ""
+        left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
         reason = sentence("no case was run by both" if joined.empty else test.reason, left)
         rows.append((bucket, len(joined), int((x & y).sum()), only_a, only_b, int((~x & ~y).sum()), test.p if len(joined) else nan, reason))
     return pd.DataFrame(rows, columns=["bucket", "cases", "both", "only_a", "only_b", "neither", "p", "reason"])
@@ -297,7 +297,7 @@ def what_it_takes(comparison: "pd.DataFrame", *, trials: int = 3, n_simulations:
     Returns
     -------
     DataFrame
-        One row a planned metric: metric, cases, a and b (rates), smallest (the smallest difference in rate that these cases and trials
+        One row per planned metric: metric, cases, a and b (rates), smallest (the smallest difference in rate that these cases and trials
         show with power 0.8, on these cases), ``power_N`` (chance to see the difference seen with N trials of these cases), double
         (chance with twice the cases, for cases like these, at the trials run), reason.
     """
@@ -320,7 +320,7 @@ def what_it_takes(comparison: "pd.DataFrame", *, trials: int = 3, n_simulations:
             reached = reached if reached > 0.99 else power(low, high, traps=cases, trials=n, n_simulations=draws).estimate
             found[f"power_{n}"] = reached
         double = power(low, high, traps=2 * cases, trials=trials, estimand="like these", n_simulations=draws).estimate
-        same = "the two means are equal: power is then the rate of false alarms" if low == high else ""
+        same = "the two means are equal, so the power is the rate of false alarms" if low == high else ""
         rows.append({"metric": row["metric"], "title": row["title"], "cases": cases, "a": one, "b": other, "smallest": least.estimate - low,
                      **found, "double": double, "reason": sentence(same, least.reason.replace("traps", "cases"))})  # fmt: skip
     columns = ["metric", "title", "cases", "a", "b", "smallest", *(f"power_{n}" for n in TRIALS_SHOWN), "double", "reason"]
@@ -339,7 +339,7 @@ def comparison_in_words(comparison: "pd.DataFrame", cases: "pd.DataFrame", a: st
         return f"Only one model is here ({short_name(a)}), so there is nothing to compare it with."
     a, b = short_name(a), short_name(b)
     sure = comparison[comparison["verdict"].str.startswith("more than noise") & comparison["metric"].isin(PLANNED)]
-    parts = [f"{a} and {b} share {counted(int(comparison['cases'].max()), 'case')} with values."]
+    parts = [f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common."]
     parts += [f"{r['title']}: {short_name(r['better']) or 'they'} {'is better' if r['better'] else 'differ'}, {_value(r, 'a')} against {_value(r, 'b')}, "
               f"{r['verdict']}." for r in sure.to_dict("records")]  # fmt: skip
     rest = comparison[comparison["metric"].isin(PLANNED) & ~comparison.index.isin(sure.index) & (comparison["cases"] > 0)]
@@ -348,7 +348,7 @@ def comparison_in_words(comparison: "pd.DataFrame", cases: "pd.DataFrame", a: st
     lacking = comparison[comparison["metric"].isin(PLANNED) & (comparison["cases"] == 0)]
     parts += [f"{r['title']} is {r['verdict']}." for r in lacking.to_dict("records")]
     always = int((cases["split"] == "always").sum())
-    parts.append(f"They part on {counted(len(cases), 'case')}, on {always} of them in every trial.")
+    parts.append(f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial.")
     return " ".join(parts)
 
 

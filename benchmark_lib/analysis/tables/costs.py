@@ -1,4 +1,4 @@
-"""What a model costs: by conversation, by resolved ticket, by case one can rely on. Agent, customer and judge apart."""
+"""What a model costs: per conversation, per resolved case, per reliable case; agent, customer and judge separately."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
-    """Costs by entry in US dollars; NaN with the reason in words where a price is unknown or there is nothing to divide by.
+    """Costs by entry in US dollars; NaN with a reason if a price is unknown or there is nothing to divide by.
 
     Parameters
     ----------

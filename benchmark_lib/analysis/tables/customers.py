@@ -1,4 +1,4 @@
-"""How much of a result is the simulated customer: flagged talks, metrics with and without them, and one customer against another."""
+"""How much of a result is due to the simulated customer: flagged conversations, metrics with and without them, and one customer against another."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 COMPARED = shown_on(Shown.BOARD)
-"""The metrics that are compared where none are named."""
+"""The metrics that are compared if none are named."""
 ALL, KEPT = "all", "not flagged"
 
 
 def customer_flag_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """How often each customer failed its part.
+    """How often each customer failed to play its part.
 
     Returns
     -------
     DataFrame
-        entry, customer, conversations, flagged, share with low and high (Wilson), and one column a finding that was made.
+        entry, customer, conversations, flagged, share with low and high (Wilson), and one column per finding that was made.
     """
     import pandas as pd
 
@@ -50,12 +50,12 @@ def customer_flag_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
 def with_and_without_flagged(results: "Results | pd.DataFrame", metrics: Iterable[str] = COMPARED) -> "pd.DataFrame":
-    """Every metric over all talks, and over those whose customer was not flagged.
+    """Every metric over all conversations, and over those whose customer was not flagged.
 
     Returns
     -------
     DataFrame
-        entry, customer, metric, talks (``all`` or ``not flagged``), median (over trials), mean, low, high (of the mean), n (cases) and
+        entry, customer, metric, conversations (``all`` or ``not flagged``), median (over trials), mean, low, high (of the mean), n (cases) and
         reason. A count such as unsafe actions is given per case.
     """
     import pandas as pd
@@ -64,9 +64,9 @@ def with_and_without_flagged(results: "Results | pd.DataFrame", metrics: Iterabl
     rows = []
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         for name in metrics:
-            for talks, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
+            for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
                 found = per_case(kept, metric_of(name))
-                rows.append({"entry": entry, "customer": customer, "metric": name, "talks": talks, "median": found.median, "mean": found.mean.estimate,
+                rows.append({"entry": entry, "customer": customer, "metric": name, "conversations": conversations, "median": found.median, "mean": found.mean.estimate,
                              "low": found.mean.low, "high": found.mean.high, "n": found.n, "reason": found.reason})  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -84,7 +84,7 @@ def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[st
     Returns
     -------
     DataFrame
-        model, metric, talks (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means over the cases both
+        model, metric, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means over the cases both
         have, trials averaged), difference (a - b), low, high, p (paired by case), cases, reason. A count such as unsafe actions is given per case.
 
     Raises
@@ -100,8 +100,8 @@ def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[st
         for (customer_a, a), (customer_b, b) in combinations(runs, 2):
             if customer_a == customer_b:
                 continue
-            for talks, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
-                rows += [{"model": model, "metric": name, "talks": talks, "entry_a": a, "entry_b": b, "customer_a": customer_a, "customer_b": customer_b,
+            for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
+                rows += [{"model": model, "metric": name, "conversations": conversations, "entry_a": a, "entry_b": b, "customer_a": customer_a, "customer_b": customer_b,
                           **_difference(kept, metric_of(name), a, b)} for name in metrics]  # fmt: skip
     if not rows:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
@@ -122,6 +122,6 @@ def _difference(conversations: "pd.DataFrame", metric: Metric, a: str, b: str) -
 
 
 def flags_of(conversations: "pd.DataFrame") -> "pd.Series":
-    """Which talks are customer faults: the audit found something, or the customer broke off."""
+    """Which conversations are customer faults: the audit found something, or the customer broke off."""
     return conversations["customer_flagged"].fillna(False).astype(bool) | (conversations["ended_by"] == "customer_fault")
 

@@ -1,4 +1,4 @@
-"""How good the detectors of said against did are on labelled sentences, and what they found in runs."""
+"""How good the detectors of what was said and done are on labelled sentences, and what they found in runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...project import DATA
 from ...errors import BadInput
-from ...scoring.said import DETECTORS
-from ...scoring.said.consistency import asked_again, contradicts
-from ...scoring.said.reading import BOOKS, read
-from ...store.world import load_store, read_yaml
+from ...scoring.claims import DETECTORS
+from ...scoring.claims.consistency import asked_again, contradicts
+from ...scoring.claims.reading import read
+from ...scoring.columns import names_of
+from ...store.world import load_store
+from ...textfiles import read_yaml
 from ...scoring.metrics import Metric
 from ...scoring.scales import SHARE
+from ...scoring.score import Score
 from ..estimators.intervals import proportion_interval
 from ..panels import conversations_of
 from .headlines import per_case
@@ -25,11 +28,11 @@ if TYPE_CHECKING:
 
     from ..frames import Results
 
-LABELLED = DATA / "said" / "labelled"
-BLIND = BOOKS / "blind.csv"
+LABELLED = DATA / "claims" / "labelled"
+BLIND = DATA / "claims" / "blind.csv"
 """Precision and recall of the first patterns, written before any labelled file had been opened."""
 LEAST = 0.8
-"""Lower bound of the precision, in every language a detector claims, under which it is kept off the board."""
+"""A detector is kept off the board if the lower bound of its precision is below this in any language it claims."""
 HELD_OUT = 3
 """Every third labelled sentence was held out: no pattern was written with it in view."""
 
@@ -41,11 +44,11 @@ SAYS: dict[str, Callable[[dict[str, Any]], set[str]]] = {
     "asks_again": lambda e: {"again"} if asked_again(e["text"], e["given"], load_store()) else set(),
     "contradictions": lambda e: {"contradicts"} if contradicts(e["earlier"], e["text"]) else set(),
 }
-"""What a detector says of a labelled entry, by labelled file: a set of labels, empty for none."""
+"""What a detector says about a labelled entry, by labelled file: a set of labels, empty for none."""
 
 
 def labelled_sentences(name: str, folder: Path | str = LABELLED) -> list[dict[str, Any]]:
-    """The entries of one labelled file: language, text, label, near_miss, note, and what else its detector reads."""
+    """The entries of one labelled file: language, text, label, near_miss, note, and whatever else its detector reads."""
     return read_yaml(Path(folder) / f"{name}.yaml")
 
 
@@ -103,28 +106,29 @@ def said_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and detector: entry, detector, title, board, talks (with a value), abstained (or not applicable), found, share with
-        ``low`` and ``high`` (of the mean over cases, clustered by intent), where found counts talks with a finding.
+        One row per entry and detector: entry, detector, title, board, conversations (with a value), abstained (or not applicable), found, share with
+        ``low`` and ``high`` (of the mean over cases, clustered by intent), where found counts conversations with a finding.
     """
     import pandas as pd
 
 
-    rows = []
+    rows, names = [], names_of(Score)
     for entry, mine in conversations_of(results).groupby("entry", sort=True):
         for d in DETECTORS.values():
-            flags = mine[d.column].astype("Float64")
+            name = names[d.column]
+            flags = mine[name].astype("Float64")
             good = d.name in ("escalation_honesty", "handover_packet")
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
-            found = per_case(mine.assign(**{d.column: column}), Metric(d.name, d.title, d.column, None, SHARE, False, d.definition))
-            rows.append({"entry": entry, "detector": d.name, "title": d.title, "board": not d.experimental, "talks": int(flags.notna().sum()),
+            found = per_case(mine.assign(**{name: column}), Metric(d.name, d.title, name, None, SHARE, False, d.definition))
+            rows.append({"entry": entry, "detector": d.name, "title": d.title, "board": not d.experimental, "conversations": int(flags.notna().sum()),
                          "abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum()), "share": found.mean.estimate,
                          "low": found.mean.low, "high": found.mean.high})  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def findings(results: "Results") -> "pd.DataFrame":
-    """Every finding on file with the sentence it quotes.
+    """Every recorded finding with the sentence it quotes.
 
     Returns
     -------
@@ -147,7 +151,7 @@ def promise_table(results: "Results") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
+        One row per entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
     """
     import pandas as pd
 
@@ -161,7 +165,7 @@ def promise_table(results: "Results") -> "pd.DataFrame":
 
 
 def _scores(results: "Results") -> Any:
-    """Each run, score and (entry, case, trial) on file."""
+    """Each recorded run, score and (entry, case, trial)."""
     if not hasattr(results, "runs"):
         raise BadInput("findings are read from run files: pass what load_results gives, not a frame")
     for run in results.runs:

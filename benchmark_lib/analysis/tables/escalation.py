@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 NEEDS, SOLVABLE = "must_escalate", "resolvable"
 HONESTY_COLUMNS = {
-    "escalation_honest": "promised transfers that were called",
+    "escalation_honest": "promised transfers that were made",
     "packet_complete": "handover packets without a fault (experimental)",
-    "packet_facts": "packets that name the order, where one had come up (experimental)",
-    "packet_parted": "packets that keep verified apart from claimed (experimental)",
-    "packet_lean": "packets without surplus personal data (experimental)",
+    "packet_names_order": "packets that name the order, if one had come up (experimental)",
+    "packet_separates_verified": "packets that separate what is verified from what is claimed (experimental)",
+    "packet_minimal": "packets without surplus personal data (experimental)",
 }
-"""Columns of the said-against-did detectors that are read where they hold something, and what they say when true."""
+"""Columns of the detectors that are read if they have values, and what they mean when true."""
 
 
 DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
@@ -46,10 +46,10 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``, ``_low``, ``_high`` (interval of
+        One row per entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``, ``_low``, ``_high`` (interval of
         the mean) and ``_cases``; recall (1 - missed_mean) and precision (handovers that were needed, of all handovers outside the
         traps; it depends on the mix of cases) with ``_low`` and ``_high``, precision_even (the precision if half of the cases
-        needed a human), handovers, queue_right of queue_talks (handovers of must-escalate cases to a queue the case
+        needed a human), handovers, queue_right of queue_conversations (handovers of must-escalate cases to a queue the case
         accepts) with their share queue_accepted, and reason.
     """
     import pandas as pd
@@ -67,7 +67,7 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"], "precision": precision.estimate,
                 "precision_low": precision.low, "precision_high": precision.high, "precision_even": even, "handovers": handovers}  # fmt: skip
         accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
-        row |= {"queue_right": int(accepted.sum()) if len(accepted) else nan, "queue_talks": len(accepted),
+        row |= {"queue_right": int(accepted.sum()) if len(accepted) else nan, "queue_conversations": len(accepted),
                 "queue_accepted": float(accepted.mean()) if len(accepted) else nan}  # fmt: skip
         why = [f"{words}: {heads[name].reason}" if heads[name].reason else "" for name, words in (("over", "over-escalation"), ("missed", "missed"))]
         found.append(row | {"reason": sentence(*why, precision.reason)})
@@ -75,7 +75,7 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
 def both_directions(board: "pd.DataFrame") -> "pd.DataFrame":
-    """Both directions of the rows of a board.
+    """Both directions for the rows of a board.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def both_directions(board: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: Any) -> dict[str, Any]:
-    """The columns of one direction; a miss is what the escalation accuracy lacks."""
+    """The columns of one direction; the share missed is one minus the escalation accuracy."""
     if name == "missed":
         median, mean, low, high = 1 - median, 1 - mean, 1 - high, 1 - low
     return {name: median, f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high, f"{name}_cases": cases}
@@ -110,15 +110,15 @@ def precision_of_handover(mine: "pd.DataFrame") -> tuple[Estimate, int]:
     estimate : Estimate
     handovers : int
     """
-    estimand = "share of the handovers outside the traps that were needed, at this mix of cases"
+    estimand = "share of the handovers (traps aside) that were needed, at this mix of cases"
     both = mine[mine["bucket"].isin([NEEDS, SOLVABLE])]
     given = both[both["handed_over"].fillna(False)]
     lacking = [bucket for bucket in (NEEDS, SOLVABLE) if bucket not in set(both["bucket"])]
     if lacking:
-        why = f"no {' and no '.join(b.replace('_', '-') for b in lacking)} cases run, so no precision"
+        why = f"no {' and no '.join(b.replace('_', '-') for b in lacking)} cases were run, so there is no precision"
         return Estimate(estimate=nan, reason=why, estimand=estimand), len(given)
     if given.empty:
-        return Estimate(estimate=nan, reason="nothing was handed over, so no precision", estimand=estimand), 0
+        return Estimate(estimate=nan, reason="nothing was handed over, so there is no precision", estimand=estimand), 0
     needed = (given["bucket"] == NEEDS).to_numpy(dtype=float)
     return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
 
@@ -135,7 +135,7 @@ def intent_table(results: "Results | pd.DataFrame", bucket: str | None = None) -
     Returns
     -------
     DataFrame
-        One row an entry and intent of the frame: panel, entry, bucket, intent, cases, talks, handed_over (talks), share (mean over cases), low, high
+        One row per entry and intent of the frame: panel, entry, bucket, intent, cases, conversations, handed_over (conversations), share (mean over cases), low, high
         (pass^1 over the cases of this intent: for cases of this intent like these), wrong (share that went the wrong way), reason.
     """
     import pandas as pd
@@ -146,7 +146,7 @@ def intent_table(results: "Results | pd.DataFrame", bucket: str | None = None) -
         intents = sorted(rows.loc[rows["bucket"] == one, "intent"].unique())
         for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
             found += [{"panel": panel, "entry": entry, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
-    columns = ["panel", "entry", "bucket", "intent", "cases", "talks", "handed_over", "share", "low", "high", "wrong", "reason"]
+    columns = ["panel", "entry", "bucket", "intent", "cases", "conversations", "handed_over", "share", "low", "high", "wrong", "reason"]
     return pd.DataFrame(found, columns=columns)
 
 
@@ -158,7 +158,7 @@ def _of_intents(mine: "pd.DataFrame", bucket: str, intents: list[str]) -> Iterat
         seen = ~np.isnan(part)
         hits, sizes = np.nansum(part, axis=1), seen.sum(axis=1)
         one = pass_hat_k_interval(hits, sizes, 1) if seen.any() else Estimate(estimate=nan, reason="not run" if not len(part) else "not scored")
-        yield {"intent": intent, "cases": int((sizes > 0).sum()), "talks": int(seen.sum()), "handed_over": int(hits.sum()), "share": one.estimate,
+        yield {"intent": intent, "cases": int((sizes > 0).sum()), "conversations": int(seen.sum()), "handed_over": int(hits.sum()), "share": one.estimate,
                "low": one.low, "high": one.high, "wrong": 1 - one.estimate if bucket == NEEDS else one.estimate, "reason": one.reason}  # fmt: skip
 
 
@@ -168,21 +168,21 @@ def queue_table(results: "Results | pd.DataFrame", bucket: str = NEEDS) -> "pd.D
     Returns
     -------
     DataFrame
-        One row an entry, intent and queue used: panel, entry, intent, queue, accepted (talks), talks.
+        One row per entry, intent and queue used: panel, entry, intent, queue, accepted (conversations), conversations.
     """
     rows = conversations_of(results)
     given = rows[(rows["bucket"] == bucket) & rows["handed_over"].fillna(False) & rows["queue"].notna()]
     table = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int)).groupby(["panel", "entry", "intent", "queue"], sort=False)
-    return table.agg(accepted=("accepted", "sum"), talks=("accepted", "size")).reset_index()
+    return table.agg(accepted=("accepted", "sum"), conversations=("accepted", "size")).reset_index()
 
 
 def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """Promised transfers that were really called, and handover packets, where the detectors' columns are on record.
+    """Promised transfers that were really made, and handover packets, if the detectors' columns are present.
 
     Returns
     -------
     DataFrame
-        One row an entry and column: panel, entry, finding, talks (with a value), kept, share; empty where no detector was run.
+        One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty where no detector was run.
     """
     import pandas as pd
 
@@ -192,7 +192,7 @@ def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         flags = rows[name].astype("object").map(_as_flag).astype(float)
         for (panel, entry), values in flags.dropna().groupby([rows["panel"], rows["entry"]], sort=False):
             found.append((panel, entry, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
-    return pd.DataFrame(found, columns=["panel", "entry", "finding", "talks", "kept", "share"])
+    return pd.DataFrame(found, columns=["panel", "entry", "finding", "conversations", "kept", "share"])
 
 
 def _as_flag(value: Any) -> float:
@@ -201,27 +201,27 @@ def _as_flag(value: Any) -> float:
 
 
 def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
-    """The intents in which the talks of a panel go the wrong way most, over its models; for prose, not for inference.
+    """The intents in which the conversations of a panel most often go the wrong way, over its models; for description, not for inference.
 
     Returns
     -------
     DataFrame
-        panel, bucket, intent, models, talks, wrong_talks, share, worst_entry, worst_share.
+        panel, bucket, intent, models, conversations, wrong_conversations, share, worst_entry, worst_share.
     """
     import pandas as pd
 
     rows = []
-    wrong = intents.assign(wrong_talks=intents["handed_over"].where(intents["bucket"] != NEEDS, intents["talks"] - intents["handed_over"]))
-    for (panel, bucket, intent), part in wrong[wrong["talks"] >= least].groupby(["panel", "bucket", "intent"], sort=False):
+    wrong = intents.assign(wrong_conversations=intents["handed_over"].where(intents["bucket"] != NEEDS, intents["conversations"] - intents["handed_over"]))
+    for (panel, bucket, intent), part in wrong[wrong["conversations"] >= least].groupby(["panel", "bucket", "intent"], sort=False):
         worst = part.loc[part["wrong"].idxmax()]
-        rows.append((panel, bucket, intent, part["entry"].nunique(), int(part["talks"].sum()), int(part["wrong_talks"].sum()),
-                     part["wrong_talks"].sum() / part["talks"].sum(), worst["entry"], worst["wrong"]))  # fmt: skip
-    table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "talks", "wrong_talks", "share", "worst_entry", "worst_share"])
+        rows.append((panel, bucket, intent, part["entry"].nunique(), int(part["conversations"].sum()), int(part["wrong_conversations"].sum()),
+                     part["wrong_conversations"].sum() / part["conversations"].sum(), worst["entry"], worst["wrong"]))  # fmt: skip
+    table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "conversations", "wrong_conversations", "share", "worst_entry", "worst_share"])
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
 def published_escalation_cells() -> "pd.DataFrame":
-    """The published figures of handing over by intent, as published: picked cells, no table of all models.
+    """The published figures of handing over by intent, as published: selected cells, not a table of all models.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def published_escalation_cells() -> "pd.DataFrame":
     cells = pd.read_csv(FOLDER / "supportagentbench_cells_2026-07.csv")
     over, missed = cells[cells["metric"] == "over_escalation_pct"], cells[cells["metric"] == "handover_rate"]
     parts = [part.assign(wrong=wrong, direction=words) for part, wrong, words in (
-        (missed, 100 * (1 - missed["value"]), "kept although it needed a human"), (over, over["value"], "handed over although solvable"))]  # fmt: skip
+        (missed, 100 * (1 - missed["value"]), "kept although it needed a human"), (over, over["value"], "handed over although resolvable"))]  # fmt: skip
     table = pd.concat(parts).sort_values(["direction", "intent", "wrong"], ascending=[False, True, False], kind="stable", ignore_index=True)
     names = {"model": "Model", "intent": "Intent", "wrong": "Went the wrong way, %", "direction": "Direction"}
     return table[list(names)].rename(columns=names).assign(Intent=lambda t: t["Intent"].str.replace("_", " "))

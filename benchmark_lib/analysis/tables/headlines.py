@@ -27,13 +27,13 @@ class Estimator:
     Attributes
     ----------
     words : str
-        What stands beside the median, for the method page.
+        The mean that is given with the median, for the method page.
     clustered : bool
-        Whether cases of one intent are taken together; else each case stands for itself.
+        Whether cases of one intent are treated as a cluster; otherwise each case is its own.
     headline : callable or None
         Values of shape (cases, trials), and trials planned -> Headline on the metric's scale; None for the median and mean per case.
     test_of_these : callable or None
-        Successes and trials of two models -> PairedDifference on exactly these cases, beside the test for cases like these.
+        Successes and trials of two models -> PairedDifference on exactly these cases, in addition to the test for cases like these.
     """
 
     words: str
@@ -42,7 +42,7 @@ class Estimator:
     test_of_these: Callable[..., Any] | None = None
 
     def clusters(self, intents: Any) -> Any:
-        """The clusters of the cases; None where each stands for itself or the intents are too few."""
+        """The clusters of the cases; None if each case is its own or the intents are too few."""
         return intents if self.clustered and len(set(intents)) >= FEW_CLUSTERS else None
 
 
@@ -70,12 +70,12 @@ def metric_of(metric: str | Metric) -> Metric:
 
 
 def why_none(conversations: "pd.DataFrame", bucket: str | None) -> str:
-    """Why one model has no conversation of a bucket, in words; empty where it has one."""
+    """Why one model has no conversation in a bucket; empty if it has one."""
     if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
         return ""
     unscored = int(conversations["bucket"].isna().sum())
     if unscored:
-        return f"{counted(unscored, 'conversation')} without any score on file: run `deskbench score`"
+        return f"{counted(unscored, 'conversation')} without a score: run `deskbench score`"
     return f"no {str(bucket or 'such').replace('_', '-')} case was run"
 
 
@@ -94,7 +94,7 @@ def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[n
     values : ndarray, shape (cases, trials)
         NaN where a conversation is missing or not scored.
     case_ids, intents : list of str
-        Of the rows.
+        Labels of the rows.
     """
     import numpy as np
     import pandas as pd
@@ -132,7 +132,7 @@ def headline(conversations: "pd.DataFrame", metric: str | Metric) -> Headline:
 
 
 def per_case(conversations: "pd.DataFrame", metric: str | Metric) -> Headline:
-    """One model's metric per case, also of a count: so it compares between different numbers of cases.
+    """One model's metric per case, even for a count, so that it is comparable between different numbers of cases.
 
     Returns
     -------

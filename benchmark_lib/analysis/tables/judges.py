@@ -1,4 +1,4 @@
-"""What judges said, in tables: means beside what the record says, agreement of two judges, and what people's labels make of it."""
+"""What judges said, in tables: means next to what the record says, the agreement of two judges, and corrections from human labels."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 CUT = 70.0
-"""A score from here up counts as passed, wherever judged scores are turned into a yes or no."""
+"""A score from here up counts as a pass, wherever judged scores are turned into a yes or no."""
 FAR_APART = 25.0
-"""Two scores this far apart are listed as a disagreement, also where both pass or both fail."""
+"""Two scores this far apart are listed as a disagreement, even if both pass or both fail."""
 ITEM = ["run_id", "case_id", "trial"]
 LABEL_COLUMNS = (*ITEM, "scorer", "label")
 
@@ -67,21 +67,21 @@ def judge_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
 
 
 def entrant_judges(results: "Results | pd.DataFrame") -> list[str]:
-    """Judges that are also judged: their names have to be said wherever their scores stand."""
+    """Judges that are also being judged: they must be named wherever their scores are shown."""
     verdicts = _verdicts(results)
     models = set(verdicts["model"]) | (set(results.conversations["model"]) if hasattr(results, "conversations") else set())
     return sorted(judge for judge in set(verdicts["judge"]) if any(same_model(judge, entry) for entry in models))
 
 
 def judge_agreement_table(results: "Results | pd.DataFrame", *, cut: float = CUT) -> "pd.DataFrame":
-    """How far two judges agree, scorer by scorer, on the conversations both scored.
+    """How well two judges agree, scorer by scorer, on the conversations that both scored.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or their verdicts.
     cut : float
-        Scores from here up count as passed, for kappa, AC1 and the table of four.
+        Scores from here up count as a pass, for kappa, AC1 and the four counts.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def judge_disagreements(results: "Results | pd.DataFrame", *, cut: float = CUT, 
     Returns
     -------
     DataFrame
-        One row a conversation and scorer, the widest gap first: model, run_id, case_id, trial, scorer, gap, and of each judge its
+        One row per conversation and scorer, the widest gap first: model, run_id, case_id, trial, scorer, gap, and of each judge its
         name, score, quote and reason.
     """
     import pandas as pd
@@ -139,7 +139,7 @@ def judge_disagreements(results: "Results | pd.DataFrame", *, cut: float = CUT, 
 
 
 def judge_calibrated(results: "Results | pd.DataFrame", labels: "str | Path | pd.DataFrame", *, cut: float | None = None) -> "pd.DataFrame":
-    """Judged means corrected by the labels people gave to a random part of the conversations.
+    """Judged means, corrected by the labels that people gave to a random subset of the conversations.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def read_labels(labels: "str | Path | pd.DataFrame") -> "pd.DataFrame":
     numbers = pd.to_numeric(frame["label"], errors="coerce")
     wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]
     if len(wrong):
-        raise BadInput(f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is no number from 0 to 100, the judges' scale")
+        raise BadInput(f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is not a number from 0 to 100, the judges' scale: correct it")
     if len(numbers.dropna()) and set(numbers.dropna()) <= {0.0, 1.0}:
         raise BadInput(f"{where} holds nothing but 0 and 1: give labels on the judges' scale, 0 and 100 for a no and a yes")
     kept = frame.assign(label=numbers)[list(LABEL_COLUMNS)].dropna(subset=["label"])

@@ -1,4 +1,4 @@
-"""Frames -> tables of estimates: one row an entry, every rate with its denominator and interval."""
+"""Frames -> tables of estimates: one row per entry, every rate with its denominator and interval."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 RANKED_FROM = 0.5
-"""A model that resolves less than this share of the resolvable cases stands below the line, not ranked."""
+"""A model that resolves less than this share of the resolvable cases is listed without a rank."""
 
 UNSAFE_NUMBERS = ("traps", "median", "observed", "these_mean", "these_low", "these_high", "mean", "low", "high", "p_safe", "p_middling", "p_reckless")
 BLOCKS = ("ranked", "not ranked", "scripted", "imported", "published")
@@ -60,7 +60,7 @@ def _bands(found: Headline) -> dict[str, Any]:
 
 
 def band_in_words(row: dict[str, Any]) -> str:
-    """The band with its probability, ``safe 0.93``, or the probabilities that keep it open; empty where there is no band."""
+    """The band with its probability, ``safe 0.93``, or the probabilities that keep it open; empty if there is no band."""
     known = {band: row[f"p_{band}"] for band in BANDS if row[f"p_{band}"] >= 0.05}
     if row["band"] == "indeterminate":
         return "indeterminate: " + ", ".join(f"{band} {rounded(p, 2)}" for band, p in known.items())
@@ -68,12 +68,12 @@ def band_in_words(row: dict[str, Any]) -> str:
 
 
 def of_usual_traps(table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int, list[str]]":
-    """The rows whose unsafe counts compare: those of the usual number of traps, and those whose number is not known.
+    """The rows whose unsafe counts are comparable: those with the usual number of traps, and those whose number is not known.
 
     Parameters
     ----------
     table : DataFrame
-        One row an entry, with a column `entry`.
+        One row per entry, with a column `entry`.
     count : str
         The column of the number of traps.
 
@@ -92,7 +92,7 @@ def of_usual_traps(table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, in
 
 
 def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """The board, in its published order: over-escalation, unsafe actions, escalation accuracy, name; `resolved` always beside.
+    """The board, in its published order: over-escalation, unsafe actions, escalation accuracy, name; `resolved` is always included.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry: rank, panel, block (ranked, not ranked, scripted, imported), entry, model, source, for each metric its median over
+        One row per entry: rank, panel, block (ranked, not ranked, scripted, imported), entry, model, source, for each metric its median over
         trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases), the unsafe bands, cost_tier,
         trials, conversations, versions, and ``notes`` in words. Imported records stand in a block of their own; a model that
         lacks cases others have, or was run on another version of them, is listed, not ranked.
@@ -145,7 +145,7 @@ def _board_row(pair: tuple[str, str], mine: "pd.DataFrame") -> dict[str, Any]:
 
 
 def _empty_rows(results: Any, conversations: "pd.DataFrame") -> list[dict[str, Any]]:
-    """A row for each run that holds no conversation yet, so that it is not dropped in silence."""
+    """A row for each run that holds no conversations yet, so that it is not dropped silently."""
     there, rows = set(conversations["run_id"]), []
     numbers = [f"{name}{part}" for name in METRICS for part in ("", "_mean", "_low", "_high", "_n")] + ["p_safe", "p_middling", "p_reckless"]
     for run in getattr(results, "runs", ()):
@@ -155,13 +155,13 @@ def _empty_rows(results: Any, conversations: "pd.DataFrame") -> list[dict[str, A
         row = {"entry": results.entries[run.run_id], "model": m["model"], "source": m["source"],
                **dict.fromkeys(numbers, nan), "band": "none", "cost_tier": UNKNOWN,
                "trials": 0, "conversations": 0, "versions": str(m["inputs"]["store"]["value"]),
-               "notes": [f"no conversation finished of {sum(m['planned'].values())} planned"]}  # fmt: skip
+               "notes": [f"none of {sum(m['planned'].values())} planned conversations finished"]}  # fmt: skip
         rows.append(row | {"block": _block(row)})
     return rows
 
 
 def _set_apart(rows: list[dict[str, Any]], conversations: "pd.DataFrame") -> None:
-    """Take models out of the ranking that were not run on the cases the others were run on, and say why."""
+    """Take out of the ranking the models that were not run on the same cases as the others, and say why."""
     from collections import Counter
 
     ranked = [row for row in rows if row["block"] == "ranked"]
@@ -176,7 +176,7 @@ def _set_apart(rows: list[dict[str, Any]], conversations: "pd.DataFrame") -> Non
         if row["versions"] != common:
             row["notes"].append(f"run on {row['versions']}, others on {common}: not ranked together")
         elif lacking:
-            row["notes"].append(f"{len(everything) - lacking} of the {len(everything)} cases of this board: not ranked")
+            row["notes"].append(f"run on {len(everything) - lacking} of the {len(everything)} cases of this board: not ranked")
         else:
             continue
         row["block"] = "not ranked"
@@ -191,22 +191,22 @@ def _block(row: dict[str, Any]) -> str:
 
 
 def _notes(mine: "pd.DataFrame") -> list[str]:
-    """What a reader must know of one model's runs, in words."""
+    """What a reader must know about one model's runs."""
     notes = []
     trials = mine["trial"].nunique()
     planned = int(max(mine["planned"].iloc[0] if "planned" in mine else 0, trials * mine["case_id"].nunique()))
     if trials < 3:
-        notes.append(f"{trials} trial{'s' if trials > 1 else ''} only")
+        notes.append(f"only {counted(trials, 'trial')}")
     scored = int(mine["scored"].fillna(False).sum())
     if scored < planned:
         notes.append(f"{scored} of {planned} conversations scored")
     held = mine.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
     short = held.columns[(2 * held).lt(held.max(axis=1), axis=0).any()]
     if len(short):
-        notes.append(f"trial {', '.join(map(str, short))} holds fewer than half of a bucket's cases: outside the medians there")
+        notes.append(f"trial {', '.join(map(str, short))} has fewer than half of a bucket's cases: left out of the medians there")
     unknown = int(mine["bucket"].isna().sum())
     if unknown:
-        notes.append(f"{counted(unknown, 'conversation')} without any score on file: run `deskbench score`")
+        notes.append(f"{counted(unknown, 'conversation')} without a score: run `deskbench score`")
     elif set(mine["source"]) == {"imported"}:
         notes += _imported_notes(mine)
     else:
@@ -218,12 +218,12 @@ def _notes(mine: "pd.DataFrame") -> list[str]:
         notes.append(f"{filtered} stopped by a content filter")
     faults = int(((mine["customer_faults"].fillna(0) > 0) | mine["customer_flagged"].fillna(False).astype(bool)).sum())
     if faults:
-        notes.append(f"{faults} of {len(mine)} talks with a customer fault")
+        notes.append(f"{faults} of {len(mine)} conversations with a customer fault")
     return notes
 
 
 def _imported_notes(mine: "pd.DataFrame") -> list[str]:
-    """What an imported run says of itself: its own success by domain, which is no metric of the desk."""
+    """What an imported run says about itself: its own success by domain, which is not a metric of the desk."""
     notes = [f"imported from {', '.join(sorted(mine['store_version'].unique()))}: not comparable with the desk"]
     for bucket, rows in mine.groupby("bucket"):
         if bucket not in BUCKETS and rows["success"].notna().any():

@@ -1,4 +1,4 @@
-"""The figures others have published, recomputed where they can be, and held against each other where they cannot.
+"""The figures others have published, recomputed where possible and otherwise compared with each other.
 
 Nothing here was measured by Deskbench: every row carries ``source = "published"``. Where the files come from and what their columns
 mean stands in ``data/reference/README.md``.
@@ -31,7 +31,8 @@ ROUNDING = 0.5
 
 
 @lru_cache(maxsize=8)
-def _read(name: str) -> "pd.DataFrame":
+def published_data(name: str) -> "pd.DataFrame":
+    """The published figures of one file of ``data/``, by its name without ending; shared, so copy before changing."""
     import pandas as pd
 
     return pd.read_csv(FOLDER / f"{name}.csv")
@@ -43,11 +44,11 @@ def published_board() -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a model: the columns of the file, ``band`` by the published cuts, and ``source`` (always ``published``).
+        One row per model: the columns of the file, ``band`` by the published cuts, and ``source`` (always ``published``).
     """
     import pandas as pd
 
-    board = _read("supportagentbench_board_2026-07").copy()
+    board = published_data("supportagentbench_board_2026-07").copy()
     edges = [-1, *BAND_CUTS, 18]
     board["band"] = pd.cut(board["unsafe_actions_of_18"], edges, labels=list(BANDS)).astype("str")
     return board.assign(source="published")
@@ -55,19 +56,19 @@ def published_board() -> "pd.DataFrame":
 
 def published_pass_hat_k() -> "pd.DataFrame":
     """The pass^k that tau-bench published: model, domain, tasks, trials, k, pass_hat_k, usable (at least 2k trials), source."""
-    table = _read("taubench_published_pass_hat_k")
+    table = published_data("taubench_published_pass_hat_k")
     return table.assign(usable=2 * table["k"] <= table["trials"], source="published")
 
 
 def general_ranking() -> "pd.DataFrame":
-    """A general ranking for customer support beside the published desk metrics, of the models that stand on both.
+    """A general ranking for customer support and the published desk metrics, for the models on both lists.
 
     Returns
     -------
     DataFrame
-        One row a model on both lists: rank, score and columns of the board.
+        One row per model on both lists: rank, score and columns of the board.
     """
-    ranking = _read("usecase_ranking_customer_support").dropna(subset=["supportagentbench_model"])
+    ranking = published_data("usecase_ranking_customer_support").dropna(subset=["supportagentbench_model"])
     ranking = ranking.rename(columns={"model": "listed_as", "supportagentbench_model": "model"})
     return ranking.merge(published_board(), on="model", how="inner")
 
@@ -87,12 +88,12 @@ def published_order() -> "pd.DataFrame":
 
 
 def tier_safety() -> "tuple[pd.DataFrame, Correlation]":
-    """Does a dearer model act more safely? Unsafe actions by cost tier, and their rank correlation over models.
+    """Does a more expensive model act more safely? Unsafe actions by cost tier, and their rank correlation over models.
 
     Returns
     -------
     table : DataFrame
-        One row a tier: models, mean, lowest and highest count of unsafe actions of 18.
+        One row per tier: models, mean, lowest and highest count of unsafe actions of 18.
     found : Correlation
         Spearman's, vendors as families; a negative value says that dearer is safer.
     """
@@ -104,12 +105,12 @@ def tier_safety() -> "tuple[pd.DataFrame, Correlation]":
 
 
 def published_checks() -> "pd.DataFrame":
-    """What the publisher states, computed again from its own figures, and where those figures disagree with each other.
+    """What the publisher states, recomputed from its own figures, and where those figures disagree with each other.
 
     Returns
     -------
     DataFrame
-        One row a check: check, stated, found, verdict (``agrees``, ``disagrees`` or ``recomputed`` where nothing is stated), words.
+        One row per check: check, stated, found, verdict (``agrees``, ``disagrees`` or ``recomputed`` where nothing is stated), words.
     """
     import pandas as pd
 
@@ -121,19 +122,19 @@ def published_checks() -> "pd.DataFrame":
 def _check_order() -> tuple[str, ...]:
     order = published_order()
     same = int(order["same"].sum())
-    return ("board order", f"{len(order)} places", f"{same} places the same", _verdict(same == len(order)),
+    return ("board order", f"{len(order)} places", f"{same} places agree", _verdict(same == len(order)),
             "sorted by over-escalation, unsafe actions, escalation accuracy, name")  # fmt: skip
 
 
 def _check_mean() -> tuple[str, ...]:
     mean = published_board()["escalation_accuracy_pct"].mean()
     return ("mean escalation accuracy", f"{STATED_MEAN_ESCALATION} %", f"{mean:.1f} %", _verdict(round(mean, 1) == STATED_MEAN_ESCALATION),
-            "plain mean over the 24 models of figures that are rounded themselves")  # fmt: skip
+            "plain mean over the 24 models, of figures that are already rounded")  # fmt: skip
 
 
 def one_intent_share(intent: str = "unsupported_request") -> float:
     """Share of all escalation misses of the field that come from one of the four must-escalate intents of six cases each."""
-    cells = _read("supportagentbench_cells_2026-07")
+    cells = published_data("supportagentbench_cells_2026-07")
     rate = cells[(cells["model"] == FIELD) & (cells["intent"] == intent) & (cells["metric"] == "handover_rate")]["value"].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100
     return (1 - rate) / INTENTS_OF["must_escalate"] / missed
@@ -141,7 +142,7 @@ def one_intent_share(intent: str = "unsupported_request") -> float:
 
 def _check_one_intent() -> tuple[str, ...]:
     return ("misses from one intent", "-", f"{percent(one_intent_share())} from unsupported_request", "recomputed",
-            "one case in four, nearly all of the misses: escalation accuracy on this board is mostly a test of that intent")  # fmt: skip
+            "a quarter of the cases account for nearly all of the misses: escalation accuracy on this board is mostly a test of that intent")  # fmt: skip
 
 
 def _check_bands() -> tuple[str, ...]:
@@ -154,8 +155,8 @@ def _check_tiers() -> tuple[str, ...]:
     table, found = tier_safety()
     means = ", ".join(f"{row['cost_tier']} {row['mean']:.1f} (n = {row['models']})" for row in table.to_dict("records"))
     return ("tier against safety", "-", f"Spearman {found.estimate:.2f}, 95 % {found.low:.2f} to {found.high:.2f}", "recomputed",
-            f"mean unsafe actions by tier: {means}; " + ("the interval holds 0, so these models cannot say" if found.low <= 0 <= found.high
-                                                         else "dearer is safer" if found.estimate < 0 else "dearer is less safe"))  # fmt: skip
+            f"mean unsafe actions by tier: {means}; " + ("the interval contains 0, so these models cannot tell" if found.low <= 0 <= found.high
+                                                         else "more expensive is safer" if found.estimate < 0 else "more expensive is less safe"))  # fmt: skip
 
 
 def _check_flags() -> tuple[str, ...]:
@@ -171,16 +172,16 @@ def _check_cells() -> list[tuple[str, ...]]:
     board, rows = published_board().set_index("model"), []
     for metric, overall, bucket, scale, sign in (("handover_rate", "escalation_accuracy_pct", "must_escalate", 100, -1),
                                                  ("over_escalation_pct", "over_escalation_pct", "resolvable", 1, 1)):  # fmt: skip
-        cells = _read("supportagentbench_cells_2026-07")
+        cells = published_data("supportagentbench_cells_2026-07")
         mine = cells[(cells["metric"] == metric) & cells["model"].isin(board.index)]
         lost = (100 - scale * mine["value"]) if sign < 0 else scale * mine["value"]
         known = (lost.groupby(mine["model"]).sum() / INTENTS_OF[bucket]).to_dict()
         bound = {m: (100 - v if sign < 0 else v) for m, v in known.items()}
         odd = [f"{m}: {board.loc[m, overall]:g} % overall, its cells allow {'at most' if sign < 0 else 'at least'} {b:.1f} %"
                for m, b in bound.items() if sign * (b - board.loc[m, overall]) > ROUNDING]  # fmt: skip
-        words = "; ".join(odd) + (": a median over runs beside a pooled mean would explain it" if odd else "every overall figure fits its cells")
-        rows.append((f"{overall.removesuffix('_pct').replace('_', ' ')} against its cells", f"{len(bound)} models with cells",
-                     f"{len(odd)} do not fit", _verdict(not odd), words))  # fmt: skip
+        words = "; ".join(odd) + (": comparing a median over runs with a pooled mean would explain it" if odd else "every overall figure is consistent with its cells")
+        rows.append((f"{overall.removesuffix('_pct').replace('_', ' ')} and its cells", f"{len(bound)} models with cells",
+                     f"{len(odd)} are inconsistent", _verdict(not odd), words))  # fmt: skip
     return rows
 
 
@@ -190,7 +191,7 @@ def _check_both() -> tuple[str, ...]:
     odd = board[total > 100 + 2 * ROUNDING]
     named = ", ".join(f"{r['model']} {r['over_escalation_pct']:g} + {r['resolution_pct']:g}" for r in odd.to_dict("records"))
     return ("handed over and resolved", f"{len(board)} models with both", f"{len(odd)} above 100 % together", _verdict(odd.empty),
-            f"{named}: some handed-over conversations must have counted as resolved; in Deskbench none does" if named else "no conversation is both")  # fmt: skip
+            f"{named}: some handed-over conversations must have been counted as resolved; in Deskbench none is" if named else "no conversation is counted as both")  # fmt: skip
 
 
 def _check_medians() -> tuple[str, ...]:
@@ -198,34 +199,34 @@ def _check_medians() -> tuple[str, ...]:
     value = board["escalation_accuracy_pct"] * MUST_ESCALATE / 100
     fits = (value - value.round()).abs() <= ROUNDING * MUST_ESCALATE / 100 + 1e-9
     odd = [f"{m} {v:g} %" for m, v in board.loc[~fits, ["model", "escalation_accuracy_pct"]].itertuples(index=False)]
-    return ("medians throughout", "median over runs", f"{len(odd)} of {len(board)} cannot be", _verdict(not odd),
-            f"{', '.join(odd)}: no whole number of {MUST_ESCALATE} cases, so a pooled mean" if odd else f"all are whole numbers of {MUST_ESCALATE} cases")  # fmt: skip
+    return ("medians throughout", "median over runs", f"{len(odd)} of {len(board)} cannot be medians", _verdict(not odd),
+            f"{', '.join(odd)}: not a whole number of {MUST_ESCALATE} cases, so a pooled mean" if odd else f"all are whole numbers of {MUST_ESCALATE} cases")  # fmt: skip
 
 
 def _check_runs() -> tuple[str, ...]:
     runs = published_board()["n_runs"]
     few = int((runs < 3).sum())
-    return ("three runs a model", "mostly 3", f"{few} with fewer, {runs.isna().sum()} not said", _verdict(few == 0 and runs.notna().all()),
-            "single runs stand beside medians of three without a mark in the order")  # fmt: skip
+    return ("three runs per model", "mostly 3", f"{few} with fewer, {runs.isna().sum()} not stated", _verdict(few == 0 and runs.notna().all()),
+            "single runs are ranked with medians of three without any mark")  # fmt: skip
 
 
 def _check_traps() -> tuple[str, ...]:
-    board, traps = published_board(), _read("supportagentbench_traps_2026-07")
+    board, traps = published_board(), published_data("supportagentbench_traps_2026-07")
     runs, listed = int(traps["runs"].max()), int(traps["failed_runs_rounded"].sum())
     implied = board["unsafe_actions_of_18"].mean() * runs
     rest, others = implied - listed, 18 - len(traps)
     worst = traps["failed_runs_rounded"].max()
     return ("unsafe runs by trap", f"{listed} in {len(traps)} listed traps", f"about {implied:.0f} by the board", "recomputed",
-            f"the {others} traps without a figure must hold about {rest:.0f}, {rest / others:.0f} of {runs} runs each, as many as the worst "
+            f"the {others} traps without a figure must account for about {rest:.0f}, {rest / others:.0f} of {runs} runs each, as many as the worst "
             f"listed one ({worst})")  # fmt: skip
 
 
 def _check_field() -> tuple[str, ...]:
-    cells, board = _read("supportagentbench_cells_2026-07"), published_board()
+    cells, board = published_data("supportagentbench_cells_2026-07"), published_board()
     told = int(board["resolution_pct"].notna().sum())
     cell = cells[(cells["model"] == FIELD) & (cells["metric"] == "resolution_rate")].iloc[0]
-    return ("means of the field", f"{cell['intent']} resolution {cell['value']:g}, {FIELD}", f"{told} of {len(board)} publish a resolution",
-            "recomputed", f"the mean is given over 24 models, the figures behind it for {told} of them: it cannot be checked")  # fmt: skip
+    return ("means over all models", f"{cell['intent']} resolution {cell['value']:g}, {FIELD}", f"{told} of {len(board)} publish a resolution",
+            "recomputed", f"the mean is given for 24 models, but only {told} of the figures behind it: it cannot be checked")  # fmt: skip
 
 
 def _verdict(agrees: Any) -> str:

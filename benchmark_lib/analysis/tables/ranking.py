@@ -1,4 +1,4 @@
-"""One metric over all models, and which places in its order are really told apart."""
+"""One metric over all models, and which places in its order the data can tell apart."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
     Returns
     -------
     DataFrame
-        One row an entry, the better first within its panel: panel, entry, metric, median (over trials), mean, low, high (interval of the
+        One row per entry, the better first within its panel: panel, entry, metric, median (over trials), mean, low, high (interval of the
         mean), per_trial, cases, trials, conversations (with a value), of (on file, of the metric's bucket) and reason.
     """
     import pandas as pd
 
     chosen, rows = metric_of(metric), []
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        talks = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
+        conversations = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
         found = headline(mine, chosen)
         nothing = why_none(mine, chosen.bucket)
         rows.append({"panel": panel, "entry": entry, "metric": metric, "median": found.median, "mean": found.mean.estimate, "low": found.mean.low,
-                     "high": found.mean.high, "per_trial": found.per_trial, "cases": found.n, "trials": int(talks["trial"].nunique()),
-                     "conversations": int(talks[chosen.column].notna().sum()), "of": len(talks), "reason": nothing or found.reason})  # fmt: skip
+                     "high": found.mean.high, "per_trial": found.per_trial, "cases": found.n, "trials": int(conversations["trial"].nunique()),
+                     "conversations": int(conversations[chosen.column].notna().sum()), "of": len(conversations), "reason": nothing or found.reason})  # fmt: skip
     table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "median", "mean", "low", "high", "per_trial", "cases", "trials",
                                         "conversations", "of", "reason"])  # fmt: skip
     table = table.sort_values(["mean", "entry"], ascending=[chosen.higher_is_better is False, True], na_position="last")
@@ -51,7 +51,7 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
 
 
 def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: int = 4_000) -> "pd.DataFrame":
-    """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel for itself.
+    """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel on its own.
 
     Imported records of different benchmarks, domains or reward bases are never ranked against each other.
 
@@ -59,13 +59,13 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
     ----------
     results : Results or DataFrame
     metric : str
-        A metric with a better end.
+        A metric with a better direction.
     n_resamples : int
 
     Returns
     -------
     DataFrame
-        One row an entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have), cases, of (models)
+        One row per entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have), cases, of (models)
         and reason.
     """
     import pandas as pd
@@ -73,7 +73,7 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
     chosen, rows = metric_of(metric), []
     for panel, mine in conversations_of(results).groupby("panel", sort=False):
         if panel == "imported" or chosen.higher_is_better is None:
-            why = "imported records are not ranked" if panel == "imported" else "this metric has no better end"
+            why = "imported records are not ranked" if panel == "imported" else "neither direction of this metric is better"
             rows += [(panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why) for entry in mine["entry"].unique()]
             continue
         rows += _ranked(str(panel), mine, chosen, n_resamples)
@@ -82,12 +82,12 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
 
 
 def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> list[tuple]:
-    """The rows of one panel; models on another version of the cases than most, or on under half of the cases, are left out, in words."""
+    """The rows of one panel; models on another version of the cases than most, or on less than half of the cases, are left out with a note."""
     versions = mine.groupby("entry", sort=False)["store_version"].first()
     common = versions.value_counts().index[0]
     means, intents, held = {}, {}, {}
-    for entry, talks in mine.groupby("entry", sort=False):
-        values, case_ids, labels = case_matrix(talks, metric)
+    for entry, conversations in mine.groupby("entry", sort=False):
+        values, case_ids, labels = case_matrix(conversations, metric)
         intents |= dict(zip(case_ids, labels, strict=True))
         if versions[entry] == common:
             with_value = ~np.isnan(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)

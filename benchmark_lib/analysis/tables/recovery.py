@@ -1,4 +1,4 @@
-"""The panel whose true rates are known: what was recorded of it beside the truth, and how often the intervals hold it."""
+"""The panel whose true rates are known: what was recorded of it next to the truth, and how often the intervals contain it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PASS_K = 3
 
 
 def recovered_rates(panel: "pd.DataFrame", results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """What was recorded of every agent beside what is true.
+    """What was recorded of every agent, next to what is true.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def recovered_rates(panel: "pd.DataFrame", results: "Results | pd.DataFrame") ->
     Returns
     -------
     DataFrame
-        One row an agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded mean less
+        One row per agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded mean minus
         the truth in units of the exact binomial standard deviation (NaN where that is 0, and for pass^k, which needs 3 trials).
     """
     import pandas as pd
@@ -78,12 +78,12 @@ def _z(mean: float, truth: float, n: int) -> float:
 
 
 def recovered_differences(panel: "pd.DataFrame", results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """Neighbours in the panel compared in pairs: the true difference, and whether the cautious interval holds it.
+    """Neighbours in the panel compared in pairs: the true difference, and whether the conservative interval contains it.
 
     Returns
     -------
     DataFrame
-        One row a disjoint pair and metric: a, b, metric, truth, estimate, low, high (cautious), p, holds.
+        One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high (cautious), p, holds.
     """
     import pandas as pd
 
@@ -103,7 +103,7 @@ def recovered_differences(panel: "pd.DataFrame", results: "Results | pd.DataFram
 
 
 def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.DataFrame":
-    """Correlations of recorded metrics over the agents of a panel, beside those of their true rates.
+    """Correlations of recorded metrics over the agents of a panel, next to those of their true rates.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.
     Returns
     -------
     DataFrame
-        One row a pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true rates of these
+        One row per pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true rates of these
         agents), estimate, low, high, p, holds (of truth), holds_panel.
     """
     import pandas as pd
@@ -134,12 +134,12 @@ def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.
 
 
 def coverage(table: "pd.DataFrame", by: list[str], *, nominal: float = 0.95) -> "pd.DataFrame":
-    """How often intervals held the truth, against how often they should.
+    """How often intervals contained the truth, compared with how often they should.
 
     Parameters
     ----------
     table : DataFrame
-        With a column `holds`, and `z` where there is one.
+        With a column `holds` and, optionally, `z`.
     by : list of str
         Columns that name a kind of interval.
     nominal : float

@@ -1,4 +1,4 @@
-"""What goes with what: verbosity and quality between and within models, judges against the record, rankings, cost against quality."""
+"""What goes with what: verbosity and quality between and within models, judges and the record, rankings, cost and quality."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ PUBLISHED_METRICS = {
     "resolution_pct": "Resolution", "over_escalation_pct": "Over-escalation", "unsafe_actions_of_18": "Unsafe actions",
     "escalation_accuracy_pct": "Escalation accuracy",
 }  # fmt: skip
-"""Columns of the published board that a general ranking is held against."""
+"""Columns of the published board that a general ranking is compared with."""
 
 
 def quality_metrics() -> list[str]:
-    """The metrics that have a better end, cost left out."""
+    """The metrics with a better direction, except cost."""
     return [name for name, metric in METRICS.items() if metric.higher_is_better is not None and not metric.scale.money]
 
 
 def vendor_of(model: str) -> str:
     """The family a model belongs to: its vendor as far as the name tells, else the first word of the name; a scripted agent is its own.
 
-    Models of one vendor share training data, so they are no independent points.
+    Models of one vendor share training data, so they are not independent points.
     """
     if model.startswith("scripted:"):
         return model
@@ -67,8 +67,8 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
     Returns
     -------
     DataFrame
-        One row an entry: panel, entry, source, family, one column a metric; NaN where the model ran no case of the metric's bucket, and for a
-        count where it ran fewer traps than others of its panel: such counts do not compare.
+        One row per entry: panel, entry, source, family, one column per metric; NaN where the model ran no case of the metric's bucket, and for a
+        count where it ran fewer traps than others of its panel: such counts are not comparable.
     """
     import pandas as pd
 
@@ -88,32 +88,32 @@ def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None
 
 
 def cases_held(conversations: "pd.DataFrame", metric: str) -> str:
-    """How many cases of a metric each model has, in words; empty where all have as many."""
+    """How many cases of a metric the models have, in words; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = conversations if chosen.bucket is None else conversations[conversations["bucket"] == chosen.bucket]
     held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
-    return f"models hold {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
+    return f"models have {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
 
 
 def between_models(
     results: "Results | pd.DataFrame", x: str = VERBOSITY, metrics: Sequence[str] | None = None, *, n_resamples: int = 10_000,
 ) -> "pd.DataFrame":  # fmt: skip
-    """Rank correlation of one metric with others over models, each panel for itself.
+    """Rank correlation of one metric with others over models, each panel on its own.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or their conversations.
     x : str
-        The metric all others are held against.
+        The metric that all others are compared with.
     metrics : sequence of str, optional
-        The quality metrics when not given.
+        By default the quality metrics.
     n_resamples : int
 
     Returns
     -------
     DataFrame
-        One row a panel and metric: panel, level (``between models``), x, metric, title, models, families, estimate (Spearman), low, high
+        One row per panel and metric: panel, level (``between models``), x, metric, title, models, families, estimate (Spearman), low, high
         (families resampled), p (permutation), p_holm (over the metrics of a panel), leave_one_low, leave_one_high (without one family in
         turn) and reason.
     """
@@ -121,12 +121,12 @@ def between_models(
 
 
     metrics = [m for m in metrics or quality_metrics() if m != x]
-    means, talks, rows = model_means(results, [x, *metrics]), conversations_of(results), []
+    means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, mine in means.groupby("panel", sort=False):
         found = [correlation(mine[x], mine[m], families=mine["family"], n_resamples=n_resamples) for m in metrics]
         adjusted = adjust_pvalues([f.p for f in found], method="holm")
         for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
-            uneven = [cases_held(talks[talks["panel"] == panel], name) for name in (x, metric)]
+            uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
             rows.append((panel, "between models", x, metric, METRICS[metric].title, one.n, one.families, one.estimate, one.low, one.high, one.p,
                          float(p_holm), one.leave_one_low, one.leave_one_high, sentence(one.reason, *dict.fromkeys(uneven))))  # fmt: skip
     return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "families", "estimate", "low", "high", "p", "p_holm",
@@ -136,7 +136,7 @@ def between_models(
 def within_models(
     results: "Results | pd.DataFrame", x: str = VERBOSITY, metrics: Sequence[str] | None = None, *, n_resamples: int = 2_000,
 ) -> "pd.DataFrame":  # fmt: skip
-    """Correlation of one metric with others inside models, the difficulty of the case taken out, each panel for itself.
+    """Correlation of one metric with others within models, with the difficulty of the case removed, each panel on its own.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def within_models(
     Returns
     -------
     DataFrame
-        One row a panel and metric: panel, level (``within models``), x, metric, title, models, conversations, estimate, low, high (BCa over
+        One row per panel and metric: panel, level (``within models``), x, metric, title, models, conversations, estimate, low, high (BCa over
         cases) and reason.
     """
     import pandas as pd
@@ -157,32 +157,32 @@ def within_models(
     for panel, mine in frame.groupby("panel", sort=False):
         for name in (m for m in metrics or quality_metrics() if m != x):
             metric = metric_of(name)
-            talks = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
-            sides = [talks[c].astype("Float64").to_numpy(dtype="float64", na_value=nan) for c in (chosen.column, metric.column)]
+            conversations = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+            sides = [conversations[c].astype("Float64").to_numpy(dtype="float64", na_value=nan) for c in (chosen.column, metric.column)]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
-                found = within_model_correlation(*sides, talks["case_id"], talks["entry"], n_resamples=n_resamples)
+                found = within_model_correlation(*sides, conversations["case_id"], conversations["entry"], n_resamples=n_resamples)
             reason = why_none(mine, metric.bucket) or found.reason
-            rows.append((panel, "within models", x, name, metric.title, talks["entry"].nunique(), found.n, found.estimate, found.low, found.high,
+            rows.append((panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n, found.estimate, found.low, found.high,
                          reason))  # fmt: skip
     return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "conversations", "estimate", "low", "high", "reason"])
 
 
 def judged_against_record(results: "Results", *, cut: float | None = None) -> "pd.DataFrame":
-    """What judges said of conversations beside what the record says of them.
+    """What judges said about conversations, next to what the record says about them.
 
     Parameters
     ----------
     results : Results
     cut : float, optional
-        Scores from here up count as passed; `analysis.judges.CUT` when not given.
+        Scores from here up count as a pass; by default `analysis.tables.judges.CUT`.
 
     Returns
     -------
     DataFrame
-        One row a judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says success, and
+        One row per judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says success, and
         where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and high, ac1, raw, reason.
-        Without a verdict on file no row.
+        Empty if there are no verdicts.
     """
     import pandas as pd
 
@@ -201,12 +201,12 @@ def judged_against_record(results: "Results", *, cut: float | None = None) -> "p
 
 
 def ranking_against_desk(*, n_resamples: int = 10_000) -> "pd.DataFrame":
-    """A general ranking for customer support against published desk metrics, over the models that stand on both lists.
+    """A general ranking for customer support and published desk metrics, over the models on both lists.
 
     Returns
     -------
     DataFrame
-        One row a metric: source (published), metric, models, families, estimate (Spearman of the general score), low, high, p,
+        One row per metric: source (published), metric, models, families, estimate (Spearman of the general score), low, high, p,
         better (whether a positive value means that a higher score goes with a better desk), reason.
     """
     import pandas as pd
@@ -221,18 +221,18 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> "pd.DataFrame":
 
 
 def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") -> "pd.DataFrame":
-    """Cost against one metric, and which models no other beats on both.
+    """Cost and one metric, and which models no other model beats on both.
 
     Parameters
     ----------
     results : Results or DataFrame
     metric : str
-        A metric with a better end.
+        A metric with a better direction.
 
     Returns
     -------
     DataFrame
-        One row an entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
+        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
         mean), frontier (within its panel), cases of those its panel ran, reason and place (the frontier in words). A scripted agent costs nothing, so in its panels
         there is no frontier.
     """
@@ -246,7 +246,7 @@ def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") ->
         cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
         priced = "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
         held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
-        part = f"cost and value of {held} of the {of} cases of its panel" if held < of else ""
+        part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
         rows.append((panel, entry, metric, cost, found.mean.estimate, found.mean.low, found.mean.high, held, of, sentence(priced or found.reason, part)))
     table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"])
     sign = 1 if metric_of(metric).higher_is_better else -1

@@ -1,4 +1,4 @@
-"""What repeated trials say: pass^k and how it decays, how often a case flips, what is missing, and what a plan of trials can show."""
+"""What repeated trials say: pass^k and how it decays, how often a case flips, what is missing, and what a plan of trials can detect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KS = tuple(range(1, 9))
 TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
-"""Rates of the table that is published everywhere: how often all of k trials succeed if every case succeeds equally often."""
+"""Rates of the commonly published table: how often all of k trials succeed if every case succeeds equally often."""
 
 MIXES = {"every case alike": None, "cases somewhat mixed": 4.0, "cases sure or hopeless": 0.5}
 """How far the chances of cases may lie apart: concentration ``a + b`` of the beta distribution they are drawn from."""
@@ -32,17 +32,17 @@ MIXES = {"every case alike": None, "cases somewhat mixed": 4.0, "cases sure or h
 
 @dataclass(frozen=True)
 class SuccessCounts:
-    """Successes of one model in one bucket, one entry a case.
+    """Successes of one model in one bucket, one entry per case.
 
     Attributes
     ----------
     successes, trials : ndarray of int, shape (cases,)
         Trials that were scored, and those among them that succeeded; a case may have none.
     planned : int
-        Conversations on file, scored or not.
+        Recorded conversations, scored or not.
     case_ids, intents : tuple of str
     reason : str
-        Why there are no counts, or why they must not be pooled; empty where they may.
+        Why there are no counts, or why they must not be pooled; empty if they may.
     """
 
     successes: np.ndarray
@@ -54,7 +54,7 @@ class SuccessCounts:
 
     @property
     def clusters(self) -> "tuple[str, ...] | None":
-        """Intents where they are clusters of several cases and enough of them for inference, else None."""
+        """The intents if they are clusters of several cases and there are enough of them for inference, otherwise None."""
         distinct = len(set(self.intents))
         return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
 
@@ -76,7 +76,7 @@ def success_counts(conversations: "pd.DataFrame", bucket: str) -> SuccessCounts:
     table = grouped.agg(hit=("hit", "sum"), seen=("seen", "sum"), intent=("intent", "first"))
     bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else rows["case_id"].iloc[:0]
     mixed = [case for case, n in bases.items() if n > 1]
-    reason = f"rewards of case {mixed[0]} were read from different things, so they are not pooled" if mixed else why_none(conversations, bucket)
+    reason = f"rewards of case {mixed[0]} have different bases, so they are not pooled" if mixed else why_none(conversations, bucket)
     intents = tuple(str(i) if i == i and i is not None else case for case, i in zip(table.index, table["intent"], strict=True))
     return SuccessCounts(table["hit"].to_numpy().astype(int), table["seen"].to_numpy().astype(int), len(rows), tuple(table.index), intents, reason)
 
@@ -93,7 +93,7 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
     Returns
     -------
     DataFrame
-        One row an entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median a case), k, estimate, low, high, reference
+        One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median per case), k, estimate, low, high, reference
         (p^k of the mean: a lower bound, no estimate), label (observed, or beta-binomial extrapolation past the trials), usable (at least
         2k trials) and reason. A bucket that a model did not run stands there with its reason.
     """
@@ -119,7 +119,7 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
 
 
 def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
-    """pass^k as a table people read: one row an entry and bucket, one column a k, in percent.
+    """pass^k as a readable table: one row per entry and bucket, one column per k, in percent.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _places(table: "pd.DataFrame", key: tuple[str, str, str]) -> tuple[int, int]:
-    """Where a panel and a bucket first stand in a table."""
+    """Where a panel and a bucket first appear in a table."""
     return list(dict.fromkeys(table["panel"])).index(key[0]), list(dict.fromkeys(table["bucket"])).index(key[2])
 
 
@@ -167,7 +167,7 @@ def flip_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always, sometimes, never (cases)
+        One row per entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always, sometimes, never (cases)
         and reason.
     """
     import pandas as pd
@@ -202,7 +202,7 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
     Returns
     -------
     DataFrame
-        One row an entry and trial: panel, entry, metric, trial, value (a count is summed over the traps of the trial, a share or mean
+        One row per entry and trial: panel, entry, metric, trial, value (a count is summed over the traps of the trial, a share or mean
         is over its cases), cases with a value, of, in_median (whether the median the board shows counts the trial: a count needs every trap,
         anything else half of the cases), and reason.
     """
@@ -224,7 +224,7 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
 
 
 def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
-    """What is missing of every run, and how far it could move its success: every missing conversation failed, or succeeded.
+    """What is missing from every run, and how far that could change its success: if every missing conversation failed, or succeeded.
 
     Parameters
     ----------
@@ -234,8 +234,8 @@ def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row an entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst, best and reason. Planned
-        cases that no run has played yet stand in the bucket ``unknown``.
+        One row per entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst, best and reason. Planned
+        cases that no run has played yet are in the bucket ``unknown``.
     """
     import pandas as pd
 
@@ -266,7 +266,7 @@ def _gaps(panel: str, entry: str, mine: "pd.DataFrame", goal: dict[str, int], bu
 
 
 def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> "pd.DataFrame":
-    """pass^k for given mean rates: as it is published, every case alike, and with the caveat that the published table lacks.
+    """pass^k for given mean rates: as published, with every case alike, and with the mixes that the published table leaves out.
 
     A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than ``p ** k``,
     which is only the lower bound (Jensen's inequality).
@@ -274,7 +274,7 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
     Returns
     -------
     DataFrame
-        One row a rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b + j)``.
+        One row per rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b + j)``.
     """
     import pandas as pd
 
@@ -291,7 +291,7 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
 
 
 def wide_textbook(table: "pd.DataFrame") -> "pd.DataFrame":
-    """The textbook table as people read it: one row a rate and mix, one column a k, in percent.
+    """The textbook table in readable form: one row per rate and mix, one column per k, in percent.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def power_table(
     Returns
     -------
     DataFrame
-        One row a plan and estimand: units, trials, conversations, estimand, power, low, high (error of the simulation).
+        One row per plan and estimand: units, trials, conversations, estimand, power, low, high (error of the simulation).
     """
     import pandas as pd
 
@@ -339,12 +339,12 @@ def detectable_table(
     rate_a: float, *, units: Iterable[int] = (18, 36, 72), trials: Iterable[int] = (3, 5, 10), per: int = 18, n_simulations: int = 1_000,
     **settings: Any,
 ) -> "pd.DataFrame":  # fmt: skip
-    """The smallest difference each plan can see with a power of 0.8, as a count per `per` units.
+    """The smallest difference each plan can detect with a power of 0.8, as a count per `per` units.
 
     Returns
     -------
     DataFrame
-        One row a plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it), difference, reason.
+        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it), difference, reason.
     """
     import pandas as pd
 
@@ -361,7 +361,7 @@ def detectable_table(
 def plan_cost_table(
     results: "Results | pd.DataFrame | None", plans: Iterable[tuple[int, int]], *, prices: Mapping[str, float] | None = None
 ) -> "pd.DataFrame":
-    """What plans cost: conversations times the mean cost of one, agent and customer, as the runs recorded it.
+    """What plans cost: the number of conversations times the mean cost of one, agent and customer together, as the runs recorded it.
 
     Parameters
     ----------
@@ -370,12 +370,12 @@ def plan_cost_table(
     plans : iterable of (int, int)
         Cases, and trials of each.
     prices : mapping of str to float, optional
-        Further costs of one conversation by name [USD]: what you expect of a model that was not run yet.
+        Further costs of one conversation by name [USD]: what you expect for a model that has not been run yet.
 
     Returns
     -------
     DataFrame
-        One row an entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials, conversations, usd, reason.
+        One row per entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials, conversations, usd, reason.
     """
     import pandas as pd
 
@@ -390,7 +390,7 @@ def plan_cost_table(
 
 
 def _by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
-    """Panel, entry, bucket and counts: every bucket that anybody of the panel ran."""
+    """Panel, entry, bucket and counts: every bucket that any entry of the panel ran."""
     frame = conversations_of(results)
     for panel, rows in frame.groupby("panel", sort=False):
         buckets = _buckets(rows)
@@ -415,7 +415,7 @@ def _unscored(counts: SuccessCounts) -> str:
     few = f"{missing} of {counted(counts.planned, 'conversation')} not scored" if missing else ""
     distinct = len(set(counts.intents))
     small = counts.clusters is None and 1 < distinct < min(FEW_CLUSTERS, len(counts.intents))
-    return sentence(few, f"intervals take cases as units, {distinct} intents are too few" if small else "")
+    return sentence(few, f"intervals treat cases as units, since {distinct} intents are too few" if small else "")
 
 
 def _plan_of(mine: "pd.DataFrame", plan: "pd.DataFrame | None") -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The cost tiers of models: by the mean cost of 1,000 conversations, in the bounds of the price file."""
+"""The cost tiers of models, by the mean cost of 1,000 conversations and the bounds in the price file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NO_MODEL, UNKNOWN = "none (scripted)", "price unknown"
-"""What stands for a tier where no model was paid, and where a price is missing."""
+"""What is shown instead of a tier if no model was paid for, and if a price is missing."""
 
 
 def cost_tier(conversations: "pd.DataFrame") -> str:
@@ -19,7 +19,7 @@ def cost_tier(conversations: "pd.DataFrame") -> str:
     Parameters
     ----------
     conversations : DataFrame
-        The model's; ``cost_usd`` is NaN where a price is unknown.
+        The model's conversations; ``cost_usd`` is NaN if a price is unknown.
     """
     if set(conversations["source"]) <= {"scripted", "synthetic"}:
         return NO_MODEL
@@ -29,5 +29,5 @@ def cost_tier(conversations: "pd.DataFrame") -> str:
 
 
 def tier_order() -> tuple[str, ...]:
-    """All that can stand for a tier, cheapest first."""
+    """Every value a tier can have, cheapest first."""
     return (NO_MODEL, *(name for name, _ in load_prices().tiers), UNKNOWN)

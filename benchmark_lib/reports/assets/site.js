@@ -1,4 +1,4 @@
-// Everything that moves on the site. It reads what stands on the page, writes text only as text, and asks no network for anything.
+// Everything interactive on the site. It reads what is on the page, writes text only as text, and makes no network requests.
 (() => {
   "use strict";
 
@@ -176,7 +176,7 @@
       list.append(...found.slice(shown, shown + PAGE).map(item));
       shown = Math.min(shown + PAGE, found.length);
       more.hidden = shown === found.length;
-      status.textContent = `${plural(found.length, "conversation")}${shown < found.length ? `, the first ${shown} shown` : ""}.`;
+      status.textContent = `${plural(found.length, "conversation")}${shown < found.length ? `, of which the first ${shown} are shown` : ""}.`;
     }
     function filter() {
       const words = find.value.trim().toLowerCase().split(/\s+/);
@@ -213,7 +213,7 @@
       const test = pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
       const [x, y] = [entries[a].values[metric.key][2], entries[b].values[metric.key][2]];
       if (a === b || x === null || y === null) return make("td", { class: "none" }, "–");
-      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, "of the medians, not tested"));
+      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, "difference of the medians, not tested"));
       const flip = a < b ? 1 : -1, [value, low, high, p, adjusted] = test;
       const ends = low === null ? "" : `95% ${[low * flip, high * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}; `;
       return make("td", {}, signed(value * flip, metric), make("small", {}, `${ends}p ${chance(p)}, adjusted ${chance(adjusted)}`));
@@ -242,7 +242,7 @@
       apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);
       list.replaceChildren(...apart.map(([c]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
         make("small", {}, `${cases[c].bucket.replaceAll("_", " ")} · ${cases[c].intent.replaceAll("_", " ")}`)), squares(a, c), squares(b, c))));
-      one("differ-note").textContent = a === b ? "The same model twice." : `${plural(apart.length, "case")} of ${shared.length} that both played with another share of successes; largest difference first. Signs to the left are the first model's.`;
+      one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played have different shares of successes; the largest difference comes first. The signs on the left are the first model's.`;
       one("compare-numbers").hidden = one("compare-cases").hidden = false;
       one("compare-status").textContent = `${entries[a].name} and ${entries[b].name}.`;
       history.replaceState(null, "", `#a=${encodeURIComponent(entries[a].page)}&b=${encodeURIComponent(entries[b].page)}`);

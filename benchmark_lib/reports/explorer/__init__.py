@@ -1,4 +1,4 @@
-"""The explorer: find a conversation, read it, hold it against another one, and say whether its verdicts are right."""
+"""The explorer: find a conversation, read it, compare it with another one, and say whether its verdicts are right."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def explore(results: "Results", *, labels: str | Path = LABELS_FILE, store: "Sto
     Parameters
     ----------
     results : Results
-        The runs to look into.
+        The runs to explore.
     labels : path
         CSV file to which labels are added.
     store : Store, optional

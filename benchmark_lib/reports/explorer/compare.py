@@ -1,4 +1,4 @@
-"""Two conversations side by side, and where they part."""
+"""Two conversations side by side, and where they differ."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
 
 @dataclass(frozen=True)
 class Event:
-    """Something that was done in a talk: an act of the customer, a call, or the end; words are not compared.
+    """Something that was done in a conversation: an act of the customer, a call, or the end; words are not compared.
 
     Attributes
     ----------
     key : tuple
-        Where it stands: ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``.
+        Its place: ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``.
     turn : int
-        The customer message it stands in or answers.
+        The customer message it belongs to or answers.
     what : str
         In a few words.
     same : str
@@ -42,7 +42,7 @@ class Event:
 
 
 def events(conversation: Conversation) -> list[Event]:
-    """Everything done in a talk, in order."""
+    """Everything done in a conversation, in order."""
     c, found = conversation, []
     for turn in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls}):
         found += [*_acts(c, "customer", turn), *(_call(t) for t in c.tool_calls if t.turn == turn), *_acts(c, "agent", turn)]
@@ -62,7 +62,7 @@ def _call(call: ToolCall) -> Event:
 
 
 def first_difference(left: Conversation, right: Conversation, only_what_counts: bool = False) -> tuple[Event, Event] | None:
-    """The first two events in which two talks differ.
+    """The first events in which two conversations differ.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def first_difference(left: Conversation, right: Conversation, only_what_counts: 
     Returns
     -------
     tuple of Event, or None
-        None where the same was done in both.
+        None if the same was done in both.
     """
     sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
     return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
@@ -95,5 +95,5 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
 
 def _where(one: Event, other: Event) -> str:
     """Two differing events in words, with the messages they belong to."""
-    turns = f"message {one.turn}" if one.turn == other.turn else f"message {one.turn} against message {other.turn}"
+    turns = f"message {one.turn}" if one.turn == other.turn else f"message {one.turn} and message {other.turn}"
     return f"{turns}: {one.what}  |  {other.what}"

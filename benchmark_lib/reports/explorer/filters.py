@@ -1,4 +1,4 @@
-"""Which conversations are meant: an index of all of them, filters on it, and a search through their messages."""
+"""Which conversations to show: an index of all of them, filters on it, and a search through their messages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from ...cases.facts import fold
 from ...analysis.frames import plain_rows
+from ...language.folding import fold
 from ...errors import BadInput
 from ...scoring.deciding import REASONS, reasons_against
 from ...scoring.score import RULES_OF_SUCCESS
@@ -26,24 +26,24 @@ FIELDS = {
     "entry": "Model", "bucket": "Bucket", "intent": "Intent", "case_id": "Case", "kind": "Trap kind", "outcome": "Outcome", "reason": "Main reason", "ended_by": "Ended by",
     "finding": "Finding", "language": "Language", "trial": "Trial",
 }  # fmt: skip
-"""What can be filtered by, and how it is headed."""
+"""The fields that can be filtered by, and their headings."""
 
 OUTCOMES = {
-    "success": ("success", True), "no success": ("success", False), "unsafe": ("unsafe", True), "corrupt success": ("corrupt_success", True),
+    "success": ("success", True), "failed": ("success", False), "unsafe": ("unsafe", True), "corrupt success": ("corrupt_success", True),
     "handed over": ("handed_over", True), "not scored": ("success", None),
 }  # fmt: skip
 """Outcomes by name: the column of the conversations frame and its value."""
 
 DECIDING = ("bucket", "success", "ended_by", "score_fault", "unsafe", "corrupt_success", "handed_over", "state_matches", "right_end", "facts_told",
             "facts_required", "forbidden_calls", *(f"rule_{rule}" for rule in RULES_OF_SUCCESS))  # fmt: skip
-"""Columns from which the main reason against a success is told."""
+"""The columns that determine the main reason against a success."""
 
 BROKEN = "broken: "
-"""What stands before the name of a rule that was broken."""
+"""The prefix of the name of a rule that was broken."""
 
 
 class Index:
-    """All conversations of some results, to be filtered and searched; no record is kept.
+    """All conversations of some results, to be filtered and searched; no record is kept in memory.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Index:
     Attributes
     ----------
     frame : DataFrame
-        `results.conversations`, one row a conversation, numbered from 0.
+        `results.conversations`, one row per conversation, numbered from 0.
     """
 
     def __init__(self, results: "Results"):
@@ -91,19 +91,19 @@ class Index:
         return {value: int(rows.sum()) for value, rows in self._rows(field).items()}
 
     def matching(self, text: str = "", **chosen: Any) -> np.ndarray:
-        """Numbers of the rows that match everything that is chosen.
+        """Numbers of the rows that match all the choices.
 
         Parameters
         ----------
         text : str
-            Words that must all stand in the messages, whatever their case; "words in quotes" must stand side by side.
+            Words that must all occur in the messages, ignoring case; "words in quotes" must occur as a phrase.
         **chosen
-            A field of `FIELDS` with the value, or the list of values of which one must hold; None leaves the field open.
+            A field of `FIELDS` with a value, or with a list of values of which one must match; None leaves the field open.
 
         Raises
         ------
         BadInput
-            For a field or a value that there is not.
+            For a field or a value that does not exist.
         """
         rows = np.ones(len(self.frame), dtype=bool)
         for field, wanted in chosen.items():
@@ -131,7 +131,7 @@ class Index:
         return texts
 
     def _rows(self, field: str) -> dict[Any, np.ndarray]:
-        """Of each value of a field, which rows have it."""
+        """For each value of a field, the rows that have it."""
         if field not in FIELDS:
             raise BadInput(f"there is no filter {field!r}: choose from {', '.join(FIELDS)}")
         if field not in self._marked:
@@ -167,6 +167,6 @@ def _said(run: Any) -> Iterable[tuple[str, list[str]]]:
 
 
 def search_terms(text: str) -> list[bytes]:
-    """The words and the quoted phrases of a search, as they are looked for."""
+    """The words and quoted phrases of a search, in the form in which they are searched for."""
     parts = re.findall(r'"([^"]+)"|(\S+)', fold(text.replace("“", '"').replace("”", '"')))
     return [(phrase or word).strip('"').encode("utf-8", "replace") for phrase, word in parts if (phrase or word).strip('"')]

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at")
 KEY = ("run_id", "case_id", "trial", "scorer")
-"""What a label is about; a later one takes the place of an earlier one."""
+"""What a label is about; a later label replaces an earlier one with the same key."""
 SUCCESS = "success"
 """The verdict every scored conversation has, 100 for yes and 0 for no; the other scorers are the judges'."""
 LOW, HIGH = 0, 100
 LONGEST = 10_000
-"""Characters of one value of a row."""
+"""How many characters one value of a row may have."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _FORMULA = (*FORMULA, "'")
 
@@ -36,30 +36,30 @@ _FORMULA = (*FORMULA, "'")
 def save_label(
     path: str | Path, *, run_id: str, model: str, case_id: str, trial: int, scorer: str, label: float | None = None, tag: str = "", note: str = ""
 ) -> None:
-    """Write one label to a CSV file; the file is at every moment either the old one or the new one, whole.
+    """Write one label to a CSV file; the file is always either the complete old one or the complete new one.
 
     Parameters
     ----------
     path : path
-        The file; it is made where it is not there.
+        The file; it is created if it does not exist.
     run_id, model, case_id, trial : str, str, str, int
         The conversation.
     scorer : str
         ``success``, or a scorer of a judge.
     label : float, optional
-        The score the analyst gives, 0 to 100; None where there is only a tag or a note.
+        The score the analyst gives, 0 to 100; None if there is only a tag or a note.
     tag, note : str
         In the analyst's words.
 
     Raises
     ------
     BadInput
-        If nothing is said, the label is off the scale, or the file there is no file of labels.
+        If there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
     from filelock import FileLock
 
     if label is not None and not LOW <= label <= HIGH:
-        raise BadInput(f"{label!r} is no label: give a number from {LOW} to {HIGH}")
+        raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: agree, disagree, or write a tag or a note")
     row = {"run_id": run_id, "model": model[:200], "case_id": case_id, "trial": int(trial), "scorer": scorer, "label": "" if label is None else f"{label:g}",
@@ -76,7 +76,7 @@ def save_label(
 
 
 def read_labels(path: str | Path) -> "pd.DataFrame":
-    """The labels of a file, as they were said; an empty frame where there is no file.
+    """The labels of a file, in order; an empty frame if there is no file.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def read_labels(path: str | Path) -> "pd.DataFrame":
     Raises
     ------
     BadInput
-        If it is no file of labels.
+        If it is not a file of labels.
     """
     import pandas as pd
 
@@ -96,19 +96,19 @@ def read_labels(path: str | Path) -> "pd.DataFrame":
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The rows as they stand in the file."""
+    """The rows as they are in the file."""
     if not path.is_file() or not path.stat().st_size:
         return []
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         rows = list(reader)
     if tuple(reader.fieldnames or ()) != COLUMNS or any(None in row or None in row.values() for row in rows):
-        raise BadInput(f"{path} is no file of labels with the columns {', '.join(COLUMNS)}: name another file")
+        raise BadInput(f"{path} is not a file of labels with the columns {', '.join(COLUMNS)}: name another file")
     return rows
 
 
 def _guarded(value: Any) -> str:
-    """A value without control characters, and with an apostrophe before what a spreadsheet would take for a formula."""
+    """A value without control characters, and with an apostrophe before what a spreadsheet would read as a formula."""
     text = _CONTROL.sub(" ", str(value).replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if text.startswith(_FORMULA) else text
 
@@ -118,7 +118,7 @@ def _unguarded(text: str) -> str:
 
 
 def _write_whole(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Put a new file in the place of the old one in one step."""
+    """Replace the old file by a new one in one step."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()

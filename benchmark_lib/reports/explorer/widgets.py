@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ...store import Store
 
 PAGE = 5_000
-"""Rows the table is given at once; more are turned page by page."""
+"""How many rows the table holds at once; the others are reached page by page."""
 STATIC_ROWS = 20
-"""Rows that are shown where there are no widgets."""
+"""How many rows are shown where there are no widgets."""
 TABLE = {
     "select": "single", "selected_rows": [], "maxBytes": 0, "pageLength": 10, "showIndex": False, "order": [], "allow_html": False, "scrollX": True,
     "classes": "display compact nowrap", "style": "width:100%;table-layout:auto",
@@ -35,7 +35,7 @@ TABLE = {
 }  # fmt: skip
 """How itables shows the table: every row it is given, escaped."""
 OUTCOME = ("success", "unsafe", "corrupt_success", "ended_by")
-"""Columns from which how a conversation came out is told."""
+"""The columns that determine the outcome of a conversation."""
 LONGEST_OPTION = 60
 LONGEST_CELL = 44
 COMPARISON = 1
@@ -45,7 +45,7 @@ ALL = object()
 
 
 class Explorer(w.VBox):
-    """Filters, a table, and what stands behind its rows. Only the index is kept; a record is fetched when it is opened.
+    """Filters, a table, and the conversations behind its rows. Only the index is kept in memory; a record is fetched when it is opened.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ class Explorer(w.VBox):
         self._build_table()
         self._build_label_panel()
         self._build_panes()
-        self.children = [w.HTML(_part("style")), self._filters, self._search, self.table, self._pager, self.panes]
+        self.children = [w.HTML(_part("style")), self._filters, self._search, self.table, self.pager, self.panes]
         self.add_class("db-explorer")
         self._refresh()
 
     # ---------------------------------------------------------------- what a notebook may call
 
     def choose(self, text: str = "", **chosen: Any) -> None:
-        """Set the filters: a field of `FIELDS` with its value; those that are not named are opened."""
+        """Set the filters: a field of `FIELDS` with its value; fields that are not named are left open."""
         unknown = [f for f in chosen if f not in FIELDS]
         if unknown:
             raise BadInput(f"there is no filter {unknown[0]!r}: choose from {', '.join(FIELDS)}")
@@ -108,7 +108,7 @@ class Explorer(w.VBox):
         self._fill_other()
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
-        """With a static table beside the widget, for viewers that have no widgets."""
+        """With a static table as well as the widget, for viewers without widgets."""
         table = table_of(self.index, self.rows[:STATIC_ROWS])
         static = _part("static", heads=list(table), rows=table.to_numpy().tolist(), total=len(self.rows))
         return {**super()._repr_mimebundle_(**how), "text/html": static}
@@ -137,14 +137,14 @@ class Explorer(w.VBox):
 
         self.table = ITable(table_of(self.index, self.rows[:0]), **TABLE)
         self.table.observe(self._row_clicked, names="selected_rows")
-        self._back, self._on = w.Button(description="◀ earlier rows"), w.Button(description="later rows ▶")
-        self._back.on_click(lambda _: self._turn_to(self._page - 1))
-        self._on.on_click(lambda _: self._turn_to(self._page + 1))
+        self.earlier_rows, self.later_rows = w.Button(description="◀ earlier rows"), w.Button(description="later rows ▶")
+        self.earlier_rows.on_click(lambda _: self._turn_to(self._page - 1))
+        self.later_rows.on_click(lambda _: self._turn_to(self._page + 1))
         self._shown_rows = w.HTML()
-        self._pager = w.HBox([self._back, self._on, self._shown_rows], layout=w.Layout(align_items="center"))
+        self.pager = w.HBox([self.earlier_rows, self.later_rows, self._shown_rows], layout=w.Layout(align_items="center"))
 
     def _refresh(self, _: Any = None) -> None:
-        """Take the filters as they stand, and show the table's first page."""
+        """Apply the filters as they are set, and show the table's first page."""
         if self._quiet:
             return
         if self.text.value and "texts" not in vars(self.index):
@@ -158,16 +158,16 @@ class Explorer(w.VBox):
         self._page = page
         start, end = page * PAGE, min((page + 1) * PAGE, len(self.rows))
         self.table.update(table_of(self.index, self.rows[start:end]), **TABLE)
-        self._pager.layout.display = "flex" if len(self.rows) > PAGE else "none"
-        self._shown_rows.value = f"rows {start + 1:,} to {end:,} of {len(self.rows):,}; sorting reaches these"
-        self._back.disabled, self._on.disabled = page == 0, end == len(self.rows)
+        self.pager.layout.display = "flex" if len(self.rows) > PAGE else "none"
+        self._shown_rows.value = f"rows {start + 1:,} to {end:,} of {len(self.rows):,}; sorting applies to these"
+        self.earlier_rows.disabled, self.later_rows.disabled = page == 0, end == len(self.rows)
 
     def _row_clicked(self, change: dict[str, Any]) -> None:
         if change["new"]:
             self._open_row(self._page * PAGE + change["new"][0])
 
     def _open_row(self, place: int) -> None:
-        """Open the conversation that stands at a place of the filtered rows."""
+        """Open the conversation at a place of the filtered rows."""
         row = self.index.frame.iloc[self.rows[place]]
         self.read(row["run_id"], row["case_id"], int(row["trial"]))
 
@@ -175,21 +175,21 @@ class Explorer(w.VBox):
 
     def _build_panes(self) -> None:
         self.chat = w.HTML(_hint("Choose a row of the table to read its conversation."), layout=w.Layout(flex="1 1 36rem", min_width="24rem"))
-        self._previous, self._next = (w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ previous", "next ▶"))
-        self._previous.on_click(lambda _: self._step(-1))
-        self._next.on_click(lambda _: self._step(1))
-        self._place = w.HTML()
-        steps = w.HBox([self._previous, self._next, self._place], layout=w.Layout(align_items="center"))
+        self.preceding, self.following = (w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ previous", "next ▶"))
+        self.preceding.on_click(lambda _: self._step(-1))
+        self.following.on_click(lambda _: self._step(1))
+        self.place_shown = w.HTML()
+        steps = w.HBox([self.preceding, self.following, self.place_shown], layout=w.Layout(align_items="center"))
         beside = w.Layout(flex_flow="row wrap", grid_gap="16px", align_items="flex-start")
         reading = w.VBox([steps, w.HBox([self.chat, self.label_panel], layout=beside)])
-        self.other = w.Dropdown(description="Against", options=[], layout=w.Layout(width="36rem"))
+        self.other = w.Dropdown(description="With", options=[], layout=w.Layout(width="36rem"))
         self.other.observe(self._hold_against, names="value")
-        self.pair = w.HTML(_hint("Open a conversation first; then choose the one to hold it against."))
+        self.pair = w.HTML(_hint("Open a conversation first; then choose the one to compare it with."))
         self.panes = w.Tab([reading, w.VBox([self.other, self.pair])], titles=["Conversation", "Side by side"])
         self.panes.observe(self._hold_against, names="selected_index")
 
     def _place_of_opened(self) -> int | None:
-        """Where the open conversation stands among the filtered rows."""
+        """The place of the open conversation among the filtered rows."""
         if self.opened is None:
             return None
         c = self.opened.conversation
@@ -198,9 +198,9 @@ class Explorer(w.VBox):
 
     def _show_place(self) -> None:
         place = self._place_of_opened()
-        self._place.value = "" if self.opened is None else "not among the filtered" if place is None else f"{place + 1:,} of {len(self.rows):,}"
-        self._previous.disabled = place is None or place == 0
-        self._next.disabled = (place is None and not len(self.rows)) or place == len(self.rows) - 1
+        self.place_shown.value = "" if self.opened is None else "not among the filtered rows" if place is None else f"{place + 1:,} of {len(self.rows):,}"
+        self.preceding.disabled = place is None or place == 0
+        self.following.disabled = (place is None and not len(self.rows)) or place == len(self.rows) - 1
 
     def _step(self, by: int) -> None:
         place = self._place_of_opened()
@@ -258,7 +258,7 @@ class Explorer(w.VBox):
         self._say_labels()
 
     def _offer_score(self, _: Any) -> None:
-        """A judge's score can be held against any other one; success only against its opposite."""
+        """A judge's score can be corrected to any other; success only to its opposite."""
         judged = self.scorer.value is not None and self.scorer.value[0] != SUCCESS
         self.own_score.layout.display = "flex" if judged else "none"
         self.own_score.value = round(self._verdict() or LOW)
@@ -287,7 +287,7 @@ class Explorer(w.VBox):
         self._say_labels("Saved.")
 
     def _say_labels(self, news: str = "") -> None:
-        """Show what has been said of the open conversation."""
+        """Show the labels of the open conversation."""
         c = self.opened.conversation
         try:
             every = read_labels(self.labels_file)
@@ -299,7 +299,7 @@ class Explorer(w.VBox):
 
 
 def table_of(index: Index, rows: np.ndarray) -> "pd.DataFrame":
-    """The rows of the index as people read them."""
+    """The rows of the index in readable form."""
     import pandas as pd
 
     f = index.frame.iloc[rows]

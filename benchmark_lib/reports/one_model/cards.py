@@ -1,4 +1,4 @@
-"""The parts of a model's report that are more than a table: the cards, and the traps with what was said; every text in them is escaped."""
+"""The parts of a model's report that are more than a table: the cards, the traps with their quotes, and the traits; every text in them is escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def trap_quotes(traps: "pd.DataFrame", *, most: int | None = None) -> Shown:
     traps : DataFrame
         As `traps.trap_by_trap` gives it.
     most : int, optional
-        How many are shown; all when not given.
+        How many are shown; by default all.
     """
     rows = [_trap(row) for row in (traps if most is None else traps.head(most)).to_dict("records")]
     return _shown("traps", rows=rows, left=len(traps) - len(rows))
@@ -50,7 +50,7 @@ def trait_lists(traits: "pd.DataFrame") -> Shown:
 def _trap(row: dict[str, Any]) -> dict[str, Any]:
     """One trap with its numbers as text."""
     push = row["push"]
-    when = "" if not push == push or push is None else "at the first reply" if push == 0 and row["worst"] == "unsafe" else f"pushes heard: {push:.0f}"
+    when = "" if not push == push or push is None else "before any push" if push == 0 and row["worst"] == "unsafe" else f"pushes so far: {push:.0f}"
     trial = "" if row["trial"] is None or not row["trial"] == row["trial"] else f"trial {row['trial']:.0f}"
     return {
         **row,

@@ -36,12 +36,12 @@ PUBLISHED_COLUMNS = {
 
 @dataclass(frozen=True)
 class ModelReport:
-    """One model and the field it stands in.
+    """One model and the others of its panel.
 
     Attributes
     ----------
     entry, panel : str
-        The name it stands under in every table, and what kind of thing it is.
+        Its name in every table, and what kind of thing it is.
     mine : DataFrame
         Its conversations.
     field : DataFrame
@@ -77,7 +77,7 @@ def model_report(results: "Results | pd.DataFrame", entry: str | None = None) ->
     results : Results or DataFrame
         Results, or their conversations.
     entry : str, optional
-        Which, by its name in the tables; when not given the one with the most conversations, language models before scripted agents.
+        Its name in the tables; by default the one with the most conversations, language models before scripted agents.
 
     Raises
     ------
@@ -86,10 +86,10 @@ def model_report(results: "Results | pd.DataFrame", entry: str | None = None) ->
     """
     rows = conversations_of(results)
     if rows.empty:
-        raise BadInput("there are no conversations to report on: run a model first, `deskbench run MODEL`")
-    sizes = rows.groupby(["panel", "entry"], sort=False).size().reset_index(name="talks")
+        raise BadInput("there are no conversations to report on: run a model first with `deskbench run MODEL`")
+    sizes = rows.groupby(["panel", "entry"], sort=False).size().reset_index(name="conversations")
     sizes["scripted"] = sizes["panel"].isin(["scripted agents", "recovery panel"])
-    known = list(sizes.sort_values(["scripted", "talks"], ascending=[True, False], kind="stable")["entry"])
+    known = list(sizes.sort_values(["scripted", "conversations"], ascending=[True, False], kind="stable")["entry"])
     name = known[0] if entry is None else entry
     if name not in known:
         raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
@@ -106,9 +106,9 @@ def at_a_glance(report: ModelReport) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row a metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an unsafe count: for these
+        One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an unsafe count: for these
         traps), cases, trials, place (1 is best; NaN where neither end is better, or on under half of the others' cases), of (models placed),
-        field (median of the others), without_faults (the mean over talks without a customer fault; NaN when there are none), reason.
+        field (median of the others), without_faults (the mean over conversations without a customer fault; NaN when there are none), reason.
     """
     import pandas as pd
 
@@ -152,12 +152,12 @@ def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
 
 
 def how_it_ended(report: ModelReport) -> "pd.DataFrame":
-    """What became of the conversations of each bucket, every one in exactly one row.
+    """What became of the conversations of each bucket; each is counted in exactly one row.
 
     Returns
     -------
     DataFrame
-        bucket, outcome, talks, share (of the talks of the bucket on file), example (a case and trial).
+        bucket, outcome, conversations, share (of the recorded conversations of the bucket), example (a case and trial).
     """
     import pandas as pd
 
@@ -167,16 +167,16 @@ def how_it_ended(report: ModelReport) -> "pd.DataFrame":
         if mine.empty:
             continue
         kinds = pd.Series([_outcome(bucket, row) for row in plain_rows(mine)], index=mine.index)
-        for outcome, talks in mine.groupby(kinds, sort=False):
-            first = talks.iloc[0]
-            rows.append((bucket, outcome, len(talks), len(talks) / len(mine), f"{first['case_id']} trial {first['trial']}"))
-    table = pd.DataFrame(rows, columns=["bucket", "outcome", "talks", "share", "example"])
+        for outcome, conversations in mine.groupby(kinds, sort=False):
+            first = conversations.iloc[0]
+            rows.append((bucket, outcome, len(conversations), len(conversations) / len(mine), f"{first['case_id']} trial {first['trial']}"))
+    table = pd.DataFrame(rows, columns=["bucket", "outcome", "conversations", "share", "example"])
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}
-    return table.sort_values(["bucket", "talks"], key=lambda c: c.map(order) if c.name == "bucket" else -c, kind="stable", ignore_index=True)
+    return table.sort_values(["bucket", "conversations"], key=lambda c: c.map(order) if c.name == "bucket" else -c, kind="stable", ignore_index=True)
 
 
 def _outcome(bucket: str, row: dict[str, Any]) -> str:
-    """One conversation in a few words: its main reason where it is no success."""
+    """One conversation in a few words: the main reason if it is not a success."""
     state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
     if state == "none":
         return reasons[0].words
@@ -188,53 +188,53 @@ def _outcome(bucket: str, row: dict[str, Any]) -> str:
 
 
 def tool_use(report: ModelReport, results: "Results | None" = None) -> "pd.DataFrame":
-    """How the tools were used, beside the median of the others in the field.
+    """How the tools were used, compared with the median of the others.
 
     Returns
     -------
     DataFrame
-        what, value, field, talks: calls and writes a talk, share of talks with an order lookup and with a knowledge-base search, share of
-        calls that failed; then, where `results` is given, calls a talk of each tool the model called.
+        what, value, field, conversations: calls and writes per conversation, share of conversations with an order lookup and with a knowledge-base search, share of
+        calls that failed; then, where `results` is given, calls per conversation of each tool the model called.
     """
     import pandas as pd
 
     def measures(rows: "pd.DataFrame") -> dict[str, float]:
         calls = float(rows["tool_calls"].sum())
-        return {"calls a talk": rows["tool_calls"].mean(), "changes a talk": rows["write_calls"].mean(),
-                "talks with an order lookup, %": 100 * (rows["order_lookups"] > 0).mean(),
-                "talks with a knowledge-base search, %": 100 * (rows["knowledge_base_searches"] > 0).mean(),
+        return {"calls per conversation": rows["tool_calls"].mean(), "changes per conversation": rows["write_calls"].mean(),
+                "conversations with an order lookup, %": 100 * (rows["order_lookups"] > 0).mean(),
+                "conversations with a knowledge-base search, %": 100 * (rows["knowledge_base_searches"] > 0).mean(),
                 "calls that failed, %": 100 * rows["failed_calls"].sum() / calls if calls else nan}  # fmt: skip
 
     scored = report.field.dropna(subset=["tool_calls"])
     of = {entry: measures(rows) for entry, rows in scored.groupby("entry")}
     others = pd.DataFrame([v for m, v in of.items() if m != report.entry])
     mine = of.get(report.entry, {})
-    talks = int((scored["entry"] == report.entry).sum())
-    table = [(what, value, float(others[what].median()) if len(others) else nan, talks) for what, value in mine.items()]
+    conversations = int((scored["entry"] == report.entry).sum())
+    table = [(what, value, float(others[what].median()) if len(others) else nan, conversations) for what, value in mine.items()]
     if results is not None and hasattr(results, "tool_calls"):
         table += _by_tool(report, results.tool_calls)
-    return pd.DataFrame(table, columns=["what", "value", "field", "talks"])
+    return pd.DataFrame(table, columns=["what", "value", "field", "conversations"])
 
 
 def _by_tool(report: ModelReport, calls: "pd.DataFrame") -> list[tuple]:
-    """Calls a talk of each tool the model called, the most frequent first."""
+    """Calls per conversation of each tool the model called, the most frequent first."""
     entry_of = dict(zip(report.field["run_id"], report.field["entry"], strict=True))
     calls = calls[calls["run_id"].isin(entry_of) & (calls["side"] == "agent")]
     counts = calls.groupby([calls["run_id"].map(entry_of).rename("entry"), "name"]).size().unstack(fill_value=0)
-    talks = report.field["entry"].value_counts()
-    rates = counts.reindex(talks.index, fill_value=0).div(talks, axis=0)
+    conversations = report.field["entry"].value_counts()
+    rates = counts.reindex(conversations.index, fill_value=0).div(conversations, axis=0)
     others = rates.drop(index=report.entry).median() if len(rates) > 1 else rates.loc[report.entry] * nan
     mine = rates.loc[report.entry].sort_values(ascending=False)
-    return [(f"{name}, calls a talk", rate, others[name], int(talks[report.entry])) for name, rate in mine[mine > 0].items()]
+    return [(f"{name}, calls per conversation", rate, others[name], int(conversations[report.entry])) for name, rate in mine[mine > 0].items()]
 
 
 def process_rules(report: ModelReport) -> "pd.DataFrame":
-    """Every process rule: in how many talks it applied, and in how many it was broken.
+    """Every process rule: in how many conversations it applied, and in how many it was broken.
 
     Returns
     -------
     DataFrame
-        rule, kept, broken, not_applicable (talks), share (broken, mean over the cases where it applied), low, high, example, reason.
+        rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low, high, example, reason.
     """
     import pandas as pd
 
@@ -264,28 +264,28 @@ def _share_of_cases(rows: "pd.DataFrame", flag: Any) -> Estimate:
 
 
 def said_against_did(report: ModelReport) -> "pd.DataFrame":
-    """What the detectors found between words and deeds; empty where no detector was run.
+    """What the detectors found between words and deeds; empty if no detector was run.
 
     Returns
     -------
     DataFrame
-        title, talks (with a value), found, share, low, high, and where the detector stands (``on the board`` or ``experimental``).
+        title, conversations (with a value), found, share, low, high, and its status (``on the board`` or ``experimental``).
     """
     from ...analysis.tables.detectors import said_table
 
     table = said_table(report.mine)
-    table = table[table["talks"] > 0].drop(columns="entry").reset_index(drop=True)
-    return table.assign(stands=table["board"].map({True: "on the board", False: "experimental"}))
+    table = table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
+    return table.assign(status=table["board"].map({True: "on the board", False: "experimental"}))
 
 
 def customer_experience(report: ModelReport) -> "pd.DataFrame":
-    """How the talks ended and how long they took, by bucket.
+    """How the conversations ended and how long they took, by bucket.
 
     Returns
     -------
     DataFrame
-        One row a bucket: bucket, talks, a column for every ending that occurs (talks), turns_mean, turns_median, turns_90 (nine of ten talks
-        took at most this many customer messages), pushes (mean), customer_faults (talks).
+        One row per bucket: bucket, conversations, a column for every ending that occurs (conversations), turns_mean, turns_median, turns_90 (nine of ten conversations
+        took at most this many customer messages), pushes (mean), customer_faults (conversations).
     """
     import pandas as pd
 
@@ -296,19 +296,19 @@ def customer_experience(report: ModelReport) -> "pd.DataFrame":
         if mine.empty:
             continue
         turns = mine["turns"].dropna().astype(float)
-        rows.append({"bucket": bucket, "talks": len(mine), **{e: int((mine["ended_by"] == e).sum()) for e in endings},
+        rows.append({"bucket": bucket, "conversations": len(mine), **{e: int((mine["ended_by"] == e).sum()) for e in endings},
                      "turns_mean": turns.mean(), "turns_median": turns.median(), "turns_90": turns.quantile(0.9) if len(turns) else nan,
                      "pushes": mine["pushes"].astype(float).mean(), "customer_faults": int((mine["customer_faults"].fillna(0) > 0).sum())})  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def by_intent(report: ModelReport) -> "pd.DataFrame":
-    """The model intent by intent; the order within a bucket is from worst to best.
+    """The model intent by intent, within a bucket from worst to best.
 
     Returns
     -------
     DataFrame
-        bucket, intent, cases, talks, success (share, mean over cases), handed_over, corrupt_success (shares), turns, words (means), field
+        bucket, intent, cases, conversations, success (share, mean over cases), handed_over, corrupt_success (shares), turns, words (means), field
         (median success of the others), flips (cases whose trials disagree).
     """
     import pandas as pd
@@ -319,11 +319,11 @@ def by_intent(report: ModelReport) -> "pd.DataFrame":
         success = mine["success"].astype("Float64").groupby(mine["case_id"]).mean().astype(float)
         theirs = others[others["intent"] == intent]
         field = theirs["success"].astype("Float64").groupby(theirs["entry"]).mean().median() if len(theirs) else nan
-        rows.append({"bucket": bucket, "intent": intent, "cases": mine["case_id"].nunique(), "talks": len(mine), "success": success.mean(),
+        rows.append({"bucket": bucket, "intent": intent, "cases": mine["case_id"].nunique(), "conversations": len(mine), "success": success.mean(),
                      "handed_over": mine["handed_over"].astype("Float64").mean(), "corrupt_success": mine["corrupt_success"].astype("Float64").mean(),
                      "turns": mine["turns"].astype(float).mean(), "words": mine["agent_words"].astype(float).mean(), "field": field,
                      "flips": int(((success > 0) & (success < 1)).sum())})  # fmt: skip
-    table = pd.DataFrame(rows, columns=["bucket", "intent", "cases", "talks", "success", "handed_over", "corrupt_success", "turns", "words", "field",
+    table = pd.DataFrame(rows, columns=["bucket", "intent", "cases", "conversations", "success", "handed_over", "corrupt_success", "turns", "words", "field",
                                         "flips"])  # fmt: skip
     numbers = ["success", "handed_over", "corrupt_success", "field"]
     table[numbers] = table[numbers].astype("Float64").astype(float)
@@ -332,7 +332,7 @@ def by_intent(report: ModelReport) -> "pd.DataFrame":
 
 
 def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
-    """Does it do the same again? pass^1, pass^k and the flip rate of each bucket.
+    """Does it do the same thing again? pass^1, pass^k and the flip rate of each bucket.
 
     Returns
     -------
@@ -392,11 +392,11 @@ def cost_and_verbosity(report: ModelReport) -> "pd.DataFrame":
         known = not cost.isna().any()
         return {"cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
                 "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,
-                "prompt tokens a talk|tokens": rows["prompt_tokens"].mean(), "completion tokens a talk|tokens": rows["completion_tokens"].mean(),
+                "prompt tokens per conversation|tokens": rows["prompt_tokens"].mean(), "completion tokens per conversation|tokens": rows["completion_tokens"].mean(),
                 "hidden reasoning, share of the completion|%": 100 * rows["reasoning_tokens"].sum() / rows["completion_tokens"].sum()
                 if rows["completion_tokens"].sum() else nan,
-                "agent messages a talk|messages": rows["agent_messages"].mean(), "agent words a talk|words": rows["agent_words"].mean(),
-                "words a message|words": rows["agent_words"].sum() / messages if messages else nan,
+                "agent messages per conversation|messages": rows["agent_messages"].mean(), "agent words per conversation|words": rows["agent_words"].mean(),
+                "words per message|words": rows["agent_words"].sum() / messages if messages else nan,
                 "empty replies|replies": rows["empty_replies"].sum()}  # fmt: skip
 
     mine = measures(report.mine)
@@ -425,7 +425,7 @@ def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None)
     ----------
     report : ModelReport
     published : DataFrame, optional
-        The published board; its rows then stand beside, with ``panel`` published.
+        The published board; its rows are then added, with ``panel`` published.
 
     Returns
     -------
@@ -459,20 +459,20 @@ def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None)
 
 
 def what_is_missing(report: ModelReport) -> str:
-    """What a reader must know before any number: missing talks, few trials, filters, faults, mixed versions."""
+    """What a reader must know before any number: missing conversations, few trials, filters, faults, mixed versions."""
     from ...analysis.estimators.trials import missing_bounds
 
     notes = [report.row["notes"]] if report.row["notes"] else []
     on_file = len(report.mine)
     if on_file < report.planned:
-        notes.insert(0, f"{on_file} of {counted(report.planned, 'planned conversation')} on file")
+        notes.insert(0, f"{on_file} of {counted(report.planned, 'planned conversation')} recorded")
     crossed = int((report.mine["bucket"] == VARIANT).sum())
     if crossed:
-        notes.append(f"{counted(crossed, 'talk')} of crossed variants stand apart and enter no rate of a bucket")
+        notes.append(f"{counted(crossed, 'conversation')} of crossed variants counted in no bucket")
     resolvable = report.mine[report.mine["bucket"] == "resolvable"]
     filtered = int((resolvable["ended_by"] == "content_filter").sum())
     if filtered:
         flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
         bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
-        notes.append(f"with the filtered talks counted as failures {percent(bounds.worst)} are resolved, as successes {percent(bounds.best)}")
+        notes.append(f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures, {percent(bounds.best)} if they count as successes")
     return sentence(*notes)

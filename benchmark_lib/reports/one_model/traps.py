@@ -1,4 +1,4 @@
-"""The traps of one model's report, one by one, with the words that were said where it held or gave in."""
+"""The traps of one model's report, one by one, with the words at the point where it held or gave in."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.D
     Returns
     -------
     DataFrame
-        One row a trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes heard by then), trial,
+        One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes by then), trial,
         customer, agent (quotes), call (the one that decided it, if there was one), reason.
     """
     import pandas as pd
 
     rows = []
     traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
-    for trap, talks in traps.groupby("case_id"):
-        seen = talks.dropna(subset=["pressure_reached"])
-        first = talks.iloc[0]
+    for trap, conversations in traps.groupby("case_id"):
+        seen = conversations.dropna(subset=["pressure_reached"])
+        first = conversations.iloc[0]
         row = {"kind": first["kind"], "trap": trap, "claim": first["claim"], "tone": first["tone"],
-               "trials": ", ".join(talks["pressure_reached"].fillna("not scored"))}  # fmt: skip
+               "trials": ", ".join(conversations["pressure_reached"].fillna("not scored"))}  # fmt: skip
         if seen.empty:
             rows.append(row | {"worst": "not scored", "reason": f"no trial was scored ({first['ended_by'].replace('_', ' ')})"})
             continue
@@ -58,12 +58,12 @@ def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.D
     )
 
 
-def _quoted(talk: "pd.Series", results: "Results | None") -> dict[str, Any]:
+def _quoted(conversation: "pd.Series", results: "Results | None") -> dict[str, Any]:
     """The deciding turn of one conversation."""
-    run = next((r for r in getattr(results, "runs", ()) if r.run_id == talk["run_id"]), None)
+    run = next((r for r in getattr(results, "runs", ()) if r.run_id == conversation["run_id"]), None)
     if run is None:
         return {"reason": "no record to quote from"}
-    record = run.record(talk["case_id"], int(talk["trial"]))
+    record = run.record(conversation["case_id"], int(conversation["trial"]))
     case = cases_played(run.manifest, store_played(run.manifest)).get(record.case_id)
-    moment = deciding_moment(record, plain_rows(talk.to_frame().T)[0], case)
+    moment = deciding_moment(record, plain_rows(conversation.to_frame().T)[0], case)
     return quoted(moment) if moment else {"agent": "(no words)"}

@@ -14,19 +14,19 @@ from .content import Content, Entry
 from .words import as_published, interval, measured
 
 MAIN = shown_on(Shown.MAIN)
-"""The metrics that are always in sight; all others can be unfolded."""
+"""The metrics that are always visible; the others can be unfolded."""
 
 BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
-    "not ranked": ("Not ranked", "Resolves under half of the resolvable cases, so low over-escalation says nothing about it."),
-    "scripted": ("Scripted agents", "No model: rules that mark the ceiling, the floors and the ways between. Not ranked."),
-    "imported": ("Imported", "Records of another harness, scored by its rules. Not ranked."),
+    "not ranked": ("Not ranked", "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it."),
+    "scripted": ("Scripted agents", "Fixed rules, not models: they mark the ceiling, the floors and points in between. Not ranked."),
+    "imported": ("Imported", "Records from another harness, scored by its rules. Not ranked."),
     "published": (
         "Published figures",
         "SupportAgentBench, July 2026: another benchmark, quoted for comparison and not measured here. No intervals were published.",
     ),
 }
-"""How each block of the board is headed, and what kind of thing it holds."""
+"""The heading of each block of the board, and what kind of entry it holds."""
 
 APART = ("local model", "recovery panel")
 """Panels whose rows are marked within their block."""
@@ -44,15 +44,15 @@ def board(content: Content) -> dict[str, Any]:
 
 
 def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
-    """A column's head: title, what it is out of, and which way is better."""
+    """A column's heading: title, denominator, and which way is better."""
     sizes = [e.row[f"{metric.name}_n"] for e in entries if e.page and e.row[f"{metric.name}_n"] == e.row[f"{metric.name}_n"]]
     most = int(max(sizes, default=0))
-    better = {True: "higher is better", False: "lower is better", None: "neither way is better"}[metric.higher_is_better]
+    better = {True: "higher is better", False: "lower is better", None: "neither direction is better"}[metric.higher_is_better]
     return {
         "metric": metric,
         "key": metric.name,
         "title": metric.title,
-        "over": metric.denominator(most) if most else "no case run",
+        "over": metric.denominator(most) if most else "no cases were run",
         "n": most,
         "main": main,
         "better": better,

@@ -1,4 +1,4 @@
-"""Building a site: run files in, one folder out, which opens from disk or from any web server."""
+"""Builds a site: run files in, one folder out, which opens from disk or from any web server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Site:
     pages : dict of str to int
         Files by kind.
     bytes : int
-        What all of them take.
+        Their total size.
     """
 
     path: Path
@@ -47,11 +47,11 @@ def build_site(results: "Results | Any" = None, out: str | Path = "reports/site"
     Parameters
     ----------
     results : Results, run files or folders, optional
-        ``data/runs`` where nothing is given.
+        ``data/runs`` if nothing is given.
     out : path
-        The folder; a site that stands there is replaced once the new one is whole.
+        The folder; an existing site in it is replaced once the new one is complete.
     published : bool
-        Whether the published figures stand on the board, as a block of their own.
+        Whether the published figures are on the board, in their own block.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def build_site(results: "Results | Any" = None, out: str | Path = "reports/site"
     Raises
     ------
     BadInput
-        If there is no run, or `out` holds something else than a site.
+        If there is no run, or `out` holds anything other than a site.
     """
     from ...analysis.frames import Results, load_results
     from ...project import code_version, in_project

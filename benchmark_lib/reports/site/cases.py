@@ -1,4 +1,4 @@
-"""The page of one case: what the customer wants, what is right and by which lines of the policy, and who falls for it."""
+"""The page of one case: what the customer wants, the accepted outcomes, the policy behind them, and who falls for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .talks import Talk
 from .words import tidy, words
 
 LINES = 2
-"""Passages of the knowledge base that are shown."""
+"""How many passages of the knowledge base are shown."""
 
 
 def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _right(view: CaseView) -> list[dict[str, Any]]:
 
 
 def _reason(view: CaseView, name: str) -> str:
-    """A listed reason as an agent of the desk may say it."""
+    """An accepted reason as an agent of the desk might say it."""
     for book in view.store.phrases.values():
         said = ((book.get("reasons") or {}).get(name) or {}).get("say")
         if said:
@@ -91,7 +91,7 @@ def _tools(view: CaseView) -> list[str]:
 
 
 def _policy(view: CaseView) -> list[dict[str, Any]]:
-    """The process rules that guard the calls in question, each with the lines of the policy it reads."""
+    """The process rules that guard the calls in question, each with the policy values it uses."""
     store, tools, found = view.store, _tools(view), []
     for name, rule in store.policy["process_rules"].items():
         guarded = [t for t in tools if t in rule["guards"]]
@@ -135,7 +135,7 @@ def _look_up(reference: str, policy: dict[str, Any]) -> Any:
 
 
 def _short(value: Any) -> Any:
-    """A long table by its names only."""
+    """A long table reduced to its names."""
     if isinstance(value, dict) and len(tidy(value)) > 300:
         return next((v for k, v in value.items() if k == "names"), list(value))
     return value

@@ -1,4 +1,4 @@
-"""The pictures of the front page as plain geometry; templates draw it as inline SVG whose x is in percent, so that it fits any width."""
+"""The charts of the front page as plain geometry; templates draw them as inline SVG with x in percent, so they fit any width."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MARKS = {"ranked": "circle", "not ranked": "diamond", "scripted": "square", "imp
 HEIGHT, TOP, BOTTOM, LINE = 470, 14, 18, 15
 SCALE_MIN = 8
 LABEL_ROOM = 98
-"""Letters that fit beside the marks of all columns together."""
+"""How many letters fit next to the marks of all columns together."""
 
 
 def value_picture(content: Content) -> dict[str, Any] | None:
-    """Unsafe actions by cost tier: a column a tier, a mark an entry, labels beside that never cover each other.
+    """Unsafe actions by cost tier: one column per tier, one mark per entry, with labels that never overlap.
 
-    An entry that met another number of traps than most is named and not drawn: its count does not compare.
+    An entry that was run on a different number of traps than most is named but not drawn, since its count is not comparable.
     """
     drawn, _, left_out = of_usual_traps(content.entry_rows.dropna(subset=["unsafe"]), "unsafe_n")
     shown = [content.entries[place] for place in drawn.index]
@@ -50,7 +50,7 @@ def value_picture(content: Content) -> dict[str, Any] | None:
 
 
 def _y(value: float, top: float) -> float:
-    """Height of a count in pixels from the upper edge; half a step of air stands at both ends."""
+    """Height of a count in pixels from the upper edge, with half a step of room at both ends."""
     return round(TOP + (HEIGHT - TOP - BOTTOM) * (top + 0.5 - value) / (top + 1), 1)
 
 
@@ -85,14 +85,14 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
 
 
 def spread(wanted: list[float], gap: float, first: float, last: float) -> list[float]:
-    """Positions at least `gap` apart, in the order of `wanted`, that move as little as can be and stay between the ends.
+    """Positions at least `gap` apart, in the order of `wanted`, that move as little as possible and stay between the ends.
 
     Parameters
     ----------
     wanted : list of float
         Rising.
     gap : float
-        Least distance; smaller where there is no room for it.
+        Smallest distance; reduced where there is no room for it.
     first, last : float
         The ends.
     """
@@ -110,14 +110,14 @@ def spread(wanted: list[float], gap: float, first: float, last: float) -> list[f
 
 
 def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
-    """Misses to the left of one centre line, over-escalation to the right, a row an entry; a rate of 1 is 40 % of the drawing."""
+    """Misses to the left of one centre line, over-escalation to the right, one row per entry; a rate of 1 is 40 % of the drawing."""
     table = both_directions(content.entry_rows)
     most = [usual(table.loc[table["page"].notna(), f"{name}_cases"]) for name in ("missed", "over")]
     return [_directions(content.entries[row.Index], row, most) for row in table.itertuples()]
 
 
 def _directions(entry: Entry, row: Any, most: list[int]) -> dict[str, Any]:
-    """One row of the picture; its numbers of cases are told where they are not the usual ones."""
+    """One row of the figure; its numbers of cases are given if they are not the usual ones."""
     cases = [row.missed_cases, row.over_cases]
     missed, over = (
         f"{entry.name}: {percent(value)} of the {which}" + (f" (median over trials; mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {n} cases)" if low == low else "")
@@ -131,7 +131,7 @@ def _directions(entry: Entry, row: Any, most: list[int]) -> dict[str, Any]:
 
 
 def pressure_chart(content: Content) -> dict[str, Any] | None:
-    """How trap talks ended by entry, and after which push those that gave way did."""
+    """How trap conversations ended by entry, and after which push the agent gave way."""
     endings = trap_table(content.conversations).groupby(["panel", "entry"])[list(STATES)].sum()
     pressure = pressure_table(content.conversations)
     if pressure.empty:
@@ -152,14 +152,14 @@ def _parts(entry: Entry, counts: Any, n: int) -> list[dict[str, Any]]:
     for state, meaning in STATES.items():
         share = 100 * counts[state] / n
         if share:
-            tip = f"{entry.name}: {state} in {counts[state]} of {n} trap talks ({percent(share / 100, 0)}): {meaning}"
+            tip = f"{entry.name}: {state} in {counts[state]} of {n} trap conversations ({percent(share / 100, 0)}): {meaning}"
             parts.append({"state": state, "x": round(left, 2), "width": round(share, 2), "count": int(counts[state]), "tip": tip})
         left += share
     return parts
 
 
 def _falls(entry: Entry, fell: Any, n: int, pushes: int) -> list[dict[str, Any]]:
-    """Circles, one a push and state, whose area is the number of talks that gave way there."""
+    """Circles, one per push and state, whose area is the number of conversations that gave way there."""
     found = []
     for state in ("unsafe", "wavered"):
         for push, count in fell.loc[fell[state] > 0, state].items():
@@ -170,7 +170,7 @@ def _falls(entry: Entry, fell: Any, n: int, pushes: int) -> list[dict[str, Any]]
                     "x": round(100 * (push + 0.5) / (pushes + 1) + (0.9 if state == "wavered" else 0), 2),
                     "r": round(min(2.2 * count**0.5, 11), 1),
                     "count": int(count),
-                    "tip": f"{entry.name}: {state} in {count} of {n} trap talks {when}",
+                    "tip": f"{entry.name}: {state} in {count} of {n} trap conversations {when}",
                 }
             )
     return found

@@ -1,4 +1,4 @@
-"""What the comparison page carries: every entry's numbers and outcomes, and the paired test of every two, worked out beforehand."""
+"""What the comparison page carries: every entry's numbers and outcomes, and the paired test of every two, computed in advance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .words import mean_with_interval, measured
 TESTED = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].bucket and METRICS[name].scale.bounds)
 RESAMPLES = 1_000
 MOST_ENTRIES = 40
-"""With more entries than this the tests of all pairs are left out."""
+"""With more entries than this, the tests of all pairs are left out."""
 
 MOST_TRIALS = 64
 
@@ -49,7 +49,7 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
 
 
 def _value(entry: Any, metric: Any, most: float) -> list[Any]:
-    """The median, the mean with its interval (and the number of cases where another entry met more), and the value."""
+    """The median, the mean with its interval (and the number of cases where another entry has more), and the value."""
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
     few = counted(int(cases), metric.scale.noun) if 0 < cases < most else ""
@@ -79,7 +79,7 @@ def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
 
 
 def _tables(content: Content, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Successes and trials of every case, an entry each, in the order of the cases."""
+    """Successes and trials of every case, one pair of arrays per entry, in the order of the cases."""
     metric = METRICS[name]
     index = [v.case_id for v in content.cases.values() if v.bucket == metric.bucket]
     tables = []
@@ -117,7 +117,7 @@ def _share(a: Any, b: Any, clusters: list[str] | None) -> tuple[float, float, fl
 
 
 def _on_these(test: Any, a: Any, b: Any) -> tuple[float, float, float, float]:
-    """Difference on exactly the cases both met; such a test has no interval."""
+    """Difference on exactly the cases both were run on; such a test has no interval."""
     if not len(a[0]):
         return (float("nan"),) * 4
     found = test(a[0], b[0], a[1], b[1])

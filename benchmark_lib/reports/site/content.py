@@ -33,7 +33,7 @@ class Entry:
     row : dict
         Its board row.
     page : str or None
-        Name of its pages; None for a published row and for a run without conversations, which have none.
+        Name of its pages; None for a published row and for a run without conversations, which have no pages.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Entry:
 
     @property
     def href(self) -> str:
-        """Where more is said about it, from the site's root."""
+        """The page with more about it, from the site's root."""
         if self.page:
             return f"models/{self.page}.html"
         return "methodology.html#published" if self.source == "published" else "downloads.html#runs"
@@ -59,9 +59,9 @@ class CaseView:
     case_id, page, bucket, intent, title, kind, language : str
         The title is the id where the case itself is unknown.
     described : str
-        What the store says of its intent.
+        The store's description of its intent.
     changed : list of str
-        Entries that were played on another text of this case.
+        Entries that were played on a different text of this case.
     """
 
     case_id: str
@@ -85,7 +85,7 @@ class Content:
     results : Results
         The runs.
     published : bool
-        Whether the published figures stand on the board as a block of their own.
+        Whether the published figures are on the board, in their own block.
     """
 
     def __init__(self, results: "Results", published: bool = True):
@@ -95,7 +95,7 @@ class Content:
         from ...analysis.tables.leaderboard import leaderboard
 
         if results.conversations.empty:
-            raise BadInput("the runs hold no conversation yet: play some with `deskbench run MODEL`")
+            raise BadInput("the runs hold no conversations yet: play some with `deskbench run MODEL`")
         frame = conversations_of(results)
         self.conversations: "pd.DataFrame" = frame.assign(bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown"))
         self.board = leaderboard(results)
@@ -107,12 +107,12 @@ class Content:
 
     @cached_property
     def played(self) -> list[Entry]:
-        """The entries with conversations of their own."""
+        """The entries that have conversations."""
         return [e for e in self.entries if e.page]
 
     @cached_property
     def entry_rows(self) -> "pd.DataFrame":
-        """The rows of the board, published ones too, with the page of each; the index is the place among `entries`."""
+        """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""
         import pandas as pd
 
         return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
@@ -141,17 +141,17 @@ class Content:
         return {(r, c, t): {"agent": _number(mine), "customer": _number(theirs)} for r, c, t, mine, theirs in rows}
 
     def case_played(self, run_id: str, case_id: str) -> "Case | None":
-        """The case, where it is at hand in the very text that this run played."""
+        """The case, where it is available in exactly the text that this run played."""
         return self._played[run_id].get(case_id)
 
     @cached_property
     def _played(self) -> "dict[str, dict[str, Case]]":
-        """The cases of each run that still are what it played."""
+        """The cases of each run that are still what it played."""
         return {run_id: cases_played(manifest, self.stores.get(run_id)) for run_id, manifest in self.manifests.items()}
 
     @cached_property
     def stores(self) -> "dict[str, Store]":
-        """Stores of the runs by run_id, as far as they are on this machine."""
+        """Stores of the runs by run_id, as far as they are available on this machine."""
         found = {run_id: store_played(manifest) for run_id, manifest in self.manifests.items()}
         return {run_id: store for run_id, store in found.items() if store is not None}
 
@@ -197,7 +197,7 @@ class Content:
 
     @cached_property
     def canary(self) -> str:
-        """The strings that mark benchmark data, of every store whose cases stand on the site."""
+        """The strings that mark benchmark data, of every store whose cases are on the site."""
         return " | ".join(sorted({str(s.info.get("canary", "")) for s in self.stores.values()} - {""}))
 
     @cached_property
@@ -219,7 +219,7 @@ def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
 
 
 def published_entries() -> list[Entry]:
-    """Rows of the published board, as a block of its own: figures of another benchmark, not measured here."""
+    """Rows of the published board, in their own block: figures from another benchmark, not measured here."""
     from ...analysis.tables.published import published_board
 
     entries = []

@@ -1,4 +1,4 @@
-"""Files to take away: the board and the frames as CSV and Parquet, and what each run was made of, with its file's hash."""
+"""Files to take away: the board and the frames as CSV and Parquet, and the inputs of each run, with the hash of its file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
-    """Write every file under ``downloads/``; one row a file for the page."""
+    """Write every file under ``downloads/``; one row per file for the page."""
     import pandas as pd
 
     board = pd.DataFrame([{"block": e.block, **{k: v for k, v in e.row.items() if k != "block"}} for e in content.entries])
@@ -31,10 +31,10 @@ def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
         ("board", board, "csv", "The board: every metric with mean, interval and cases, and the probability of each band."),
         ("unsafe", unsafe, "csv", "Unsafe actions by entry: on these traps, and on 18 traps like these."),
         ("cases", cases, "csv", "The cases."),
-        ("conversations", content.conversations, "csv", "One row a conversation with its score."),
-        ("conversations", content.conversations, "parquet", "The same with exact types and texts."),
-        ("messages", content.results.messages, "parquet", "One row a message."),
-        ("tool_calls", content.results.tool_calls, "parquet", "One row a tool call, arguments and result as JSON."),
+        ("conversations", content.conversations, "csv", "One row per conversation with its score."),
+        ("conversations", content.conversations, "parquet", "The same, with exact types and texts."),
+        ("messages", content.results.messages, "parquet", "One row per message."),
+        ("tool_calls", content.results.tool_calls, "parquet", "One row per tool call, arguments and result as JSON."),
     ]
     rows = []
     for name, frame, suffix, text in frames:
@@ -47,7 +47,7 @@ def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
     runs = run_rows(content)
     place = folder.place("downloads/runs.json")
     place.write_bytes(orjson.dumps(runs, option=orjson.OPT_INDENT_2))
-    rows.append(_row(place, "What each run was made of: inputs and cases with their hashes, and the hash of its file.", f"{len(runs)} runs"))
+    rows.append(_row(place, "The inputs and cases of each run with their hashes, and the hash of the run file.", f"{len(runs)} runs"))
     for row in rows:
         folder.count(row["bytes"], "download")
     return rows
@@ -59,13 +59,13 @@ def _row(place: Any, text: str, size: str) -> dict[str, Any]:
 
 
 def _plain_cells(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """The frame with an apostrophe before every text that a spreadsheet would take for a formula."""
+    """The frame with an apostrophe before every text that a spreadsheet would read as a formula."""
     texts = [c for c in frame.columns if not frame[c].dtype.kind in "biufM" and str(frame[c].dtype) != "boolean"]
     return frame.assign(**{c: frame[c].map(lambda v: as_cell(v) if isinstance(v, str) else v) for c in texts})
 
 
 def run_rows(content: Content) -> list[dict[str, Any]]:
-    """What each run was made of, without addresses of endpoints and without paths."""
+    """The inputs of each run, without addresses of endpoints and without paths."""
     rows = []
     for run in content.results.runs:
         manifest = content.manifests[run.run_id]

@@ -1,4 +1,4 @@
-"""Where pages are written: names made safe, nothing outside the folder, and a site that appears whole or not at all."""
+"""Where pages are written: names made safe, nothing outside the folder, and a site that appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...errors import BadInput
 from ...outputs import folder_made, writing
 
 MARK = "site.json"
-"""The file by which a folder is known to hold a site, so that no other folder is ever replaced."""
+"""The file that marks a folder as a site; a folder without it is never replaced."""
 
 
 def page_name(name: str) -> str:
-    """A name as part of an address: a readable slug of ASCII letters, digits and dashes, and a hash that keeps two names apart.
+    """A name as part of an address: a readable slug of ASCII letters, digits and dashes, and a hash that distinguishes similar names.
 
     Whatever the name holds (slashes, dots, control characters, reserved names), the result is one plain file name.
     """
@@ -45,7 +45,7 @@ class Folder:
         self.bytes = 0
 
     def place(self, relative: str) -> Path:
-        """Where a file goes; its folder is made.
+        """Where a file goes; its folder is created.
 
         Raises
         ------
@@ -65,23 +65,23 @@ class Folder:
         self.count(len(data), kind)
 
     def count(self, size: int, kind: str) -> None:
-        """Count a file of `size` bytes that was written at its `place`."""
+        """Count a file of `size` bytes written at its `place`."""
         self.pages[kind] += 1
         self.bytes += size
 
 
 @contextmanager
 def site_folder(out: Path) -> Iterator[Folder]:
-    """A new folder beside `out` that takes its place once everything is written.
+    """A new folder next to `out` that takes its place once everything is written.
 
     Raises
     ------
     BadInput
-        If `out` exists and holds something else than a site, or cannot be written or has no room.
+        If `out` exists and holds anything other than a site, or cannot be written, or the disk is full.
     """
     with writing(out):
         if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
-            raise BadInput(f"{out} exists and holds no site: give another --out, or move it away")
+            raise BadInput(f"{out} exists and does not hold a site: give another --out, or move it away")
     building = out.with_name(f".{secrets.token_hex(8)}.new")
     old = building.with_suffix(".old")
     with writing(out), folder_made(out.parent):

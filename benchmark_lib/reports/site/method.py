@@ -1,4 +1,4 @@
-"""The methodology page, generated from the definitions that the code uses: nothing on it is written twice."""
+"""The methodology page, generated from the definitions that the code uses, so nothing on it is written twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ...analysis.tables.safety import STATES
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RANKED_FROM
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
-from ...conversation.talk import CALLS_PER_TURN, EMPTY_REPLIES
+from ...conversation.loop import EMPTY_REPLIES
+from ...conversation.state import CALLS_PER_TURN
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
@@ -24,7 +25,7 @@ from .content import Content
 BUCKET_WORDS = {
     "resolvable": "can be resolved in the conversation, without a handover",
     "must_escalate": "must be handed over to a human",
-    "adversarial": "a trap: the forbidden act is to be refused, with the reason or by a handover",
+    "adversarial": "a trap: the forbidden act must be refused, by giving the reason or by a handover",
 }
 PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "openai", "jinja2")
 
@@ -106,13 +107,13 @@ def _about(predicate: Any) -> str:
 
 
 def _versions(content: Content) -> list[tuple[str, str]]:
-    """What the site was made with."""
+    """The versions the site was built with."""
     from ...project import code_version
 
     code = code_version()
     rows = [
         ("Deskbench", f"{code['version']}, source {code['hash']}"),
-        ("Scoring rules", f"{VERSION}; on file: {', '.join(_seen(content, 'scoring')) or 'none'}"),
+        ("Scoring rules", f"{VERSION}; in these runs: {', '.join(_seen(content, 'scoring')) or 'none'}"),
         ("Cases of", ", ".join(_seen(content, "store_version"))),
         ("Python", ".".join(map(str, sys.version_info[:3]))),
     ]

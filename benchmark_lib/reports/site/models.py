@@ -22,7 +22,7 @@ EXAMPLES = 6
 
 
 class ToolUse:
-    """How often each tool was called, in how many conversations, and how often in vain."""
+    """How often each tool was called, in how many conversations, and how often the call failed."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
@@ -39,7 +39,7 @@ class ToolUse:
         self.writes.update(c["name"] for c in mine if c["write"])
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a tool, the most used first."""
+        """One row per tool, the most used first."""
         return [
             {"name": n, "calls": k, "talks": self.talks[n], "failed": self.failed[n], "write": n in self.writes} for n, k in self.calls.most_common()
         ]
@@ -71,7 +71,7 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "faulty": int((mine["customer_faults"].fillna(0) > 0).sum()),
         "band": band(entry.row),
         "unsafe": content.unsafe.get((entry.name, entry.source)),
-        "passk": _passk(mine),
+        "passk": pass_hat_k_points(mine),
         "steady": tables.steadiness(report).to_dict("records"),
         "intents": _intents(mine),
         "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
@@ -114,8 +114,19 @@ def _metric(mine: "pd.DataFrame", metric: Metric, entry: Entry) -> dict[str, Any
     }
 
 
-def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
-    """pass^k of each bucket up to the number of trials."""
+def pass_hat_k_points(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+    """pass^k of each bucket up to the number of trials.
+
+    Parameters
+    ----------
+    mine : DataFrame
+        The conversations of one entry.
+
+    Returns
+    -------
+    list of dict
+        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases).
+    """
     from ...analysis.estimators.passk import pass_hat_k_curve
     from ...analysis.tables.reliability import success_counts
 
@@ -135,7 +146,7 @@ def _passk(mine: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def _intents(mine: "pd.DataFrame") -> list[dict[str, Any]]:
-    """One row an intent of the resolvable and must-escalate cases, with counts of conversations."""
+    """One row per intent of the resolvable and must-escalate cases, with counts of conversations."""
     rows = []
     for bucket in BUCKETS[:2]:
         for intent, some in mine[mine["bucket"] == bucket].groupby("intent", sort=True):
@@ -164,7 +175,7 @@ def _count(values: "pd.Series") -> dict[str, Any] | None:
 
 
 def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
-    """Talks by case, each with the one worth quoting: the first that was not a success, else the first."""
+    """Conversations by case, each case with the one to quote: the first that did not succeed, otherwise the first."""
     found: dict[str, list[Talk]] = defaultdict(list)
     for talk in talks:
         found[talk.view.case_id].append(talk)
@@ -176,7 +187,7 @@ def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
 
 
 def worth_quoting(talks: list[Talk]) -> Talk | None:
-    """The talk to quote: unsafe before unsuccessful before successful."""
+    """The conversation to quote: unsafe before unsuccessful before successful."""
     order = {"unsafe": 0, "bad": 1, "corrupt": 2, "good": 3, "none": 4}
     quoted = [t for t in talks if t.quote]
     return min(quoted, key=lambda t: (order[t.state], t.trial), default=None)
@@ -190,7 +201,7 @@ def _rules(rows: list[dict[str, Any]], talks: list[Talk]) -> list[dict[str, Any]
 
 
 def _endings(mine: "pd.DataFrame") -> list[dict[str, Any]]:
-    """How the talks ended, by bucket."""
+    """How the conversations ended, by bucket."""
     counts = mine["ended_by"].value_counts()
     rows = []
     for ending in [*ENDINGS, *(e for e in counts.index if e not in ENDINGS)]:
@@ -230,7 +241,7 @@ def _matrix(talks: list[Talk]) -> list[dict[str, Any]]:
 
 
 def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
-    """Judges' mean scores, beside the numbers above and never in place of them."""
+    """Judges' mean scores, which accompany the numbers above and never replace them."""
     verdicts = content.results.verdicts
     mine = verdicts[verdicts["run_id"].isin(content.rows(entry)["run_id"].unique())]
     rows = []

@@ -1,4 +1,4 @@
-"""Each kind of page: what it is filled with, and where it goes."""
+"""Every kind of page: what fills it, and where it goes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Pages:
         self.folder.write(f"{name}.html", text, kind)
 
     def front(self) -> None:
-        """The leaderboard with its pictures."""
+        """The leaderboard with its charts."""
         content = self.content
         models = [e for e in content.played if e.block in ("ranked", "not ranked")]
         sizes = Counter(v.bucket for v in content.cases.values())
@@ -89,13 +89,13 @@ class Pages:
         )
 
     def models(self) -> None:
-        """A page a model."""
+        """One page per model."""
         for entry in self.content.played:
             view = model_view(self.content, entry, self.by_entry[entry.page], self.tools[entry.page or ""])
             self._write(f"models/{entry.page}", "model", "model", v=view)
 
     def cases(self) -> None:
-        """A page a case."""
+        """One page per case."""
         for view in self.content.cases.values():
             self._write(f"cases/{view.page}", "case", "case", v=case_view(self.content, view, self.by_case[view.case_id]))
 
@@ -110,7 +110,7 @@ class Pages:
         self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
 
     def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """Traps by failure kind, each with its talks by entry."""
+        """Traps by failure kind, each with its conversations by entry."""
         kinds: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for view in self.content.traps:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
@@ -126,7 +126,7 @@ class Pages:
         return {"k": good, "n": len(states), "width": f"{100 * good / len(states):.1f}"} if states else None
 
     def _talk_data(self) -> dict[str, Any]:
-        """All conversations as the list embeds them: names once, and a few numbers each."""
+        """All conversations as the list embeds them: each name once, and a few numbers per conversation."""
         content = self.content
         entries, cases = content.played, list(content.cases.values())
         entry_at, case_at = {id(e): i for i, e in enumerate(entries)}, {v.case_id: i for i, v in enumerate(cases)}
@@ -150,7 +150,7 @@ class Pages:
         }
 
     def method_and_downloads(self) -> None:
-        """The methodology page, the files to take away, the page that lists them, and the one that explains their columns."""
+        """The methodology page, the downloads, the page that lists them, and the one that explains their columns."""
         published = any(not e.page for e in self.content.entries)
         self._write("methodology", "methodology", "page", "methodology", m=method_view(self.content), published=published)
         self._write("dictionary", "dictionary", "page", "downloads", frames=DICTIONARY)
@@ -158,7 +158,7 @@ class Pages:
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
 
     def transcripts(self) -> None:
-        """A page a conversation."""
+        """One page per conversation."""
         verdicts = self._verdicts()
         trials: dict[Any, list[Talk]] = defaultdict(list)
         beside: dict[Any, list[Talk]] = defaultdict(list)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Talk:
-    """One conversation, as far as other pages speak of it.
+    """One conversation, as far as other pages refer to it.
 
     Attributes
     ----------
     run_id, entry, view, trial : str, Entry, CaseView, int
-        Which.
+        Which conversation it is.
     href : str
         Its transcript, from the site's root, without the suffix.
     state : str
@@ -100,7 +100,7 @@ def transcript(content: Content, talk: Talk, record: Conversation, verdicts: lis
     ----------
     content : Content
     talk : Talk
-        What other pages say of it.
+        What other pages say about it.
     record : Conversation
     verdicts : list of dict
         judge, scorer, score, reason, quote.

@@ -1,4 +1,4 @@
-"""How numbers and states are put into words on every page, and the Jinja environment of the site."""
+"""How numbers and states are written on every page, and the Jinja environment of the site."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NARROW = 88
 
 @lru_cache(maxsize=1)
 def environment() -> Any:
-    """The site's Jinja environment: autoescape as everywhere, and every text that is put out is made visible first."""
+    """The site's Jinja environment: autoescape as everywhere, and hidden characters are made visible in all text output."""
     made = templates().overlay(finalize=shown)
     made.filters |= {"pct": percent, "num": rounded, "data": embedded, "tidy": tidy, "words": words, "mdash": dash, "breaks": breaks, "tight": tight}
     made.globals["csp"] = POLICY
@@ -34,7 +34,7 @@ def environment() -> Any:
 
 
 def shown(value: Any) -> Any:
-    """What a template puts out: markup as it is, no value as a dash, text with its hidden characters visible."""
+    """What a template outputs: markup as it is, a missing value as a dash, text with its hidden characters visible."""
     if isinstance(value, Markup):
         return value
     if value is None:
@@ -76,12 +76,12 @@ def words(name: Any) -> str:
 
 
 def tight(text: str) -> str:
-    """A sentence whose percent signs stand close to their numbers, as everywhere on the pages."""
+    """A sentence without blanks before its percent signs, as everywhere on the pages."""
     return re.sub(r"(?<=\d) %", "%", text)
 
 
 def breaks(name: str) -> Markup:
-    """A name that may be broken after its marks, for a narrow column."""
+    """A name that may be broken after punctuation, for a narrow column."""
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[:_/?&=-])", shown(name)))
 
 
@@ -109,7 +109,7 @@ def mean_with_interval(row: dict[str, Any], metric: Metric) -> str:
 
 
 def tidy(value: Any, indent: int = 0) -> str:
-    """JSON for reading: what fits one line stays on it.
+    """JSON for reading: what fits on one line stays on it.
 
     Parameters
     ----------

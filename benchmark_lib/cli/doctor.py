@@ -1,0 +1,45 @@
+"""``deskbench doctor``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from .codes import FINISHED, REFUSED
+
+MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench doctor``."""
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="the model's name at the endpoint; 'local' starts a small real model that needs no key")
+    add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
+    add("--role", default="agent", choices=("agent", "customer", "judge"), help="whose model settings to use (default: agent)")
+    add("--settings", metavar="FILE", help="YAML file with model settings by role")
+    add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
+    add("--prompt", metavar="FILE", help="a system prompt to use instead of the store's")
+    add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
+    add("--timeout", type=float, metavar="S", help="time limit for one attempt, in seconds (default: 120)")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Examine an endpoint and print a line for each finding; refuse where a run would not mean anything."""
+    from ..endpoint.launch import CALL_TIMEOUT_S, local_model
+
+    if options.model == "local" and not options.base_url:
+        options.timeout = options.timeout or CALL_TIMEOUT_S
+        with local_model() as options.base_url:
+            return _examine(options)
+    return _examine(options)
+
+
+def _examine(options: argparse.Namespace) -> int:
+    from ..endpoint.doctor import examine
+
+    findings = asyncio.run(examine(
+        options.model, options.base_url, role=options.role, settings=options.settings, store=options.store, prompt=options.prompt,
+        tools=options.tools, timeout=options.timeout))  # fmt: skip
+    for finding in findings:
+        print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
+    return REFUSED if any(finding.status == "fail" for finding in findings) else FINISHED

@@ -1,0 +1,32 @@
+"""``deskbench generate``."""
+
+from __future__ import annotations
+
+import argparse
+
+from .codes import FINISHED
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench generate``."""
+    parser.add_argument("--seed", type=int, required=True, metavar="N", help="a whole number; the same number gives the same files")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new or empty folder to write to")
+    parser.add_argument("--store", default="northline", metavar="DIR", help="the store to start from (default: northline)")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Write the set and say its hash."""
+    from ..cases.generate import generate
+    from ..store import load_store
+
+    made = generate(load_store(options.store), options.seed, options.out)
+    lines = [
+        f"sha256 {made.sha256}",
+        "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
+        "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take a large one.",
+        "",
+        f"{made.name} in {made.path}: {made.cases} cases, {made.orders} orders, {made.customers} customers, {made.products} products",
+        f"Prove it with: deskbench audit --store {made.path}",
+    ]
+    print("\n".join(lines))
+    return FINISHED

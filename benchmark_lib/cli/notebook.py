@@ -1,0 +1,41 @@
+"""``deskbench notebook``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from ..errors import BadInput
+from .codes import FINISHED
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench notebook``."""
+    parser.add_argument("notebook", metavar="NOTEBOOK", help="path of a notebook, or its name in notebooks/")
+    parser.add_argument("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="a value for its parameters cell, as YAML")
+    parser.add_argument("--out", metavar="NAME", help="name of the executed copy in reports/ (default: the notebook's name)")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the notebook and say where its page is."""
+    from ..reports.notebooks import run_notebook
+
+    page = run_notebook(options.notebook, dict(_parameter(p) for p in options.parameter), out=options.out)
+    print(f"page: {page}")
+    return FINISHED
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    import yaml
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadInput(f"-p {text!r} is not of the form NAME=VALUE")
+    try:
+        read = yaml.safe_load(value)
+        json.dumps(read, default=str)  # a list that holds itself cannot be written into a notebook
+        return name, read
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+        why = getattr(error, "problem", None) or type(error).__name__
+        raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'") from None

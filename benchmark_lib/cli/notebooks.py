@@ -1,0 +1,20 @@
+"""``deskbench notebooks``."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """``deskbench notebooks`` takes no arguments."""
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Let the scripted agents play if need be, and run every notebook over what lies in data/runs."""
+    from ..reports.notebooks import run_every_notebook
+    from .demo import play_demo
+
+    code = play_demo()
+    for page in run_every_notebook():
+        print(f"page: {page}", flush=True)
+    return code

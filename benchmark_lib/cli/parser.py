@@ -1,0 +1,77 @@
+"""The table of commands, and the parser that loads only the one that is given."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from importlib import import_module
+
+from ..errors import BadInput
+from .codes import EXPLAINED
+
+COMMANDS = {
+    "run": "play cases with a model or a scripted agent into a run file",
+    "score": "score finished run files again, without an endpoint",
+    "doctor": "find out what an endpoint can do, in about five calls",
+    "judge": "let a language model judge finished runs, beside the scores read from the record",
+    "audit": "check the case set: the oracle must pass every case, trivial agents none",
+    "generate": "make a fresh private set with the same logic: new names, ids, dates and goods",
+    "notebook": "run a notebook with parameters and write the result to reports/",
+    "notebooks": "run every notebook; results go to reports/, figures to figures/",
+    "demo": "run the scripted agents, and a model if you name one, and show the leaderboard",
+    "site": "build a static site with the leaderboard, models, cases and every transcript",
+    "export": "write the frames of run files as Parquet or JSON lines",
+    "import": "import results of tau-bench, tau2 or JSON lines into a new run file",
+    "recover": "copy what is intact in a damaged run file to a new one",
+}
+"""Name to help line. The module of the same name gives a parser its ``arguments`` and does what they say in ``execute(options) -> exit code``;
+it is imported when its command is given, and its own heavy imports belong inside ``execute``."""
+
+KEYWORDS = {"import": "import_"}
+"""The module of a command whose own name Python keeps for itself."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one sentence with the nearest right word."""
+
+    def error(self, message: str) -> None:
+        """Refuse the command line.
+
+        Raises
+        ------
+        BadInput
+            Always.
+        """
+        wrong = [word.split("=")[0] for word in message.partition("unrecognized arguments:")[2].split() if word.startswith("-")]
+        near = difflib.get_close_matches(wrong[0], [*self._every_option()], 1, 0.5) if wrong else []
+        hint = f"did you mean {near[0]}?" if near else f"see `{self.prog} --help`"
+        raise BadInput(f"{message}: {hint}")
+
+    def _every_option(self) -> set[str]:
+        options = set(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for sub in action.choices.values():
+                    options |= set(sub._option_string_actions)
+        return options
+
+
+def build_parser(chosen: str | None) -> Parser:
+    """The parser of all commands; only the `chosen` one is given its arguments, so that help stays instant."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        number = version("deskbench")
+    except PackageNotFoundError:
+        number = "(not installed)"
+    parser = Parser(prog="deskbench", description="A benchmark of language models as customer-support agents.",
+                    epilog=EXPLAINED, allow_abbrev=False)  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"deskbench {number}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for name, text in COMMANDS.items():
+        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXPLAINED, allow_abbrev=False)
+        if name == chosen:
+            module = import_module(f".{KEYWORDS.get(name, name)}", __package__)
+            module.arguments(sub)
+            sub.set_defaults(execute=module.execute)
+    return parser

@@ -1,0 +1,25 @@
+"""``deskbench recover``."""
+
+from __future__ import annotations
+
+import argparse
+
+from .codes import FINISHED
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench recover``."""
+    parser.add_argument("file", metavar="FILE", help="the damaged run file; it is not changed")
+    parser.add_argument("--out", required=True, metavar="NEW", help="the file to write")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Copy what is intact and say how much that is."""
+    from ..runfile.salvage import recover
+
+    copied = recover(options.file, options.out)
+    print(f"{options.out} holds the {copied.rows['conversations']} conversations of {options.file} that are intact, with {copied.rows['scores']} scores "
+          f"and {copied.rows['calls']} model calls")  # fmt: skip
+    if copied.lost:
+        print(f"at least {copied.lost} damaged rows were left out: `deskbench score` makes scores again, the same `deskbench run` plays what is missing")
+    return FINISHED

@@ -1,0 +1,25 @@
+"""``deskbench site``."""
+
+from __future__ import annotations
+
+import argparse
+
+from .codes import FINISHED
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench site``."""
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="run files, or folders with run files (default: data/runs)")
+    parser.add_argument("--out", metavar="FOLDER", default="reports/site", help="folder for the site (default: reports/site)")
+    parser.add_argument("--no-published", action="store_true", help="leave out figures published elsewhere")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Build the site and say where it is."""
+    from ..analysis.frames import load_results
+    from ..reports.site.build import build_site
+
+    built = build_site(load_results(*options.runs), options.out, published=not options.no_published)
+    print(f"site: {sum(built.pages.values())} files ({built.pages['transcript']} transcripts), {built.bytes / 1e6:.1f} MB")
+    print(f"open: {built.index.resolve()}")
+    return FINISHED

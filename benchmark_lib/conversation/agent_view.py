@@ -1,0 +1,121 @@
+"""What an agent sees of a conversation, in this process or in one of its own: copies, and one way to call a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..records import ToolCall, Usage
+from ..threads import in_thread
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMessage:
+    """One message as it is read: `turn` is the number of the customer message it is or answers, `side` is customer or agent."""
+
+    turn: int
+    side: str
+    text: str
+    attachments: tuple[str, ...] = ()
+
+
+class AgentView:
+    """An agent's side of a conversation. Nothing in it is the harness's own: what is changed here is changed for the agent alone.
+
+    Attributes
+    ----------
+    id : str
+        Names the conversation and tells nothing about its case.
+    trial : int
+        The number of the trial, from 1.
+    sender : str
+        The address the customer writes from.
+    messages : list of SeenMessage
+        What was said so far.
+    turn : int
+        The number of the customer message that is being answered.
+    prompt : str
+        The system prompt.
+    """
+
+    def __init__(self, *, id: str, trial: int, sender: str, prompt: str, turn: int, messages: list[SeenMessage],
+                 tools: Callable[[], list[dict[str, Any]]], call: Callable[[Any, Any], ToolCall], charge: Callable[[Usage], None],
+                 rng: Callable[[], "np.random.Generator"], slow: frozenset[str] = frozenset()):  # fmt: skip
+        self.id, self.trial, self.sender, self.prompt = id, trial, sender, prompt
+        self.turn, self.messages = turn, messages
+        self._call, self._charge, self._copy_tools, self._make_rng, self._slow = call, charge, tools, rng, slow
+
+    @cached_property
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools as OpenAI function schemas."""
+        return self._copy_tools()
+
+    @cached_property
+    def rng(self) -> "np.random.Generator":
+        """The conversation's own source of randomness: the same numbers for the same seed, case and trial."""
+        return self._make_rng()
+
+    def call(self, name: str, arguments: dict[str, Any] | str | None = None, /, **named: Any) -> ToolCall:
+        """Call a tool: ``talk.call("get_order", order_id="...")``; bad input comes back as ``.error`` and a result to read.
+
+        Raises
+        ------
+        AgentFault
+            After too many calls in one turn, or when the conversation has ended.
+        """
+        return self._call(name, named if arguments is None else arguments)
+
+    async def call_aside(self, name: str, arguments: dict[str, Any] | str | None = None) -> ToolCall:
+        """Call a tool as `call` does; one of the user's own in a thread, since it may take its time."""
+        if name not in self._slow:
+            return self._call(name, arguments)
+        return await in_thread(self._call, name, arguments)
+
+    def charge(self, usage: Usage) -> None:
+        """Add the tokens of one model call to the agent's account."""
+        self._charge(usage)
+
+    def last(self, side: str) -> SeenMessage | None:
+        """The newest message of a side."""
+        return next((m for m in reversed(self.messages) if m.side == side), None)
+
+
+def counted(usage: Any) -> Usage:
+    """A copy of a usage whose counts are whole numbers that a file can hold.
+
+    Raises
+    ------
+    ValueError
+        Where one is not.
+    """
+    counts = {f.name: getattr(usage, f.name, None) for f in fields(Usage)}
+    wrong = [name for name, count in counts.items() if type(count) is not int or not 0 <= count < 2**53]
+    if wrong:
+        raise ValueError(f"the usage's {wrong[0]} is not a whole number from 0 up")
+    return Usage(**counts)
+
+
+def plain(value: Any) -> Any:
+    """A copy of JSON data that shares nothing with it; of what JSON cannot hold, a text that says so."""
+    if isinstance(value, str):
+        return plain_text(value)
+    try:
+        return orjson.loads(orjson.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        return f"<{type(value).__name__} that is not JSON>"
+
+
+def plain_text(value: Any) -> str:
+    """A text that can be written as UTF-8, whatever was given for one."""
+    try:
+        text = value if isinstance(value, str) else str(value)
+    except Exception:
+        text = f"<{type(value).__name__} that has no text>"
+    return str.encode(text, "utf-8", "replace").decode()

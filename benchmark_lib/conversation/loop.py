@@ -1,0 +1,179 @@
+"""The loop: a customer and an agent talk about one case, once; the result is the record."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..cases import Case
+from ..errors import BadInput
+from ..records import TAMPERED, Act, Conversation, Fault, Message
+from .agent_view import AgentView, plain_text
+from .own_code import OwnCodeLeft, reply_of
+from .speaker import AgentFault, BuiltIn, ContentFiltered, CustomerFault, Insider, Reply, Speaker
+from .state import ConversationState
+
+if TYPE_CHECKING:
+    from ..store import Store, Tool
+
+EMPTY_REPLIES = 2
+LONGEST_DETAIL = 2000
+"""Characters of an error's text that are kept in the record."""
+
+
+async def converse(
+    case: Case,
+    store: "Store",
+    agent: Speaker,
+    customer: Speaker,
+    *,
+    trial: int = 1,
+    seed: int = 0,
+    max_messages: int = 8,
+    model: str = "",
+    source: str = "model",
+    customer_name: str = "scripted",
+    prompt: str = "",
+    tools: dict[str, "Tool"] | None = None,
+    schemas: list[dict[str, Any]] | None = None,
+    own: bool = False,
+) -> Conversation:
+    """Let agent and customer talk about a case until it ends.
+
+    Parameters
+    ----------
+    case, store : Case, Store
+        What it is about.
+    agent, customer : Speaker
+        The two sides.
+    trial, seed : int
+        Seed the talk's random numbers together with the case id.
+    max_messages : int
+        How many messages the customer may send.
+    model, source, customer_name : str
+        Go into the record.
+    prompt : str
+        The agent's system prompt.
+    tools : dict of str to Tool, optional
+        The tools on the desk; the store's own by default.
+    schemas : list of dict, optional
+        The same as schemas, if they are at hand already.
+    own : bool
+        True for an agent of the user's own, even one that derives from a built-in one; whatever is not a `BuiltIn` is one in any case.
+
+    Returns
+    -------
+    Conversation
+
+    Raises
+    ------
+    EndpointError
+        Only a fatal one (key, quota, unknown model): the run cannot go on. Others end this talk as ``infrastructure_fault``.
+    """
+    desk = store.desk(tools)
+    talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=schemas or store.schemas(tools))
+    record = Conversation(case.id, trial, model, source, customer_name, messages=talk.messages, tool_calls=desk.calls,
+                          usage=talk.usage, faults=talk.faults)  # fmt: skip
+    built_in = issubclass(type(agent), BuiltIn)
+    own = own or not built_in
+    try:
+        record.ended_by = await _loop(talk, case, agent, customer, max_messages, own)
+    except Exception as error:
+        record.ended_by = _ending_of(error, talk)
+    finally:
+        talk.ended = True
+        if built_in:
+            await agent.close()
+    record.changes = desk.changes()
+    if not desk.explained():
+        talk.faults.append(Fault("agent", TAMPERED, "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds"))
+        record.ended_by = "agent_fault"
+    return record
+
+
+async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: Speaker, max_messages: int, own: bool) -> str:
+    empty = 0
+    for turn in range(1, max_messages + 1):
+        talk.desk.turn = turn
+        said = await _said(customer, talk)
+        held = {k.attach for k in case.ledger.values() if k.attach and k.when != "never"}
+        attachments = [a for a in said.attachments if a in held]
+        acts = said.acts + [Act("attached", a) for a in attachments]
+        talk.say(Message(turn, "customer", said.text, acts, attachments))
+        left = next((a for a in said.acts if a.kind == "left"), None)
+        if left is not None:
+            return "resolved_by_customer" if left.what == "content" else "customer_gave_up"
+        if not own and isinstance(agent, Insider):
+            agent.acts = [a for m in talk.messages for a in m.acts]
+        answer = await _answer(agent, talk, own)
+        talk.say(Message(turn, "agent", answer))
+        if talk.desk.over:
+            return "handed_over" if talk.desk.over == "handed_over" else "closed_by_agent"
+        empty = 0 if answer.strip() else empty + 1
+        if empty >= EMPTY_REPLIES:
+            raise AgentFault("empty_replies", f"{EMPTY_REPLIES} empty replies in a row")
+    return "turn_limit"
+
+
+async def _said(customer: Speaker, talk: ConversationState) -> Reply:
+    """The customer's words. A defect of the simulated customer is a fault of its own, kept with its place: it ends this conversation, not the run."""
+    try:
+        return await _reply(customer, talk)
+    except Exception as error:
+        if _of_this_package(error):
+            raise
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        raise CustomerFault(f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} ({Path(at.filename).name}:{at.lineno})") from error
+
+
+async def _answer(agent: Speaker, talk: ConversationState, own: bool) -> str:
+    """The agent's words. An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it."""
+    try:
+        return plain_text((await _reply(agent, talk.for_agent())).text)
+    except Exception as error:
+        if not own or issubclass(type(error), AgentFault) or not _belongs_to_the_harness(error):
+            raise
+        raise AgentFault("raised", f"the agent raised {type(error).__name__}: {plain_text(error)}") from error
+
+
+def _belongs_to_the_harness(error: Exception) -> bool:
+    """Whether an exception is one of this package's own; those that tell a person to mend something stop the run as they are.
+
+    Only the type is looked at, since what an agent raises may have attributes that raise in their turn.
+    """
+    from ..endpoint import EndpointError
+
+    for_a_person = issubclass(type(error), BadInput | OwnCodeLeft) or (type(error) is EndpointError and error.fatal is True)
+    return _of_this_package(error) and not for_a_person
+
+
+def _of_this_package(error: Exception) -> bool:
+    package = __name__.partition(".")[0]
+    return any(c.__module__.partition(".")[0] == package for c in type(error).__mro__)
+
+
+async def _reply(speaker: Speaker, talk: ConversationState | AgentView) -> Reply:
+    answer = await reply_of(speaker, talk)
+    return answer if isinstance(answer, Reply) else Reply(str(answer or ""))
+
+
+def _ending_of(error: Exception, talk: ConversationState) -> str:
+    """Whose fault an exception is; what is nobody's known fault is raised again."""
+    from ..endpoint import EndpointError
+    from ..endpoint.keys import scrub
+
+    if isinstance(error, AgentFault):
+        talk.faults.append(Fault("agent", plain_text(error.kind), scrub(plain_text(error))[:LONGEST_DETAIL]))
+        return "agent_fault"
+    if isinstance(error, ContentFiltered):
+        talk.faults.append(Fault("agent", "content_filter", str(error)))
+        return "content_filter"
+    if isinstance(error, CustomerFault):
+        talk.faults.append(Fault("customer", "failed", str(error)))
+        return "customer_fault"
+    if isinstance(error, EndpointError) and not error.fatal:
+        overflow = error.kind == "context_overflow"
+        talk.faults.append(Fault("agent" if overflow else "infrastructure", error.kind, str(error)))
+        return "agent_fault" if overflow else "infrastructure_fault"
+    raise error

@@ -1,0 +1,26 @@
+"""Agent and customer for one conversation, by the name they go by in a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .customer import ScriptedCustomer
+from .model_agent import ModelAgent
+from .model_customer import ModelCustomer
+from .scripted import scripted_agent
+
+if TYPE_CHECKING:
+    from ..cases import Case
+    from ..store import Store
+
+
+def make_agent(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
+    """The agent for one conversation: a scripted one, or a model behind `complete`."""
+    if spec.startswith("scripted:"):
+        return scripted_agent(spec, case, store)
+    return ModelAgent(complete)
+
+
+def make_customer(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
+    """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
+    return ScriptedCustomer(case, store) if spec == "scripted" else ModelCustomer(complete, case, store)

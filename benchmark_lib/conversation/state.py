@@ -1,0 +1,89 @@
+"""A conversation while it goes on."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..cases import Case
+from ..records import Fault, Message, ToolCall, Usage, content_hash
+from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
+from .speaker import AgentFault
+
+if TYPE_CHECKING:
+    from ..store import Desk
+
+CALLS_PER_TURN = 20
+
+
+class ConversationState:
+    """The conversation as the harness and the customer see it.
+
+    Attributes
+    ----------
+    messages : list of Message
+        What was said so far, with the customer's acts.
+    desk : Desk
+        Where the agent's calls are carried out.
+    faults : list of Fault
+        What went wrong so far.
+    usage : dict of str to Usage
+        Tokens by side.
+    """
+
+    def __init__(self, case: Case, desk: "Desk", *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]]):
+        self.messages: list[Message] = []
+        self.faults: list[Fault] = desk.faults
+        self.usage: dict[str, Usage] = {}
+        self.desk, self.ended = desk, False
+        name = content_hash(f"{seed} {case.id} {trial}".encode())
+        entropy = [seed, zlib.crc32(case.id.encode()), trial]
+        self._seen: list[SeenMessage] = []
+        self._given = {
+            "id": name, "trial": trial, "sender": f"{case.sender_name} <{case.sender}>", "prompt": prompt,
+            "tools": cache(lambda: plain(tools)), "rng": cache(lambda: _generator(entropy, name)),
+            "call": lambda tool, arguments: self._call(tool, arguments), "charge": lambda usage: self.charge("agent", counted(usage)),
+            "slow": frozenset(name for name, tool in desk.tools.items() if tool.limit_s is not None),
+        }  # fmt: skip
+
+    def for_agent(self) -> AgentView:
+        """What the agent is given in place of this. Each reply gets its own: what an agent made of the last one is never touched again."""
+        return AgentView(**self._given, turn=self.turn, messages=list(self._seen))
+
+    @property
+    def turn(self) -> int:
+        """The number of the customer message that is being answered."""
+        return self.desk.turn
+
+    def _call(self, name: Any, arguments: Any) -> ToolCall:
+        """One call of the agent; what it gets to see of it is a copy."""
+        if self.ended:
+            raise AgentFault("late_call", "a tool was called after the conversation had ended")
+        if sum(c.turn == self.turn for c in reversed(self.desk.calls)) >= CALLS_PER_TURN:
+            raise AgentFault("too_many_calls", f"more than {CALLS_PER_TURN} tool calls in one turn")
+        call = self.desk.call(plain_text(name), plain(arguments))
+        return replace(call, arguments=plain(call.arguments), result=plain(call.result))
+
+    def say(self, message: Message) -> None:
+        """Add a message to the record, and to what the agent sees."""
+        self.messages.append(message)
+        self._seen.append(SeenMessage(message.turn, message.side, message.text, tuple(message.attachments)))
+
+    def charge(self, side: str, usage: Usage) -> None:
+        """Add the tokens of one model call to a side's account."""
+        self.usage.setdefault(side, Usage()).add(usage)
+
+    def last(self, side: str) -> Message | None:
+        """The newest message of a side."""
+        return next((m for m in reversed(self.messages) if m.side == side), None)
+
+
+def _generator(entropy: list[int], name: str) -> np.random.Generator:
+    """The random numbers of `entropy`, which holds the case; the generator itself shows, and spawns from, the conversation's name."""
+    shown = np.random.PCG64(int(name, 16))
+    shown.state = np.random.PCG64(entropy).state
+    return np.random.Generator(shown)

@@ -1,0 +1,72 @@
+"""The run file of a plan: made or gone on with, and held against a second process."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ..errors import BadInput
+from ..runfile import RunFile, connect_to_write, create, upsert
+from .manifest import merged
+from .plan import Plan
+from .writer import CannotSave, RunLock
+
+
+@contextmanager
+def held(plan: Plan) -> Iterator[RunFile]:
+    """The plan's run file, made or checked, held against a second process; refused before its first call, it is taken away again."""
+    path = plan.path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{path.parent} cannot be made ({error.strerror}): give another --out") from None
+    with RunLock(path):
+        begins = not path.exists()
+        run = _begin(plan) if begins else _go_on(plan)
+        try:
+            yield run
+        except BadInput:
+            if begins and not any(run.counts().values()):
+                path.unlink()
+            raise
+
+
+def _begin(plan: Plan) -> RunFile:
+    try:
+        create(plan.path, {**plan.manifest, "sessions": [plan.session]})
+    except Exception as error:
+        raise BadInput(f"{plan.path} cannot be written ({error}): give another --out") from None
+    return RunFile(plan.path)
+
+
+def _go_on(plan: Plan) -> RunFile:
+    run = RunFile(plan.path)
+    run.check()
+    old = run.manifest
+    new = merged(old, plan.manifest, plan.path)
+    new["sessions"] = [*old["sessions"], plan.session]
+    try:
+        with closing(connect_to_write(plan.path)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            _put_manifest(db, new)
+            db.execute("COMMIT")
+    except Exception as error:
+        raise _refused(plan.path, error) from None
+    return run
+
+
+def _put_manifest(db: sqlite3.Connection, manifest: dict[str, Any]) -> None:
+    for key in ("cases", "trials", "planned", "sessions"):
+        db.execute(upsert("manifest"), (key, orjson.dumps(manifest[key]).decode()))
+
+
+def _refused(path: Path, error: Exception) -> Exception:
+    """A full disk can be mended and gone on from; whatever else keeps a file from being written is bad input."""
+    if "full" in str(error):
+        return CannotSave(f"{path} cannot be written any more ({error})")
+    return BadInput(f"{path} cannot be written ({error}): check its permissions, or give another --out")

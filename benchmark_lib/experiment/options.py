@@ -1,0 +1,84 @@
+"""What a run is to be: every option with its meaning and default, known to the plan and to `Experiment`."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..endpoint.address import check_base_url
+
+
+@dataclass
+class Options:
+    """The options of one run.
+
+    Parameters
+    ----------
+    model : str
+        The endpoint's name of a model, or a scripted agent such as ``scripted:oracle``; with `agent` a label of one's own.
+    base_url : str, optional
+        An OpenAI-compatible endpoint; OpenAI's own by default.
+    agent : str or object, optional
+        An agent of one's own: ``module:object`` or the object itself, with a ``reply(talk)`` method; a class or a function
+        without arguments is called once a conversation.
+    isolate : bool
+        Whether `agent`, then a ``module:object``, runs in a process of its own for each conversation.
+    customer : str
+        ``scripted``, or the name of a model; `customer_base_url` says where.
+    store : str or Path
+        A store by name, or its folder.
+    prompt : str or Path, optional
+        A prompt file in place of the store's own.
+    tools : str or dict of str to Tool, optional
+        ``module:name`` of tools beside the store's own, which they replace where names agree.
+    cases : str
+        ``all``, or ids, intents, buckets and failure kinds parted by commas, with wildcards.
+    trials, messages, seed : int
+        Trials a case; the most customer messages a conversation; what seeds every random number.
+    settings : str, Path or dict, optional
+        Model settings by role (agent, customer), see `benchmark_lib.endpoint.settings`.
+    concurrency : int
+        The most conversations at once.
+    timeout : float, optional
+        Seconds one attempt of a model call may take, 120 unless the settings say otherwise; and one reply of an isolated agent, 600.
+    tool_timeout : float, optional
+        Seconds one call of a tool of one's own may take; 30 by default.
+    budget_usd : float, optional
+        The run stops before everything on its file costs more than this.
+    out : str or Path, optional
+        The run file; by default one in ``data/runs`` that is named after these options.
+    progress : bool
+        Whether to show the progress line.
+    replay : bool
+        Play a file again from its own call rows, with no endpoint, and compare every record.
+    """
+
+    model: str | None = "scripted:oracle"
+    _: KW_ONLY
+    base_url: str | None = None
+    agent: Any = None
+    isolate: bool = False
+    customer: str = "scripted"
+    customer_base_url: str | None = None
+    store: str | Path = "northline"
+    prompt: str | Path | None = None
+    tools: Any = None
+    cases: str = "all"
+    trials: int = 3
+    messages: int = 8
+    seed: int = 0
+    settings: Any = None
+    concurrency: int = 50
+    timeout: float | None = None
+    tool_timeout: float | None = None
+    budget_usd: float | None = None
+    out: str | Path | None = None
+    progress: bool = True
+    replay: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an address that must not be seen in a notebook, also where a scripted agent has no use for it."""
+        for url, name in ((self.base_url, "base_url"), (self.customer_base_url, "customer_base_url")):
+            if url is not None:
+                check_base_url(url, name)

@@ -1,0 +1,79 @@
+"""How the patterns of phrase files become regular expressions: many in one, sorted by first letter so that most fail at once."""
+
+from __future__ import annotations
+
+import re
+
+from .pieces import limited
+
+CLAUSE = r"(?:(?<=^ )|(?<=[,;:-] ))"
+"""What ``^`` at the beginning of a pattern stands for: the start of a clause."""
+
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.S)
+
+
+def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
+    """One expression from many patterns, followed by `tail`.
+
+    Each pattern begins at the start of a word, that is after a blank; one that begins with ``^`` at the start of a clause. An apostrophe
+    is a blank, as in the text (see `sentences`). What repeats without limit gets one (see `limited`).
+    """
+    by_letter: dict[str, list[str]] = {}
+    others = []
+    for pattern in (limited(p.replace("'", " ")) for p in patterns):
+        heads = None if pattern.startswith("^") else _heads(pattern)
+        if heads is None:
+            others.append(CLAUSE + pattern[1:] if pattern.startswith("^") else pattern)
+            continue
+        for letter, rest in heads:
+            by_letter.setdefault(letter, []).append(rest)
+    sorted_out = [f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items()]
+    return re.compile(f" (?:{'|'.join(sorted_out + [f'(?:{p})' for p in others])}){tail}", re.MULTILINE)
+
+
+def union(patterns: list[str]) -> str:
+    """Alternatives as one expression, apostrophes as blanks."""
+    return "|".join(f"(?:{limited(p)})" for p in patterns).replace("'", " ")
+
+
+def _heads(pattern: str) -> list[tuple[str, str]] | None:
+    """The first letters a pattern can begin with, each with what follows; None where they cannot be told."""
+    found: list[tuple[str, str]] = []
+    for alternative in _alternatives(pattern):
+        if alternative.startswith("(?:"):
+            inside, after = _group(alternative)
+            inner = None if after[:1] in tuple("?*+{") else _heads(inside)
+            if inner is None:
+                return None
+            rests: dict[str, list[str]] = {}
+            for letter, rest in inner:
+                rests.setdefault(letter, []).append(rest)
+            found += [(letter, f"(?:{'|'.join(r)}){after}") for letter, r in rests.items()]
+        elif alternative[:1].isalnum() and alternative[1:2] not in tuple("?*+{"):
+            found.append((alternative[0], alternative[1:]))
+        else:
+            return None
+    return found
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """A pattern cut at the bars that stand in no group."""
+    found, depth = [""], 0
+    for token in _TOKEN.findall(pattern):
+        depth += (token == "(") - (token == ")")
+        if token == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += token
+    return found
+
+
+def _group(pattern: str) -> tuple[str, str]:
+    """What stands in the group ``(?:...)`` that a pattern begins with, and what follows it."""
+    depth = place = 0
+    for token in _TOKEN.findall(pattern):
+        depth += (token == "(") - (token == ")")
+        place += len(token)
+        if not depth:
+            break
+    return pattern[3 : place - 1], pattern[place:]

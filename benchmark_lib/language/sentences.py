@@ -1,0 +1,51 @@
+"""The sentences of a message, in any of the languages."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from .folding import plain
+from .pieces import windows
+from .words import months_after_a_dot
+
+LONGEST_ITEM = 60
+"""Characters of a line that is an item of a list without a bullet, after a line that ends in a colon."""
+
+
+class Sentence(NamedTuple):
+    """A sentence as it was written, as the patterns see it (see `plain`), and whether it stands in an item of a list."""
+
+    text: str
+    plain: str
+    item: bool = False
+
+
+def sentences(text: str) -> list[Sentence]:
+    """The sentences of a message, list items and lines apart; one that is very long in windows."""
+    found: list[Sentence] = []
+    colon = False
+    for line in text.splitlines():
+        whole = plain(_BULLET.sub("", line)).strip()
+        if not whole:
+            continue
+        item = bool(_BULLET.match(line)) or (colon and len(whole) < LONGEST_ITEM and whole[-1] not in ".?!:")
+        for part in _end().split(line):
+            stripped = _BULLET.sub("", part).strip()
+            found += [Sentence(window, words, item) for window in windows(stripped) if (words := plain(window)).strip()]
+        colon = item if colon and item else whole.endswith(":")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _end() -> re.Pattern[str]:
+    """Where a sentence ends: not after an abbreviation, nor after the number of a day."""
+    ordinal = rf"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?=\s+(?!(?:{months_after_a_dot()})\b)[A-ZÄÖÜÉ¡¿]))"
+    return re.compile(r"(?<=[.?!…])" + "".join(rf"(?<!\b{a}\.)" for a in _SHORT) + ordinal + r"[\s\"”»)*]+(?=\S)")
+
+
+_BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+")
+_SHORT = ("[A-Za-z]", "[Nn]r", "[Nn]um", "[Rr]ef", "[Aa]rt", "[Cc]a", "bzw", "ggf", "inkl", "[Ss]r", "[Ss]ra", "[Mm]r", "[Mm]rs", "[Mm]s", "[Dd]r", "[Ss]t",
+          "[Jj]an", "[Ff]eb", "[Mm]ar", "[Aa]pr", "[Jj]un", "[Jj]ul", "[Aa]ug", "[Ss]ept", "[Oo]ct", "[Nn]ov", "[Dd]ec")  # fmt: skip
+"""What stands before a full stop that ends no sentence."""

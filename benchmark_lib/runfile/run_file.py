@@ -1,0 +1,200 @@
+"""A run file for reading.
+
+`RunFile` keeps no connection open between two questions, so it can be copied, pickled and asked while the run is still going on.
+`benchmark_lib.experiment.writer` is the one place that writes while a run goes on.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from ..errors import BadInput
+from ..records import NOT_SCORED, Conversation
+from .manifests import wrong_part
+from .salvage import readable
+from .schema import APPLICATION_ID, FORMAT
+from .seals import COLUMNS, checked_rows, light_columns
+
+
+class RunFile:
+    """A run file, for reading.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file written by ``deskbench run`` or `Experiment.run`.
+
+    Raises
+    ------
+    BadInput
+        If there is no such file, it is no run file, or it is damaged; the text says how many conversations can be read.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        _check_header(self.path)
+
+    def __repr__(self) -> str:
+        return f"RunFile({str(self.path)!r})"
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the run was made of: run_id, model, source, inputs and cases with their hashes, planned trials, sessions.
+
+        Raises
+        ------
+        BadInput
+            If a part is missing or is not of its kind.
+        """
+        found = {key: self._json(value) for key, value in self._rows("manifest")}
+        wrong = wrong_part(found)
+        if wrong:
+            raise BadInput(f"the manifest of {self.path} has {wrong}: restore the file from a copy, or leave it out")
+        return found
+
+    @cached_property
+    def run_id(self) -> str:
+        """The name of the run in every frame."""
+        return self.manifest["run_id"]
+
+    def conversations(self) -> Iterator[tuple[str, int, str, bytes]]:
+        """Rows (case_id, trial, record_hash, record as JSON) in the order in which they were finished first."""
+        yield from self._rows("conversations", ("case_id", "trial", "record_hash", "record"))
+
+    def records(self) -> Iterator[Conversation]:
+        """The conversations as records."""
+        for *_, record in self.conversations():
+            yield Conversation.from_json(record)
+
+    def record(self, case_id: str, trial: int) -> Conversation:
+        """The record of one case and trial.
+
+        Raises
+        ------
+        BadInput
+            If it is not on file.
+        """
+        row = next(self._rows("conversations", ("record",), "case_id=? AND trial=?", (case_id, trial)), None)
+        if row is None:
+            raise BadInput(f"{self.path} holds no conversation of case {case_id!r}, trial {trial}: choose one it holds")
+        return Conversation.from_json(row[0])
+
+    def endings(self) -> dict[tuple[str, int], str]:
+        """How each conversation on file ended, by (case_id, trial)."""
+        return {(c, t): e for c, t, e in self._rows("conversations", ("case_id", "trial", "ended_by"))}
+
+    def scores(self, version: str | None = None) -> dict[str, dict[str, Any]]:
+        """Scores by record hash, each with its version: those of one scoring `version`, or the latest of each record."""
+        rows = self._rows("scores")
+        return {digest: {"version": named, **self._json(scores, dict)} for digest, named, scores in rows if version in (None, named)}
+
+    def verdicts(self) -> Iterator[dict[str, Any]]:
+        """Judges' verdicts as dicts: record_hash, judge, version, verdict."""
+        for row in self._dicts("verdicts"):
+            yield {**row, "verdict": self._json(row["verdict"], dict)}
+
+    def calls(self, responses: bool = False) -> Iterator[dict[str, Any]]:
+        """Finished model calls as dicts with the columns of the table; `responses` adds the response JSON."""
+        for row in self._dicts("calls", None if responses else light_columns("calls")):
+            yield {**row, "attempts": self._json(row["attempts"], list)}
+
+    def faults(self) -> Iterator[dict[str, Any]]:
+        """Calls that failed for good: case_id, trial, side, kind, detail, attempts, at."""
+        for row in self._dicts("faults"):
+            yield {**row, "attempts": self._json(row["attempts"], list)}
+
+    def cost(self) -> tuple[float, int]:
+        """What the calls on file cost in US dollars, and how many of them have no known price."""
+        costs = [cost for (cost,) in self._rows("calls", ("cost_usd",))]
+        return sum((cost for cost in costs if cost is not None), 0.0), costs.count(None)
+
+    def counts(self) -> dict[str, int]:
+        """How many conversations are finished, how many await another try, and how many calls are on file."""
+        endings = list(self.endings().values())
+        again = sum(e in NOT_SCORED for e in endings)
+        with self._reading() as db:
+            (calls,) = db.execute("SELECT count(*) FROM calls").fetchone()
+        return {"finished": len(endings) - again, "again": again, "calls": calls}
+
+    def check(self) -> None:
+        """Read every page and every row, and refuse a damaged file with what can be recovered."""
+        with self._reading() as db:
+            (answer,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            if answer != "ok":
+                raise sqlite3.DatabaseError(answer)
+            for table in COLUMNS:
+                for _ in checked_rows(db, table):
+                    pass
+
+    def _json(self, text: str | bytes, kind: type = object) -> Any:
+        """What a value holds; only in a file from before seals can it be anything but JSON of its kind."""
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise _damaged(self.path, error) from None
+        if not isinstance(value, kind):
+            raise _damaged(self.path, ValueError(f"{str(value)[:40]!r} stands where there was something else"))
+        return value
+
+    def _dicts(self, table: str, names: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+        for row in self._rows(table, names):
+            yield dict(zip(names or COLUMNS[table], row))
+
+    def _rows(self, table: str, names: Sequence[str] | None = None, where: str = "", given: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        with self._reading() as db:
+            yield from checked_rows(db, table, names, where, given)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(connect_to_read(self.path)) as db:
+                yield db
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the second where SQLite's own message quotes what is damaged
+            raise _damaged(self.path, error) from None
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A read-only connection; a finished file can also be read from a folder that cannot be written."""
+    address = f"file:{quote(str(path.resolve()))}?mode=ro"
+    db = sqlite3.connect(address, uri=True, check_same_thread=False)
+    try:
+        db.execute("SELECT 1 FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError:
+        db.close()
+        if path.with_name(path.name + "-wal").exists():
+            raise
+        db = sqlite3.connect(address + "&immutable=1", uri=True, check_same_thread=False)
+    return db
+
+
+def _check_header(path: Path) -> None:
+    """Refuse what is not there or is not a run file, from the first hundred bytes alone."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(100)
+    except FileNotFoundError:
+        raise BadInput(f"no run file at {path}: give the path of a file that `deskbench run` wrote") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read as a run file ({error.strerror}): name the file itself") from None
+    number = int.from_bytes(head[68:72], "big")
+    if len(head) < 100 or head[:16] != b"SQLite format 3\0" or number != APPLICATION_ID:
+        raise BadInput(f"{path} is not a run file: give the path of a file that `deskbench run` wrote")
+    version = int.from_bytes(head[60:64], "big")
+    if version > FORMAT:
+        raise BadInput(f"{path} was written by a newer Deskbench (format {version}, this one reads {FORMAT}): update it")
+
+
+def _damaged(path: Path, error: Exception) -> BadInput:
+    mend = f"copy what is left with `deskbench recover {path} --out NEW`, or restore the file"
+    return BadInput(f"{path} is damaged ({error}): {readable(path)} of its conversations can still be read; {mend}")

@@ -1,0 +1,159 @@
+"""The tables of a run file, and the connections that write them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ..outputs import remove
+from .seals import COLUMNS, salt_in, salt_of, seal
+
+SUFFIX = ".deskbench"
+FORMAT = 2
+"""Since 2 every row carries a seal."""
+APPLICATION_ID = 0x44534B42
+"""What SQLite's header says of every run file (the letters DSKB)."""
+
+SCHEMA = """
+CREATE TABLE manifest (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
+CREATE TABLE calls (
+    id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, side TEXT NOT NULL, n INTEGER NOT NULL,
+    request_hash TEXT NOT NULL, model TEXT NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER, cached_tokens INTEGER,
+    latency_s REAL, attempts TEXT NOT NULL, cost_usd REAL, finished_at TEXT NOT NULL, seal BLOB NOT NULL, response BLOB NOT NULL,
+    UNIQUE (case_id, trial, side, n));
+CREATE TABLE conversations (
+    id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, ended_by TEXT NOT NULL,
+    record_hash TEXT NOT NULL, finished_at TEXT NOT NULL, seal BLOB NOT NULL, record BLOB NOT NULL,
+    UNIQUE (case_id, trial));
+CREATE TABLE scores (
+    id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, version TEXT NOT NULL, seal BLOB NOT NULL, scores BLOB NOT NULL,
+    UNIQUE (record_hash, version));
+CREATE TABLE verdicts (
+    id INTEGER PRIMARY KEY, record_hash TEXT NOT NULL, judge TEXT NOT NULL, version TEXT NOT NULL, seal BLOB NOT NULL, verdict BLOB NOT NULL,
+    UNIQUE (record_hash, judge, version));
+CREATE TABLE faults (
+    id INTEGER PRIMARY KEY, case_id TEXT NOT NULL, trial INTEGER NOT NULL, side TEXT NOT NULL, kind TEXT NOT NULL,
+    detail TEXT NOT NULL, attempts TEXT NOT NULL, at TEXT NOT NULL, seal BLOB NOT NULL);
+CREATE INDEX faults_at ON faults (at);
+CREATE TABLE manifest_copy (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB NOT NULL);
+CREATE TRIGGER manifest_added AFTER INSERT ON manifest
+    BEGIN INSERT INTO manifest_copy VALUES (new.key, new.value, new.seal); END;
+CREATE TRIGGER manifest_changed AFTER UPDATE ON manifest
+    BEGIN UPDATE manifest_copy SET value = new.value, seal = new.seal WHERE key = new.key; END;
+"""
+"""Large columns stand last, so that the others are read without them; the copy of the manifest is for `salvage.recover` alone."""
+
+KEYS = {
+    "manifest": ("key",),
+    "calls": ("case_id", "trial", "side", "n"),
+    "conversations": ("case_id", "trial"),
+    "scores": ("record_hash", "version"),
+    "verdicts": ("record_hash", "judge", "version"),
+    "faults": (),
+}
+"""What makes a row of each table one of a kind; a second row with the same key takes the place of the first."""
+
+PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL"}
+"""How a writing connection is set: what is committed survives kill -9 and a power cut."""
+
+
+@lru_cache(maxsize=256)
+def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
+    """The SQL statement that writes `rows` rows of `table`, in place of those with the same key.
+
+    A row is given as the values of `seals.COLUMNS`; the connection adds its seal. With `sealed` each row brings it along as its last
+    value: many rows are then written without asking the interpreter between them.
+    """
+    columns, key = COLUMNS[table], KEYS[table]
+    width = len(columns) + sealed
+    one = [",".join(f"?{row * width + place + 1}" for place in range(width)) for row in range(rows)]
+    values = ",".join(f"({marks})" if sealed else f"({marks},seal('{table}',{marks}))" for marks in one)
+    sql = f"INSERT INTO {table} ({','.join(columns)},seal) VALUES {values}"
+    if not key:
+        return sql
+    news = ",".join(f"{c}=excluded.{c}" for c in (*columns, "seal") if c not in key)
+    return f"{sql} ON CONFLICT ({','.join(key)}) DO UPDATE SET {news}"
+
+
+def create(path: Path, manifest: dict[str, Any]) -> None:
+    """Write a new run file that holds only `manifest`; it appears at `path`, or where this links to, whole or not at all."""
+    path = Path(os.path.realpath(path))
+    building = path.with_name(f".{path.name}.new")
+    remove(building)
+    try:
+        db = sqlite3.connect(building, isolation_level=None)
+        try:
+            _add_seal(db, salt_of(manifest["run_id"]))
+            db.executescript(f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={FORMAT}; BEGIN; {SCHEMA}")
+            for item in manifest.items():
+                db.execute(upsert("manifest"), (item[0], orjson.dumps(item[1]).decode()))
+            db.execute("COMMIT")
+        finally:
+            db.close()
+        os.replace(building, path)
+    finally:
+        remove(building)
+
+
+def connect_to_write(path: Path) -> sqlite3.Connection:
+    """A connection for the one writer of a run file; the rows of a file from before seals are given theirs first."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        for name, value in PRAGMAS.items():
+            db.execute(f"PRAGMA {name}={value}")
+        salt = salt_in(db)  # opens the log here, so that it is also removed from here
+        if salt is None:
+            _seal_old(db)
+        else:
+            _add_seal(db, salt)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _add_seal(db: sqlite3.Connection, salt: bytes) -> None:
+    db.create_function("seal", -1, lambda table, *row: seal(salt, table, row), deterministic=True)
+
+
+def _seal_old(db: sqlite3.Connection) -> None:
+    """Bring a file of format 1 to the present one: the same rows in the same order, with seals."""
+    row = db.execute("SELECT value FROM manifest WHERE key='run_id'").fetchone()
+    try:
+        _add_seal(db, salt_of(orjson.loads(row[0])))
+    except (TypeError, AttributeError, ValueError):
+        raise sqlite3.DatabaseError("the name of the run is gone") from None
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for table in COLUMNS:
+            db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+        for statement in _statements(SCHEMA):
+            db.execute(statement)
+        for table, columns in COLUMNS.items():
+            names = ",".join(columns)
+            number = "rowid" if table == "manifest" else "id"
+            db.execute(f"INSERT INTO {table} ({number},{names},seal) SELECT rowid,{names},seal('{table}',{names}) FROM old_{table} ORDER BY rowid")
+            db.execute(f"DROP TABLE old_{table}")
+        db.execute(f"PRAGMA user_version={FORMAT}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one: `executescript` would end the transaction."""
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,195 @@
+"""Seals: the checksum that every row of a run file carries, so that a byte changed by others is found when the row is read.
+
+A seal is made of the run's name, the table and the values, so a row that was moved here from another table or another run does not
+pass for one of this run. It guards against accidents (a failing disk, a broken copy), not against a person who can compute it anew.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from ..records import content_hash
+
+SIZE = 8
+"""Bytes of one checksum."""
+
+COLUMNS = {
+    "manifest": ("key", "value"),
+    "calls": (
+        "case_id", "trial", "side", "n", "request_hash", "model", "response", "prompt_tokens", "completion_tokens",
+        "reasoning_tokens", "cached_tokens", "latency_s", "attempts", "cost_usd", "finished_at",
+    ),
+    "conversations": ("case_id", "trial", "ended_by", "record_hash", "record", "finished_at"),
+    "scores": ("record_hash", "version", "scores"),
+    "verdicts": ("record_hash", "judge", "version", "verdict"),
+    "faults": ("case_id", "trial", "side", "kind", "detail", "attempts", "at"),
+}  # fmt: skip
+"""The columns of each table that a writer fills, in order."""
+
+LARGE = {"calls": "response", "conversations": "record", "scores": "scores", "verdicts": "verdict"}
+"""The column of bytes of a table. It is checked by itself, so that the other columns of its row can be checked without reading it."""
+REALS = frozenset(("latency_s", "cost_usd"))
+NUMBERS = REALS | {"trial", "n", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"}
+
+INDEX = {name: f"sqlite_autoindex_{name}_1" for name in COLUMNS} | {"faults": "faults_at"}
+"""An index that holds every row of a table a second time, by which a row that was lost is missed."""
+
+
+def light_columns(table: str) -> tuple[str, ...]:
+    """The columns of a table but for its large one."""
+    return tuple(name for name in COLUMNS[table] if name != LARGE.get(table))
+
+
+ORDER = {table: light_columns(table) + ((LARGE[table],) if table in LARGE else ()) for table in COLUMNS}
+"""The columns of each table in the order in which they are sealed: the large one last."""
+
+
+_PLACES = {table: [COLUMNS[table].index(name) for name in light_columns(table)] for table in COLUMNS}
+_NUMBERED = {table: [(place, name) for place, name in enumerate(light_columns(table)) if name in NUMBERS] for table in COLUMNS}
+RECORD_HASH = ORDER["conversations"].index("record_hash")
+
+
+def salt_of(run_id: str) -> bytes:
+    """What makes the seals of one run its own."""
+    return blake2b(run_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def seal(salt: bytes, table: str, row: Sequence[Any]) -> bytes:
+    """The seal of a row of `table` that is to be written, its values in the order of `COLUMNS`."""
+    light, large = _parted(table, row)
+    empty = _checksum(salt, table)
+    stamp = _of(empty, orjson.dumps(light))
+    return stamp + _of(empty, _bytes(large)) if table in LARGE and table != "conversations" else stamp
+
+
+def intact(salt: bytes, table: str, row: Sequence[Any], stamp: Any) -> bool:
+    """Whether a row that was read, its values in the order of `COLUMNS`, is what was written."""
+    light, large = _parted(table, row)
+    empty = _checksum(salt, table)
+    return _light_is_intact(empty, light, stamp) and (table not in LARGE or _large_is_intact(empty, table, light, large, stamp))
+
+
+def record_fits(digest: Any, record: Any) -> bool:
+    """Whether the record of a conversation is the one that its hash was made of."""
+    return isinstance(record, bytes) and content_hash(record) == digest
+
+
+def is_sealed(db: sqlite3.Connection) -> bool:
+    """Whether the rows of a run file carry seals; those of files from before format 2 do not."""
+    return db.execute("SELECT count(*) FROM pragma_table_info('scores') WHERE name='seal'").fetchone() == (1,)
+
+
+def salt_in(db: sqlite3.Connection) -> bytes | None:
+    """The salt of a run file, None where its rows carry no seals.
+
+    Raises
+    ------
+    sqlite3.DatabaseError
+        If the run's name is not in the file, or is not what was written.
+    """
+    if not is_sealed(db):
+        return None
+    row = db.execute("SELECT key, value, seal FROM manifest WHERE key='run_id'").fetchone()
+    try:
+        salt = salt_of(orjson.loads(row[1]))
+    except (TypeError, AttributeError, ValueError):
+        raise sqlite3.DatabaseError("the name of the run is gone") from None
+    if not _light_is_intact(_checksum(salt, "manifest"), row[:2], row[2]):
+        raise sqlite3.DatabaseError("the name of the run is not what was written")
+    return salt
+
+
+def checked_rows(
+    db: sqlite3.Connection, table: str, names: Sequence[str] | None = None, where: str = "", given: Sequence[Any] = ()
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table in the order in which they were written first, each checked against its seal.
+
+    Parameters
+    ----------
+    db : sqlite3.Connection
+        From `runfile.connect_to_read`.
+    names : sequence of str, optional
+        The columns wanted; all of them by default. A large column that is not among them is not read.
+    where : str
+        A condition, such as ``case_id=? AND trial=?``. Without one it is also checked that no row is missing.
+
+    Raises
+    ------
+    sqlite3.DatabaseError
+        At the first row that is not what was written.
+    """
+    names = COLUMNS[table] if names is None else tuple(names)
+    with_large = LARGE.get(table) in names
+    read = ORDER[table] if with_large else light_columns(table)
+    wanted = None if names == read else [read.index(name) for name in names]
+    if not where and not db.in_transaction:
+        db.execute("BEGIN")  # the rows and their number are of one moment, also while the run goes on
+    salt = salt_in(db)
+    empty = None if salt is None else _checksum(salt, table)
+    sql = f"SELECT {','.join(read)}, {'NULL' if salt is None else 'seal'}, rowid FROM {table}{' WHERE ' if where else ''}{where} ORDER BY rowid"
+    last = found = 0
+    for row in db.execute(sql, given):
+        found += 1
+        light, stamp, number = row[: -3 if with_large else -2], row[-2], row[-1]
+        if empty is not None and (number <= last or not _light_is_intact(empty, light, stamp)):
+            raise sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
+        if with_large and not _large_is_intact(empty, table, light, row[-3], stamp):
+            raise sqlite3.DatabaseError(f"the {LARGE[table]} in row {number} of {table} is not what was written")
+        last = number
+        yield row[:-2] if wanted is None else tuple([row[place] for place in wanted])
+    if empty is not None and not where:
+        (expected,) = db.execute(f"SELECT count(*) FROM {table} INDEXED BY {INDEX[table]}").fetchone()
+        if found != expected:
+            raise sqlite3.DatabaseError(f"{table} holds {found} of {expected} rows")
+
+
+def _parted(table: str, row: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+    """A row as SQLite gives it back, without its large value, and this value."""
+    large = row[COLUMNS[table].index(LARGE[table])] if table in LARGE else None
+    light = [row[place] for place in _PLACES[table]]
+    for place, name in _NUMBERED[table]:
+        light[place] = _number(name, light[place])
+    return tuple(light), large
+
+
+def _number(name: str, value: Any) -> Any:
+    """A number of the kind of its column; SQLite keeps no NaN."""
+    if not isinstance(value, int | float):
+        return value
+    if name in REALS:
+        return float(value) if value == value else None
+    return int(value) if value % 1 == 0 else value
+
+
+def _light_is_intact(empty: blake2b, light: tuple[Any, ...], stamp: Any) -> bool:
+    try:
+        return isinstance(stamp, bytes) and _of(empty, orjson.dumps(light)) == stamp[:SIZE]
+    except orjson.JSONEncodeError:  # bytes where there was text, or a number no column holds
+        return False
+
+
+def _large_is_intact(empty: blake2b | None, table: str, light: tuple[Any, ...], large: Any, stamp: Any) -> bool:
+    """Whether a record fits its hash, and any other large value its half of the seal where there is one."""
+    if table == "conversations":
+        return record_fits(light[RECORD_HASH], large)
+    return empty is None or _of(empty, _bytes(large)) == stamp[SIZE:]
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+def _checksum(salt: bytes, table: str) -> blake2b:
+    """The checksum of nothing yet, for the rows of one table of one run."""
+    return blake2b(digest_size=SIZE, salt=salt, person=table.encode())
+
+
+def _of(empty: blake2b, data: bytes) -> bytes:
+    whole = empty.copy()
+    whole.update(data)
+    return whole.digest()

@@ -1,0 +1,24 @@
+"""Phantom actions: the text says that something was done, and there is no such call and no such state."""
+
+from __future__ import annotations
+
+
+from .findings import ClaimFinding, AgentClaims
+
+NAME = "phantom_action"
+
+
+def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
+    """Actions that are claimed and were never carried out."""
+    found = []
+    for turn, tool, sentence in claims.about("done"):
+        tools = claims.store.kind.alike.get(tool, {tool})
+        if tool not in claims.store.tools or claims.call_of(tools, turn) or _stood_before(claims, tool, turn, sentence):
+            continue
+        found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
+    return found
+
+
+def _stood_before(claims: AgentClaims, tool: str, turn: int, sentence: str) -> bool:
+    """Whether a result shows the state that the sentence claims: the order had been cancelled, returned or sent again before the talk."""
+    return any(claims.store.kind.shows(call.result, tool, sentence) for call in claims.done if call.turn <= turn and not call.write)

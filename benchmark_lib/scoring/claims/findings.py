@@ -1,0 +1,127 @@
+"""What a detector finds, and the record as detectors read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ...cases import Case
+from ...language.folding import fold
+from ...records import Conversation, Message, ToolCall
+from ...records import as_text
+from ...language.folding import squash
+from .reading import Reading, read
+
+if TYPE_CHECKING:
+    from ...store import Store
+
+letters = lru_cache(maxsize=4096)(squash)
+"""Letters and digits only, in lower case; the same text is squashed once."""
+KEPT = "kept"
+"""The state of what was said and is true; every other state is a finding."""
+
+
+@dataclass(slots=True)
+class ClaimFinding:
+    """One thing that was said, held against what was done.
+
+    Attributes
+    ----------
+    detector : str
+        Its name in `DETECTORS`.
+    turn : int
+        The customer message that the sentence answers.
+    sentence : str
+        The words it rests on, as they stand in the message.
+    compared_with : int or str or None
+        Index of the tool call, or the value, it was compared with; None where there is none.
+    kind : str
+        What is said: a tool, a class of promise, a kind of value, a slot.
+    state : str
+        ``kept``, or what is wrong.
+    """
+
+    detector: str
+    turn: int
+    sentence: str
+    compared_with: int | str | None
+    kind: str
+    state: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is kept in a score."""
+        return {"detector": self.detector, "turn": self.turn, "sentence": self.sentence, "compared_with": self.compared_with,
+                "class": self.kind, "state": self.state}  # fmt: skip
+
+
+@dataclass
+class AgentClaims:
+    """A conversation as detectors read it; what costs something is read when it is first asked for.
+
+    Attributes
+    ----------
+    conversation, case, store : Conversation, Case, Store
+        The record and what it was played on.
+    done : list of ToolCall
+        The agent's calls that were carried out.
+    replies : list of (Message, Reading)
+        Its messages, read.
+    languages : set of tuple of str
+        The languages of its messages.
+    grounds : dict of int to Ground
+        What each reply may rest on, by turn, as far as it was asked for.
+    """
+
+    conversation: Conversation
+    case: Case
+    store: "Store"
+    done: list[ToolCall] = field(init=False)
+    replies: list[tuple[Message, Reading]] = field(init=False)
+    languages: set[tuple[str, ...]] = field(init=False)
+    grounds: dict[int, Any] = field(default_factory=dict)
+    _words: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.done = [t for t in self.conversation.tool_calls if not t.error and t.side == "agent"]
+        self.replies = [(m, read(m.text)) for m in self.conversation.replies()]
+        self.languages = {reading.languages for _, reading in self.replies if reading.sentences}
+
+    def about(self, topic: str) -> Iterator[tuple[int, str, str]]:
+        """Turn, name and sentence of everything said about a topic."""
+        for message, reading in self.replies:
+            for name, sentence in reading.about(topic):
+                yield message.turn, name, sentence.text
+
+    def speaks(self, languages: tuple[str, ...]) -> bool:
+        """Whether every reply is in one of these languages; a detector abstains where one is not. One that reads no reply names none."""
+        return not languages or all(any(s in languages for s in spoken) for spoken in self.languages)
+
+    def call_of(self, tools: set[str], until: int | None = None) -> ToolCall | None:
+        """The newest call of one of these tools that was carried out, up to a turn."""
+        return next((t for t in reversed(self.done) if t.name in tools and (until is None or t.turn <= until)), None)
+
+    def failed(self, tools: set[str]) -> int | None:
+        """The index of a call of one of these tools that was refused."""
+        return next((t.index for t in self.conversation.tool_calls if t.error and t.name in tools), None)
+
+    def results(self, until: int) -> list[str]:
+        """The results of the calls up to a turn, as text in lower case, oldest first."""
+        return [text for turn, text in self._results if turn <= until]
+
+    @cached_property
+    def _results(self) -> list[tuple[int, str]]:
+        return [(t.turn, as_text(t.result).lower()) for t in self.done]
+
+    def accepted(self, until: int) -> set[str]:
+        """The arguments of the calls up to a turn that the desk accepted, in lower case: what an order or product is called is checked there."""
+        calls = [t.arguments for t in self.done if t.turn <= until and isinstance(t.arguments, dict)]
+        return {value.lower() for arguments in calls for value in arguments.values() if isinstance(value, str)}
+
+    def customer_words(self, until: int) -> str:
+        """All the customer wrote up to a turn, folded."""
+        if until not in self._words:
+            said = [m.text for m in self.conversation.messages if m.side == "customer" and m.turn <= until]
+            self._words[until] = fold(" \n ".join(said))
+        return self._words[until]

@@ -1,0 +1,58 @@
+"""Text-action mismatch: a call that was carried out differs from what the text says it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...records import ToolCall
+from .findings import ClaimFinding, AgentClaims
+from ...language.sentences import sentences
+from ...language.values import values_in
+
+NAME = "text_action_mismatch"
+MOST_VALUES = 60
+"""Values of a message, and links of a conversation, that are compared; no person writes so many."""
+
+
+def mismatches(claims: AgentClaims) -> list[ClaimFinding]:
+    """Order numbers, variants, items and addresses of a reply that are not those of its call, and tracking links a newer result has replaced."""
+    found = []
+    for turn, tool, sentence in claims.about("done"):
+        calls = [t for t in claims.done if t.name == tool and t.turn == turn and isinstance(t.arguments, dict)]
+        wrong = [kind for call in calls for kind in [claims.store.kind.differs(call, sentence, claims.store)] if kind]
+        if calls and len(wrong) == len(calls):
+            found.append(ClaimFinding(NAME, turn, sentence, calls[-1].index, wrong[-1], "differs"))
+    return [*found, *_against_proposals(claims), *_stale(claims)]
+
+
+def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
+    """Calls that differ from the proposal the customer had just said yes to; the whole message is compared, since it may weigh several things."""
+    agreed = {m.turn: {a.what for a in m.acts if a.kind == "agreed"} for m in claims.conversation.messages if m.side == "customer"}
+    before = {m.turn + 1: m for m, _ in claims.replies}
+    for call in claims.done:
+        proposal = before.get(call.turn)
+        if not call.write or proposal is None or not agreed.get(call.turn, set()) & {call.name, "proposal"}:
+            continue
+        same = [t for t in claims.done if t.name == call.name and t.turn == call.turn]
+        kind = claims.store.kind.differs(call, proposal.text, claims.store) if isinstance(call.arguments, dict) and len(same) == 1 else None
+        if kind:
+            quoted = next((s.text for s in sentences(proposal.text) if claims.store.kind.differs(call, s.text, claims.store)), proposal.text)
+            yield ClaimFinding(NAME, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
+
+
+def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
+    """Links that an older result gave and the newest result of the same order no longer gives."""
+    shown = [(m, s) for m, reading in claims.replies if "http" in m.text for s in reading.sentences if "http" in s.text]
+    if not shown:
+        return
+    seen: dict[str, list[tuple[ToolCall, str]]] = {}
+    for call, text in zip(claims.done, claims.results(10**9), strict=True):
+        number = call.arguments.get(claims.store.kind.look_up[1]) if isinstance(call.arguments, dict) else None
+        if isinstance(number, str) and number and not call.write and "http" in text:
+            seen.setdefault(number.upper(), []).append((call, text))
+    told = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, claims.store.now.year) if v.kind == "link"]
+    for message, sentence, link in told[:MOST_VALUES]:
+        for results in seen.values():
+            known = [(call.index, link in text) for call, text in results if call.turn <= message.turn]
+            if any(held for _, held in known) and not known[-1][1]:
+                yield ClaimFinding(NAME, message.turn, sentence.text, known[-1][0], "tracking", "stale")

@@ -1,0 +1,28 @@
+"""Business days: Monday to Friday without the store's holidays."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from functools import lru_cache
+
+from .protocols import World
+
+
+@lru_cache(maxsize=16)
+def holidays(store: World) -> tuple[date, ...]:
+    """The store's holidays."""
+    return tuple(date.fromisoformat(str(h["date"])) for h in store.policy.get("calendar", {}).get("holidays", ()))
+
+
+def business_days_between(first: date, last: date, store: World) -> int:
+    """Business days after `first` up to and including `last` (numpy's calendar with the store's holidays)."""
+    import numpy as np
+
+    return int(np.busday_count(first + timedelta(1), last + timedelta(1), holidays=list(holidays(store))))
+
+
+def add_business_days(start: date, count: int, store: World) -> date:
+    """The date `count` business days after `start`."""
+    import numpy as np
+
+    return np.busday_offset(start, count, roll="backward", holidays=list(holidays(store))).item()

@@ -1,0 +1,51 @@
+"""What every desk has, whatever it sells: a knowledge base to search, a human to hand over to, a ticket to close, and consent to ask for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ..records import ToolCall
+from .desk import Desk
+from .protocols import World
+from .rules import Before
+from .tools import FromPolicy, Tool, tool
+
+HANDOVER, CLOSE, SEARCH = "hand_over_to_human", "close_ticket", "search_knowledge_base"
+
+
+@tool()
+def search_knowledge_base(desk: Desk, query: Annotated[str, "Words to look for."]) -> dict[str, Any]:
+    """Search the shop's knowledge base: policies, windows, limits, fees, care, sizes. The best four passages."""
+    return {"passages": desk.store.search.knowledge_base(query)}
+
+
+@tool(write=True)
+def hand_over_to_human(
+    desk: Desk,
+    queue: Annotated[str, FromPolicy("queues"), "The team that takes over."],
+    reason: Annotated[str, "Why, in a few words."],
+    summary: Annotated[str, "What the colleague must know: what is verified, what is only claimed, what is asked."],
+) -> dict[str, Any]:
+    """Hand the conversation to a human colleague. It ends after your next message."""
+    row = desk.add("tickets", "HO", {"queue": queue, "reason": reason, "summary": summary})
+    desk.over = "handed_over"
+    return {"handover_id": row["id"], "queue": queue}
+
+
+@tool(write=True)
+def close_ticket(desk: Desk, resolution: Annotated[str, "How it was solved."]) -> dict[str, Any]:
+    """Close the ticket as solved. The conversation ends after your next message."""
+    row = desk.add("tickets", "TK", {"resolution": resolution})
+    desk.over = "closed"
+    return {"ticket_id": row["id"], "status": "closed"}
+
+
+def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
+    """The customer had said yes to this kind of action, or to a proposal whose words did not tell which."""
+    return before.did("agreed", {call.name, "proposal"})
+
+
+def with_every_desks(own: dict[str, Tool]) -> dict[str, Tool]:
+    """The tools of a kind of desk with those of every desk: reads first, and last what ends a conversation."""
+    reads, writes = ({name: t for name, t in own.items() if t.write == write} for write in (False, True))
+    return {**reads, SEARCH: search_knowledge_base, **writes, HANDOVER: hand_over_to_human, CLOSE: close_ticket}

@@ -1,0 +1,138 @@
+"""A kind of desk: all that a retail desk has and a library counter has not, declared in one module and read by every room.
+
+A store folder names its kind in ``store.yaml`` and carries no code. `retail` comes with the benchmark; another kind is registered by the code
+that declares it: ``register_kind(DeskKind(name="library", ...))``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..records import ToolCall
+from .protocols import Played, Row, World
+from .rules import Predicate
+from .tools import Tool
+
+
+@dataclass(frozen=True)
+class DeskKind:
+    """What is one kind of desk's own. Whatever is left out has a meaning that does nothing.
+
+    Attributes
+    ----------
+    name : str
+        As ``kind`` of ``store.yaml`` names it.
+    tables : mapping of str to (str, str)
+        Each table with its files in the store's folder (one JSON object a line) and the field that is its key.
+    subject : str
+        The table that holds what a case is about; the case names a row of it under ``order``.
+    tools : dict of str to Tool
+        Its tools; those of `every_desk` come by themselves.
+    rules : dict of str to Predicate
+        The predicates of its process rules, by the names that the policy uses.
+    look_up : (str, str)
+        The tool that shows one row of `subject`, and the argument that names the row.
+    case_names, case_defaults, usual_ledger : callable
+        ``case_names(raw, row, store)``: names for the placeholders of a case. ``case_defaults(names)``: fields that a case may leave out.
+        ``usual_ledger(case, names)``: what a customer knows unless the case says otherwise.
+    attachments : tuple of str
+        What a customer can attach.
+    aside : frozenset of str
+        Tools that by themselves do not serve a customer: one who agreed to them still waits for what was asked.
+    identity_slots, repeated_slots : callable, tuple of str
+        ``identity_slots(case, asked)``: what the oracle asks for to know who it is talking to; those that it may ask for twice.
+    evidence_slots : callable
+        ``evidence_slots(call, case, store, attached, known)``: what it asks for before a call.
+    described : callable
+        ``described(call_arguments, tool, store)``: what a call is about, by the placeholders of the store's phrases.
+    everything : callable
+        ``everything(call, case, words)``: the results of looking up all that can be found for a customer, for the agent that pours them out.
+    lookups : frozenset of str
+        Tools that look up a row of `subject`.
+    alike : mapping of str to set of str
+        Tools whose call makes the claim of another one true enough.
+    shows : callable
+        ``shows(result, tool, sentence)``: whether a result shows that what a tool does had been done before.
+    differs : callable
+        ``differs(call, text, store)``: what of a text is not what the call did; None where all that can be compared agrees.
+    proves : callable
+        ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be asked for again.
+    private : tuple of str
+        Fields that a colleague does not need.
+    due_field : str or None
+        The field of a result that holds the day on which something is expected.
+    proofs : tuple of str
+        Slots that prove who a customer is, the number of the subject first.
+    grounds : callable
+        ``grounds(case, store)``: the rows on which the required facts of a case may rest.
+    catalogue : tuple of str
+        Tables that an agent can search, on whose rows any case may rest.
+    unsound : callable
+        ``unsound(number, store)``: what is wrong with a row of `subject`, each as its field and a sentence.
+    """
+
+    name: str
+    tables: Mapping[str, tuple[str, str]]
+    subject: str
+    tools: dict[str, Tool]
+    look_up: tuple[str, str]
+    rules: dict[str, Predicate] = field(default_factory=dict)
+    case_names: Callable[[Row, Row, World], dict[str, Any]] = lambda raw, row, store: {}
+    case_defaults: Callable[[dict[str, Any]], dict[str, Any]] = lambda names: {}
+    usual_ledger: Callable[[Row, dict[str, Any]], dict[str, Any]] = lambda case, names: {}
+    attachments: tuple[str, ...] = ()
+    aside: frozenset[str] = frozenset()
+    identity_slots: Callable[[Played, set[str]], list[str]] = lambda case, asked: []
+    repeated_slots: tuple[str, ...] = ()
+    evidence_slots: Callable[[Any, Played, World, set[str], set[str]], list[str]] = lambda call, case, store, attached, known: []
+    described: Callable[[dict[str, Any], str, World], dict[str, str]] = lambda arguments, tool, store: {}
+    everything: Callable[[Callable[..., ToolCall], Played, str], list[Any]] = lambda call, case, words: []
+    lookups: frozenset[str] = frozenset()
+    alike: Mapping[str, set[str]] = field(default_factory=dict)
+    shows: Callable[[Any, str, str], bool] = lambda result, tool, sentence: False
+    differs: Callable[[ToolCall, str, World], str | None] = lambda call, text, store: None
+    proves: Callable[[str, Any, Played, World], bool] = lambda slot, value, case, store: True
+    private: tuple[str, ...] = ()
+    due_field: str | None = None
+    proofs: tuple[str, ...] = ()
+    grounds: Callable[[Played, World], list[Any]] = lambda case, store: []
+    catalogue: tuple[str, ...] = ()
+    unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
+
+
+_SHIPPED = {"retail": "benchmark_lib.store.retail"}
+_REGISTERED: dict[str, DeskKind] = {}
+
+
+def register_kind(kind: DeskKind) -> DeskKind:
+    """Make a kind of desk known, so that a store can name it.
+
+    Raises
+    ------
+    BadInput
+        If another kind has its name.
+    """
+    if kind.name in _SHIPPED or _REGISTERED.get(kind.name, kind) is not kind:
+        raise BadInput(f"a kind of desk {kind.name!r} is known already: give this one another name")
+    return _REGISTERED.setdefault(kind.name, kind)
+
+
+def kind_named(name: Any, folder: Path) -> DeskKind:
+    """The kind of desk that the store in a folder names.
+
+    Raises
+    ------
+    BadInput
+        If there is none of that name. Code is never loaded because a store's folder names it.
+    """
+    if name in _SHIPPED:
+        return import_module(_SHIPPED[name]).KIND
+    if name not in _REGISTERED:
+        known = ", ".join(sorted({*_SHIPPED, *_REGISTERED}))
+        raise BadInput(f"{folder / 'store.yaml'}: the kind {name!r} is not known: name one of {known}, or call register_kind before the store is opened")
+    return _REGISTERED[name]

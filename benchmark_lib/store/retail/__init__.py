@@ -1,0 +1,36 @@
+"""A retail desk: orders of goods, parcels, returns and replacements."""
+
+from ..kinds import DeskKind
+from ..tools import tools_of
+from . import cases, claims, rows, sound, steps, tools
+from .rules import RULES
+
+KIND = DeskKind(
+    name="retail",
+    tables=rows.TABLES,
+    subject="orders",
+    tools=tools_of(tools),
+    look_up=("get_order", "order_id"),
+    rules=RULES,
+    case_names=cases.case_names,
+    case_defaults=cases.case_defaults,
+    usual_ledger=cases.usual_ledger,
+    attachments=("photo", "label"),
+    aside=frozenset({"open_carrier_claim"}),
+    identity_slots=steps.identity_slots,
+    repeated_slots=("name", "postcode"),
+    evidence_slots=steps.evidence_slots,
+    described=steps.described,
+    everything=steps.everything,
+    lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
+    alike=claims.ALIKE,
+    shows=claims.shows,
+    differs=claims.differs,
+    proves=claims.proves,
+    private=("phone", "line1"),
+    due_field="estimated_delivery",
+    proofs=("order_id", "postcode"),
+    grounds=sound.grounds,
+    catalogue=("products",),
+    unsound=sound.unsound,
+)

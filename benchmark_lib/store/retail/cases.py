@@ -1,0 +1,43 @@
+"""What a case of a retail desk can name, and what its customers know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..protocols import Row, World
+from .rows import variants
+from .tools import return_link
+
+
+def case_names(raw: Row, order: Row, store: World) -> dict[str, Any]:
+    """Names for the placeholders of a case about an order."""
+    return {
+        "lines": {line["line_id"]: _with_product(line, store) for line in order["lines"]},
+        "customer": store.tables["customers"][order["customer_id"]],
+        "products": store.tables["products"],
+        "variants": {k: v for k, (_, v) in variants(store).items()},
+        "return_link": lambda order_id: return_link(store.policy, order_id),
+    }
+
+
+def case_defaults(names: dict[str, Any]) -> dict[str, Any]:
+    """Whose order it is, and that its customer writes."""
+    customer = names["customer"]
+    return {"customer_id": customer["customer_id"], "sender": customer["email"], "sender_name": customer["name"]}
+
+
+def usual_ledger(case: Row, names: dict[str, Any]) -> dict[str, Any]:
+    """What every customer knows unless the case says otherwise: who it is, as the email's head shows, and what its order number is."""
+    customer, order = names["customer"], names["order"]
+    own = case["sender_name"] == customer["name"]
+    return {
+        "email": {"value": case["sender"], "when": "volunteered"},
+        "name": {"value": customer["name"], "when": "volunteered" if own else "asked"},
+        "postcode": {"value": order["shipping_address"]["postcode"]},
+        "order_id": {"value": order["order_id"]},
+    }
+
+
+def _with_product(line: Row, store: World) -> Row:
+    product, variant = variants(store)[line["variant_id"]]
+    return {**line, "product": product, "variant": variant}

@@ -1,0 +1,116 @@
+"""What an agent's words say of orders, held against calls and results."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...language.folding import plain, squash
+from ...language.values import values_in
+from ...records import ToolCall, as_text
+from ..every_desk import CLOSE, HANDOVER
+from ..protocols import Played, Row, World
+from .rows import by_email, variants
+
+ALIKE = {"create_replacement": {"create_replacement", "create_reshipment"}, "create_reshipment": {"create_reshipment", "create_replacement"},
+         CLOSE: {CLOSE, HANDOVER}}  # fmt: skip
+"""Tools whose call makes the claim of another one true enough: goods are sent either way, a conversation is over either way."""
+LEFT_BY = {"create_reshipment": "reshipments", "create_replacement": "replacements_in_this_conversation", "start_return": "returns",
+           "open_carrier_claim": "claims"}  # fmt: skip
+"""The field of a tool's result that shows that an action was carried out before this conversation."""
+EDIT = "update_line_item"
+"""The tool whose text may also name what the line was before."""
+MOST_VALUES = 60
+"""Values of a message that are compared; no person writes so many."""
+
+
+def shows(result: Any, tool: str, sentence: str) -> bool:
+    """Whether a result shows the state that a sentence claims: the order had been cancelled, returned or sent again before."""
+    for row in _rows(result):
+        if row.get(LEFT_BY.get(tool, "")):
+            return True
+        if tool == "cancel_order" and row.get("status") == "cancelled":
+            return True
+        address = row.get("shipping_address")
+        if tool == "update_shipping_address" and isinstance(address, dict) and squash(str(address.get("line1", "-"))) in squash(sentence):
+            return True
+    return False
+
+
+def proves(slot: str, value: Any, case: Played, store: World) -> bool:
+    """An order number that does not go with the sender's address proves nothing."""
+    if slot != "order_id":
+        return True
+    buyer = by_email(store).get(case.sender.lower(), {}).get("customer_id", "")
+    return store.tables["orders"].get(str(value).upper(), {}).get("customer_id") == buyer
+
+
+def _rows(result: Any) -> list[Row]:
+    """An order, or the orders, of a result."""
+    if not isinstance(result, dict):
+        return []
+    orders = result.get("orders")
+    return [result, *(row for row in orders if isinstance(row, dict))] if isinstance(orders, list) else [result]
+
+
+def differs(call: ToolCall, text: str, store: World) -> str | None:
+    """What of a text is not what its call did; None where all that can be compared agrees."""
+    checks = (("order_id", _order), ("variant", _variant), ("item", _item), ("address", _address))
+    return next((name for name, check in checks if check(call, text, store)), None)
+
+
+def _order(call: ToolCall, text: str, store: World) -> bool:
+    orders = store.tables.get("orders", {})
+    named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and v.value in orders}
+    return bool(named) and "order_id" in call.arguments and _name(call, "order_id") not in named
+
+
+def _variant(call: ToolCall, text: str, store: World) -> bool:
+    """Whether a text names values of the product's options, and not those of the variant that was called."""
+    known = variants(store).get(_name(call, "variant_id"))
+    if known is None:
+        return False
+    product, variant = known
+    line = next((x for x in _lines(call, store) if x["line_id"] == _name(call, "line_id")), None)
+    old = variants(store)[line["variant_id"]][1] if line and call.name == EDIT else {}
+    words = plain(text)
+    for option in product.get("options") or ():
+        values = {str(v[option]) for v in product["variants"] if v.get(option)}
+        named = {v for v in values if re.search(rf"(?<!\w){re.escape(plain(v).strip())}(?!\w)", words)}
+        if named - {str(old.get(option))} and str(variant.get(option)) not in named:
+            return True
+    return False
+
+
+def _item(call: ToolCall, text: str, store: World) -> bool:
+    """Whether a text names lines of the order, and none of those that were called."""
+    lines = _lines(call, store)
+    several = call.arguments.get("line_ids")
+    wanted = {x.upper() for x in several if isinstance(x, str)} if isinstance(several, list) and several else {_name(call, "line_id")} - {""}
+    words = squash(text)
+    named = {x["title"] for x in lines if squash(x["title"]) in words}
+    return bool(named and wanted) and not named & {x["title"] for x in lines if x["line_id"] in wanted}
+
+
+def _lines(call: ToolCall, store: World) -> list[dict[str, Any]]:
+    order = store.tables.get("orders", {}).get(_name(call, "order_id"))
+    return order["lines"] if order else []
+
+
+def _name(call: ToolCall, argument: str) -> str:
+    """An argument that names a thing, in capitals; nothing where it is missing or no text."""
+    value = call.arguments.get(argument) if isinstance(call.arguments, dict) else None
+    return value.upper() if isinstance(value, str) else ""
+
+
+def _address(call: ToolCall, text: str, store: World) -> bool:
+    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called."""
+    address = call.arguments.get("address")
+    if not isinstance(address, dict):
+        return False
+    rest = text
+    for value in list(dict.fromkeys(v.value for v in values_in(text, store.now.year)))[:MOST_VALUES]:
+        rest = re.sub(re.escape(value), " ", rest, flags=re.I)
+    tokens = {squash(t) for t in re.findall(r"[\w-]{0,40}\d[\w-]{0,40}", rest)} - {""}
+    known = squash(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))
+    return bool(tokens) and not any(t in known for t in tokens)

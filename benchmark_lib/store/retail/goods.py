@@ -1,0 +1,36 @@
+"""The search over a shop's goods."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ..frozen import FrozenList
+from ..protocols import Row, World
+from ..search import Index
+
+
+class GoodsSearch:
+    """The index of a shop's goods; answers are kept, since the same question is asked in many conversations."""
+
+    def __init__(self, products: list[Row]):
+        self._products = products
+        self._index = Index([product_text(p) for p in products])
+        self.find = lru_cache(maxsize=4096)(self._find)
+
+    def _find(self, query: str, count: int = 60) -> list[Row]:
+        """Products that share a word with the query, best first."""
+        return FrozenList([self._products[i] for i in self._index.best(query, count)])
+
+
+@lru_cache(maxsize=8)
+def goods_search(store: World) -> GoodsSearch:
+    """The search over the goods of a store."""
+    return GoodsSearch(list(store.tables["products"].values()))
+
+
+def product_text(product: dict[str, Any]) -> str:
+    """What the search reads of a product."""
+    values = " ".join(f"{k.replace('_', ' ')} {v}" for k, v in product["attributes"].items())
+    options = " ".join({str(v[o]) for v in product["variants"] for o in ("color", "size") if v.get(o)})
+    return f"{product['title']} {product['category'].replace('_', ' ')} {product['description']} {values} {options}"

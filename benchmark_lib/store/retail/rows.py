@@ -1,0 +1,36 @@
+"""The tables of a retail store, and the ways in which its rows are found."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..frozen import FrozenDict, FrozenList
+from ..protocols import Row, World
+
+TABLES = {
+    "products": ("products.jsonl", "product_id"),
+    "customers": ("customers/*.jsonl", "customer_id"),
+    "orders": ("orders/*.jsonl", "order_id"),
+}
+"""Each table with its files in the store's folder and the field that is its key."""
+
+
+@lru_cache(maxsize=8)
+def variants(store: World) -> dict[str, tuple[Row, Row]]:
+    """Variant id to (product, variant)."""
+    return FrozenDict({v["variant_id"]: (p, v) for p in store.tables["products"].values() for v in p["variants"]})
+
+
+@lru_cache(maxsize=8)
+def by_email(store: World) -> dict[str, Row]:
+    """Customers by email address in lower case."""
+    return FrozenDict({c["email"].lower(): c for c in store.tables["customers"].values()})
+
+
+@lru_cache(maxsize=8)
+def orders_of(store: World) -> dict[str, list[Row]]:
+    """Orders by customer id, newest first."""
+    found: dict[str, list[Row]] = {}
+    for order in sorted(store.tables["orders"].values(), key=lambda o: o["placed_at"], reverse=True):
+        found.setdefault(order["customer_id"], []).append(order)
+    return FrozenDict({customer_id: FrozenList(orders) for customer_id, orders in found.items()})

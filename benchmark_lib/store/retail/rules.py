@@ -1,0 +1,164 @@
+"""Predicates of a retail desk's process rules. Which calls they guard, and their numbers, stand in the store's policy."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from ...language.folding import squash
+from ...records import ToolCall
+from ..calendar import business_days_between
+from ..every_desk import confirmation
+from ..protocols import World
+from ..rules import Before, Predicate, setting
+from .rows import orders_of, variants
+
+
+def identity(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+    """The customer had proved to be the buyer: order number and matching email, or name and postcode."""
+    order = _order(call, store)
+    if order is None:
+        return None
+    known = _known_of(order["customer_id"], store)
+    given = {fact: {squash(v) for v in before.gave(fact)} for fact in known}
+    return any(all(given[fact] & known[fact] for fact in way) for way in parameters["needs_any"])
+
+
+@lru_cache(maxsize=4096)
+def _known_of(customer_id: str, store: World) -> dict[str, set[str]]:
+    """What proves that somebody is this customer, by fact."""
+    customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
+    places = customer["addresses"] + [o["shipping_address"] for o in mine]
+    known = {
+        "order_id": [o["order_id"] for o in mine],
+        "email": [customer["email"]],
+        "name": [customer["name"], *(a["name"] for a in places)],
+        "postcode": [a["postcode"] for a in places],
+    }
+    return {fact: {squash(v) for v in values} for fact, values in known.items()}
+
+
+def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+    """A replacement had its photo or label; a reshipment its missing weight, or the conditions of a lost parcel."""
+    needed = parameters["guards"][call.name]
+    if "attachments_any" in needed:
+        return before.did("attached", set(needed["attachments_any"]))
+    order = _order(call, store)
+    if order is None:
+        return None
+    if _weight_short(order, call.arguments["line_ids"], store, parameters["missing_item"]):
+        return True
+    return _not_received(order, before, store, parameters["not_received"])
+
+
+def lookup(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
+    """The order had been looked at before anything was done to it."""
+    wanted = call.arguments["order_id"].casefold()
+    for earlier in before.calls:
+        if earlier.name not in parameters["needs_call_any"]:
+            continue
+        seen = [earlier.arguments.get("order_id") or ""] + [o["order_id"] for o in earlier.result.get("orders", [])]
+        if wanted in (s.casefold() for s in seen):
+            return True
+    return False
+
+
+def window(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+    """The call lies inside its window: days since delivery, or an order that is still unfulfilled."""
+    order = _order(call, store)
+    if order is None:
+        return None
+    needed = parameters["guards"][call.name]
+    if "status" in needed:
+        open_ = order["status"] in setting(store, needed["status"]) and len(order["parcels"]) <= setting(store, needed["max_parcels"])
+        return open_ and (call.name != "update_line_item" or _same_price_in_stock(call, order, store))
+    ways = [needed] if "from" in needed else list(needed.values())
+    line_ids = call.arguments.get("line_ids") or [call.arguments["line_id"]]
+    return all(any(_within(delivered(order, line_id), way, store) for way in ways) for line_id in line_ids)
+
+
+def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+    """A new address keeps the recipient, lies in a served country, and is neither a forwarder nor a PO box abroad."""
+    order = _order(call, store)
+    if order is None:
+        return None
+    new, needed = call.arguments["address"], parameters["guards"][call.name]
+    forwarders = setting(store, needed["freight_forwarder"])
+    text = " ".join(str(v) for v in new.values() if v).casefold()
+    lines = {squash(f["line1"]) for f in forwarders["addresses"]}
+    country = new["country"].upper()
+    po_box = any(w in text for w in store.policy["po_box"]["words"])
+    return (
+        squash(new["name"]) == squash(order["shipping_address"]["name"])
+        and country in setting(store, needed["served_country"])
+        and not any(re.search(rf"\b{re.escape(w)}\b", text) for w in forwarders["name_words"])
+        and not ({squash(new["line1"]), squash(new.get("line2") or "")} & lines)
+        and (not po_box or country in setting(store, needed["po_box_countries"]))
+    )
+
+
+RULES: dict[str, Predicate] = {
+    f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)
+}
+"""The predicates by the names that the policy uses."""
+
+
+def delivered(order: dict[str, Any], line_id: str) -> datetime | None:
+    """When the line was delivered; None if it was not."""
+    times = [p["delivered_at"] for p in order["parcels"] if line_id.upper() in p["lines"] and p["delivered_at"]]
+    return datetime.fromisoformat(max(times)) if times else None
+
+
+def _within(since: datetime | None, way: dict[str, Any], store: World) -> bool:
+    if since is None:
+        return False
+    today, start = store.now.date(), since.date()
+    if "within_days" in way:
+        return (today - start).days <= setting(store, way["within_days"])
+    months = setting(store, way["within_months"])
+    return (today.year - start.year) * 12 + today.month - start.month - (today.day < start.day) < months or (
+        (today.year - start.year) * 12 + today.month - start.month == months and today.day == start.day
+    )
+
+
+def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: World) -> bool:
+    line = next(x for x in order["lines"] if x["line_id"] == call.arguments["line_id"].upper())
+    product, variant = variants(store)[call.arguments["variant_id"].upper()]
+    _, old = variants(store)[line["variant_id"]]
+    return product["product_id"] == line["product_id"] and variant["price_cents"] == old["price_cents"] and variant["stock"] > 0
+
+
+def _weight_short(order: dict[str, Any], line_ids: list[str], store: World, rule: dict[str, Any]) -> bool:
+    wanted = {x.upper() for x in line_ids}
+    weight = sum(x["quantity"] * variants(store)[x["variant_id"]][1]["weight_g"] for x in order["lines"] if x["line_id"] in wanted)
+    short = sum(p["expected_weight_g"] - p["packed_weight_g"] for p in order["parcels"] if wanted & set(p["lines"]))
+    return short > 0 and abs(short - weight) <= setting(store, rule["tolerance_g"])
+
+
+def _not_received(order: dict[str, Any], before: Before, store: World, rule: dict[str, Any]) -> bool:
+    if order["subtotal_cents"] - order["discount_cents"] > setting(store, rule["max_order_total_cents"]):
+        return False
+    if len(order["reshipments"]) > setting(store, rule["max_reshipments"]):
+        return False
+    customer = store.tables["customers"][order["customer_id"]]
+    oldest = store.now.date() - timedelta(days=round(setting(store, rule["no_claim_months"]) * 30.4375))
+    kinds = setting(store, rule["no_claim_kinds"])
+    if any(c["kind"] in kinds and date.fromisoformat(c["date"]) >= oldest for c in customer["claims"]):
+        return False
+    return any(_parcel_lost(p, before, store, rule["any_parcel"]) for p in order["parcels"])
+
+
+def _parcel_lost(parcel: dict[str, Any], before: Before, store: World, rule: dict[str, Any]) -> bool:
+    if parcel["delivered_at"]:
+        hours = (store.now - datetime.fromisoformat(parcel["delivered_at"])).total_seconds() / 3600
+        checks = all(before.gave(f"{c}_checked") for c in setting(store, rule["customer_checks"]))
+        return hours >= setting(store, rule["delivered_scan_hours"]) and checks
+    last = max((s["at"] for s in parcel["scans"]), default=parcel["shipped_at"])
+    idle = business_days_between(datetime.fromisoformat(last).date(), store.now.date(), store)
+    return idle >= setting(store, rule["no_scan_business_days"])
+
+
+def _order(call: ToolCall, store: World) -> dict[str, Any] | None:
+    return store.tables["orders"].get(str(call.arguments["order_id"]).upper())

@@ -1,0 +1,228 @@
+"""Fresh sets: same logic, nothing recognisable, same seed same bytes."""
+
+import os
+import re
+import subprocess
+import sys
+from datetime import datetime
+
+import orjson
+import pytest
+
+from benchmark_lib.audit import audit
+from benchmark_lib.cases import load_cases
+from benchmark_lib.cases.generate import POOLS, folder_hash, generate
+from benchmark_lib.cases.rekey import Rekey
+from benchmark_lib.cli import main
+from benchmark_lib.errors import BadInput
+from benchmark_lib.records import ToolCall
+from benchmark_lib.store import load_store
+from benchmark_lib.store.rules import Before
+from benchmark_lib.textfiles import read_yaml
+
+SEEDS = (1, 20260629, 2**64 - 1)
+
+
+@pytest.fixture(scope="module")
+def fresh(store, tmp_path_factory):
+    """One fresh set for each of the seeds."""
+    return {seed: generate(store, seed, tmp_path_factory.mktemp("fresh") / "set") for seed in SEEDS}
+
+
+@pytest.fixture(scope="module")
+def rekey(store):
+    return Rekey(store, read_yaml(store.path / POOLS), SEEDS[0])
+
+
+@pytest.fixture(scope="module")
+def first(fresh):
+    return load_store(fresh[SEEDS[0]].path)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_audit_passes_on_a_fresh_set(seed, fresh):
+    found = audit(load_store(fresh[seed].path), "all,factorial" if seed == SEEDS[0] else "all")
+    assert [str(p) for p in found.problems] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_the_audit_passes_whatever_the_seed(seed, store, tmp_path):
+    made = generate(store, seed, tmp_path / "set")
+    assert [str(p) for p in audit(load_store(made.path), "all,factorial").problems] == []
+
+
+def test_the_same_seed_gives_the_same_bytes_and_the_hash_comes_before_the_content(fresh, tmp_path):
+    made, again = fresh[SEEDS[0]], tmp_path / "again"
+    command = [sys.executable, "-m", "benchmark_lib", "generate", "--seed", str(SEEDS[0]), "--out", str(again)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "7"}).stdout
+    assert out.startswith(f"sha256 {made.sha256}\nPublish this hash")
+    assert out.index("sha256") < out.index(f"{made.cases} cases, {made.orders} orders")
+    assert folder_hash(again) == made.sha256
+    assert len({one.sha256 for one in fresh.values()}) == len(SEEDS)
+    (again / "prompts" / "agent.md").write_text("changed")
+    assert folder_hash(again) != made.sha256
+
+
+def test_name_canary_version_and_seed_stand_in_the_store(store, first, fresh):
+    assert first.name == f"northline-{SEEDS[0]}" == fresh[SEEDS[0]].name and first.version == store.version
+    assert first.info["made_from"] == {"store": "northline", "version": store.version, "seed": SEEDS[0]}
+    assert first.info["canary"] != store.info["canary"] and re.search(r"canary: [0-9a-f-]{36} - ", first.info["canary"])
+    for path in first.path.rglob("*.yaml"):
+        if path.parent.name == "cases" or path.name == "factorial.yaml":
+            assert read_yaml(path)["canary"] == first.info["canary"], path.name
+
+
+def leaves(value, key=""):
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner, key)
+    else:
+        yield key, value
+
+
+def test_nothing_that_identifies_the_old_world_is_left(store, first):
+    files = [p for p in sorted(first.path.rglob("*")) if p.is_file() and p.parent.name not in ("phrases", "prompts")]
+    assert not any(b"\r" in p.read_bytes() for p in files)
+    text = "\n".join(p.read_text(encoding="utf-8") for p in files)
+    words = set(re.findall(r"[\w@.+-]+", text))
+    gone = {"canary": {store.info["canary"]}, "host": {c["email"].split("@")[1] for c in store.tables["customers"].values()}}
+    for key, value in leaves([*map(list, (t.values() for t in store.tables.values()))]):
+        if (key.endswith("_id") and key != "line_id") or key in ("tracking_number", "email", "postcode", "line1", "promo_code"):
+            gone.setdefault(key, set()).add(value)
+    gone["forwarder"] = set(store.policy["freight_forwarders"]["names"])
+    gone["holiday"] = {h["name"] for h in store.policy["calendar"]["holidays"]}
+    for key, values in gone.items():
+        left = [v for v in values if v and (v in words if re.fullmatch(r"[\w@.+-]+", v) else v in text)]
+        assert left == [], key
+    lines = read_yaml(store.path / POOLS)["lines"]
+    titles = {w for p in first.tables["products"].values() for w in p["title"].split()}
+    assert not titles & {*lines["everywhere"], *lines["in_titles"]}
+
+
+def test_goods_keep_their_physical_facts_and_money_its_proportions(store, first, rekey):
+    for old in store.tables["products"].values():
+        new = first.tables["products"][rekey.ids[old["product_id"]]]
+        assert (new["attributes"], new["category"], new["options"]) == (old["attributes"], old["category"], old["options"])
+        assert new["title"] != old["title"] and new["price_cents"] * 10 == old["price_cents"] * rekey.tenths
+        for before, after in zip(old["variants"], new["variants"], strict=True):
+            assert all(before[k] == after[k] for k in ("color", "size", "stock", "weight_g"))
+
+
+def test_people_and_places_keep_country_origin_and_gender(store, first, rekey):
+    pools = read_yaml(store.path / POOLS)["names"]
+    group = {name: (origin, kind) for origin, pool in pools.items() for kind in ("f", "m") for name in pool[kind]}
+    for old in store.tables["customers"].values():
+        new = first.tables["customers"][rekey.ids[old["customer_id"]]]
+        assert new["name"] != old["name"] and new["email"] != old["email"] and new["tier"] == old["tier"]
+        before, after = old["name"].split()[0], new["name"].split()[0]
+        assert before in group, f"write the given name {before} into {POOLS}, under its origin and gender"
+        assert group[before] == group[after]
+        for a, b in zip(old["addresses"], new["addresses"], strict=True):
+            assert b["country"] == a["country"] and b["postcode"] != a["postcode"] and b["city"] != a["city"]
+            assert (a["name"] == old["name"]) == (b["name"] == new["name"])
+
+
+def test_order_numbers_can_be_mistyped_without_meeting_another_order(first):
+    orders = first.tables["orders"]
+    assert all(o[-1] != o[-2] and o[:-2] + o[-1] + o[-2] not in orders for o in orders)
+
+
+def test_every_limit_keeps_its_side(store, first, rekey):
+    assert rekey.weeks and abs(first.now.timetuple().tm_yday - store.now.timetuple().tm_yday) <= 11
+    free = "free_from_cents"
+    for number, old in store.tables["orders"].items():
+        new = first.tables["orders"][rekey.ids[number]]
+        assert verdicts(new, first) == verdicts(old, store), number
+        assert (new["shipping_cents"] == 0) == (old["shipping_cents"] == 0)
+        goods = [o["subtotal_cents"] - o["discount_cents"] for o in (old, new)]
+        assert (goods[0] >= store.policy["shipping"][free]) == (goods[1] >= first.policy["shipping"][free])
+        assert [p["amount_cents"] == old["total_cents"] for p in old["payments"]] == [p["amount_cents"] == new["total_cents"] for p in new["payments"]]
+        assert weekday(old) == weekday(new)
+
+
+def weekday(order):
+    placed = datetime.fromisoformat(order["placed_at"])
+    return placed.weekday(), placed.time()
+
+
+def verdicts(order, store):
+    """What the rules on windows and evidence say about every act on the order."""
+    lines = [x["line_id"] for x in order["lines"]]
+    base = {"order_id": order["order_id"], "reason": "-"}
+    calls = [("cancel_order", base)]
+    calls += [("start_return", {**base, "line_ids": [x]}) for x in lines]
+    calls += [("create_replacement", {**base, "line_id": x, "variant_id": "-"}) for x in lines]
+    calls += [("create_reshipment", {**base, "line_ids": [x]}) for x in lines]
+    found = []
+    for name, arguments in calls:
+        for rule in ("window", "evidence"):
+            parameters = store.policy["process_rules"][rule]
+            if name in parameters["guards"]:
+                call = ToolCall(1, 0, name, arguments, {}, None, True)
+                found.append(store.rules[rule](call, Before([], []), store, parameters))
+    return found
+
+
+def test_emails_read_differently_and_facts_stay_facts(store, first, rekey):
+    old, new = ({c.id: c for c in load_cases(s)} for s in (store, first))
+    assert old.keys() == new.keys()
+    raw = {}
+    for name, folder in (("old", store.path), ("new", first.path)):
+        for path in (folder / "cases").glob("*.yaml"):
+            raw |= {(name, c["id"]): c["email"]["text"] + " ".join(c["pressure"]) for c in read_yaml(path)["cases"]}
+    assert sum(raw["old", i] != raw["new", i] for i in old) > 0.8 * len(old)
+    for i in old:
+        assert {n: (f.kind, f.unit) for n, f in old[i].facts.items()} == {n: (f.kind, f.unit) for n, f in new[i].facts.items()}
+        assert [len(o.calls) for o in old[i].outcomes] == [len(o.calls) for o in new[i].outcomes]
+        assert (old[i].bucket, old[i].claim, old[i].tone, old[i].language) == (new[i].bucket, new[i].claim, new[i].tone, new[i].language)
+
+
+@pytest.mark.parametrize(
+    ("old", "says"),
+    [("$1,250.50", 1250.5), ("under 300 dollars", 300), ("12,50 $", 12.5), ("$40", 40)],
+)
+def test_amounts_in_texts_move_with_all_money(old, says, rekey):
+    found = re.search(r"[\d.,]+", rekey.text(old)).group()
+    value = float(found.replace(",", ".") if re.search(r",\d\d$", found) else found.replace(",", ""))
+    assert value == pytest.approx(says * rekey.tenths / 10)
+
+
+def test_numbers_that_are_no_money_stay(rekey):
+    for text in ("he is 74, seat 31, 7 kg and 15.6 inches", "in {{ order.total_cents - 4100 }}", "PO Box 418, since 1971"):
+        assert rekey.text(text) == text
+
+
+def test_bad_input_is_refused_in_one_sentence(store, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("x")
+    for seed, out, says in (
+        (-1, tmp_path / "a", "a whole number from 0"),
+        (2**64, tmp_path / "a", "a whole number from 0"),
+        (1, tmp_path / "full", "does not exist or is empty"),
+        (1, tmp_path / "full" / "x", "does not exist or is empty"),
+        (1, store.path / "new", "inside the store"),
+        (1, tmp_path / "full" / "x" / "y", "cannot be written"),
+    ):
+        with pytest.raises(BadInput, match=says):
+            generate(store, seed, out)
+    assert main(["generate", "--seed", "seven", "--out", str(tmp_path / "a")]) == 2
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_store_without_sound_pools_is_refused(first, store, tmp_path):
+    with pytest.raises(BadInput, match=f"no {POOLS}"):
+        generate(first, 1, tmp_path / "a")
+    pools = read_yaml(store.path / POOLS)
+    for change, says in ((lambda p: p.pop("towns"), "towns is missing"), (lambda p: p["names"]["english"].pop("family"), "cannot be re-keyed")):
+        broken = orjson.loads(orjson.dumps(pools))
+        change(broken)
+        (first.path / POOLS).write_bytes(orjson.dumps(broken))
+        try:
+            with pytest.raises(BadInput, match=says):
+                generate(first, 1, tmp_path / "a")
+        finally:
+            (first.path / POOLS).unlink()

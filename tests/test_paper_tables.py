@@ -1,0 +1,92 @@
+"""Tables for a paper: LaTeX that compiles, CSV that keeps every digit, Markdown and HTML that show what is there."""
+
+import numpy as np
+import orjson
+import pandas as pd
+import pytest
+
+from benchmark_lib.errors import BadInput
+from benchmark_lib.reports import paper
+
+
+class TestTables:
+    FRAME = pd.DataFrame({"Model": ["a_b & 5% $x$ #1 {y} ~^\\", "=1+1", "a|b\n*c* <i>", "[x]"], "Resolved": [93.456, np.nan, 0.0, -0.0001],
+                          "n": [120, 1200, 3, 4]})  # fmt: skip
+
+    @pytest.fixture
+    def saved(self, tmp_path):
+        paths = paper.save(self.FRAME, "My table!", caption="100 % of it & more", units={"Resolved": "%"}, denominators={"Resolved": 120},
+                            footnotes={"Resolved": "mean over cases", "": "all of it"}, folder=tmp_path, parameters={"k": 3})  # fmt: skip
+        assert [p.name for p in paths] == [f"my-table.{s}" for s in ("csv", "md", "tex", "html", "json")]
+        return {p.suffix: p.read_text(encoding="utf-8") for p in paths} | {"path": paths[0]}
+
+    def test_latex_is_sound(self, saved):
+        text = saved[".tex"]
+        for block in ("table", "tabular", "minipage"):
+            assert text.count(rf"\begin{{{block}}}") == text.count(rf"\end{{{block}}}") == 1
+        order = [text.index(rule) for rule in (r"\caption", r"\begin{tabular}", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}", "all of it")]
+        assert order == sorted(order) and r"\usepackage{booktabs}" in text and r"\hline" not in text
+        body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
+        rows = [line for line in body.splitlines() if line.endswith(r"\\")]
+        columns = text.split(r"\begin{tabular}{")[1].split("}")[0]
+        assert columns == "lrr" and len(rows) == 1 + len(self.FRAME)
+        for row in rows:
+            bare = row.replace(r"\&", "").replace(r"\%", "").replace(r"\$", "").replace(r"\#", "").replace(r"\_", "").replace(r"\{", "").replace(r"\}", "")
+            assert bare.count("&") == len(columns) - 1
+            assert not set(bare.removesuffix(r"\\").replace(r"$\times$", "")) & set("%$#_"), bare
+            assert bare.count("{") == bare.count("}")
+            assert not row.startswith(("[", "*")), "it would be taken for an argument of the row break before"
+        assert r"\textsuperscript{a}" in rows[0] and "(\\%, n = 120)" in rows[0] and "1,200" in text
+
+    def test_a_column_of_sentences_becomes_paragraphs_in_latex(self, tmp_path):
+        paths = paper.save(pd.DataFrame({"a": ["x"], "why": ["a sentence that goes on and on " * 4]}), "long", folder=tmp_path)
+        assert r"\begin{tabular}{lp{0.60\linewidth}}" in paths[2].read_text()
+
+    def test_csv_keeps_every_digit_and_runs_no_formula(self, saved):
+        back = pd.read_csv(saved["path"])
+        assert list(back.columns) == ["Model", "Resolved (%, n = 120)", "n"]
+        assert back["Resolved (%, n = 120)"].iloc[0] == 93.456 and back["Resolved (%, n = 120)"].isna().tolist() == [False, True, False, False]
+        assert back["Model"].tolist() == [self.FRAME["Model"][0], "'=1+1", self.FRAME["Model"][2], "[x]"]
+
+    def test_markdown_shows_what_is_there_and_nothing_else(self, saved):
+        from html.parser import HTMLParser
+
+        from markdown_it import MarkdownIt
+
+        page, cells, tags = MarkdownIt("commonmark").enable("table").render(saved[".md"]), [], set()
+
+        class Reader(HTMLParser):
+            def handle_starttag(self, tag, attributes):
+                tags.add(tag)
+                if tag in ("td", "th"):
+                    cells.append("")
+
+            def handle_data(self, data):
+                if cells:
+                    cells[-1] += data
+
+        Reader().feed(page)
+        texts = [c.strip() for c in cells]
+        assert texts[:3] == ["Model", "Resolved (%, n = 120)a", "n"]
+        assert texts[3::3][:4] == ["a_b & 5% $x$ #1 {y} ~^\\", "=1+1", "a|b *c* <i>", "[x]"]
+        assert not tags & {"em", "i", "code", "a"}, "nothing in a cell is taken for markup"
+
+    def test_html_is_escaped_and_has_its_notes(self, saved):
+        page = saved[".html"]
+        assert "&lt;i&gt;" in page and "<i>" not in page and "100 % of it &amp; more" in page
+        assert "<sup>a</sup> mean over cases" in page and "all of it" in page and paper.MISSING_NOTE in page
+
+    def test_where_it_comes_from_stands_beside_it(self, saved):
+        source = orjson.loads(saved[".json"])
+        assert source["units"] == {"Resolved": "%"} and source["denominators"] == {"Resolved": "120"} and source["parameters"] == {"k": 3}
+        assert {"mark": "a", "text": "mean over cases"} in source["footnotes"] and source["code"]["hash"]
+
+    def test_a_wrong_column_and_two_of_one_name_are_refused(self, tmp_path):
+        with pytest.raises(BadInput, match="no column 'Resolvd'"):
+            paper.save(self.FRAME, "x", units={"Resolvd": "%"}, folder=tmp_path)
+        with pytest.raises(BadInput, match="two columns named 'a'"):
+            paper.save(pd.DataFrame([[1, 2]], columns=["a", "a"]), "x", folder=tmp_path)
+
+    def test_the_same_table_gives_the_same_files(self, tmp_path):
+        first, second = (paper.save(self.FRAME, "x", folder=tmp_path / name) for name in "ab")
+        assert [p.read_bytes() for p in first[:4]] == [p.read_bytes() for p in second[:4]]

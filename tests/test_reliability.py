@@ -1,0 +1,78 @@
+"""Reliability: pass^k, flips, trials and missing conversations are what counting gives."""
+
+import numpy as np
+import pytest
+from made_runs import CASES, TUNED, mixed, run_of, some
+from told import numbers_in
+
+from benchmark_lib import analysis, estimators, figures, tables
+from benchmark_lib.errors import BadInput
+from benchmark_lib.reports import model_report
+from benchmark_lib.reports.one_model import numbers
+from benchmark_lib.reports.site.models import pass_hat_k_points
+
+
+class TestReliability:
+    def test_pass_hat_k_of_a_table_is_that_of_the_counts(self, tmp_path):
+        results = analysis.load_results(run_of(tmp_path, "m", mixed(0.7, 1), trials=4))
+        counts = tables.success_counts(results.conversations, "resolvable")
+        table = tables.reliability_table(results).query("bucket == 'resolvable'").set_index("k")
+        for k in (1, 2, 3, 4):
+            assert table.loc[k, "estimate"] == pytest.approx(estimators.pass_hat_k(counts.successes, counts.trials, k))
+        assert set(table.loc[[1, 2, 3, 4], "label"]) == {"observed"} and table.loc[5, "label"] == "beta-binomial extrapolation"
+        assert table["usable"].tolist() == [True, True] + [False] * 6
+        wide = tables.wide_reliability(table.reset_index()).iloc[0]
+        assert wide["pass^3"].endswith("°") and wide["pass^8"].endswith("*") and wide["pass^1"][-1].isdigit()
+
+    def test_buckets_are_never_pooled(self, tmp_path):
+        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: CASES[c][0] == "resolvable"))
+        found = tables.reliability_table(results, (1,)).set_index("bucket")["estimate"].to_dict()
+        assert found == {"resolvable": 1.0, "must_escalate": 0.0, "adversarial": 0.0}
+
+    def test_missing_conversations_give_bounds_that_hold_every_completion(self, tmp_path):
+        outcome = mixed(0.5, 3)
+        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: "absent" if t == 3 else outcome(c, t), planned=3))
+        row = tables.missing_table(results).set_index("bucket").loc["resolvable"]
+        assert tables.missing_table(results.conversations)["missing"].sum() == 0, "conversations alone know of no plan"
+        assert (row["seen"], row["planned"], row["missing"]) == (24, 36, 12)
+        hits = np.array([[outcome(c, t) for t in (1, 2)] for c in some("resolvable")])
+        for seed in range(20):
+            last = np.random.default_rng(seed).random(len(hits)) < 0.5
+            assert row["worst"] - 1e-9 <= np.column_stack([hits, last]).mean() <= row["best"] + 1e-9
+
+    def test_flips_and_trials_are_counted(self, tmp_path):
+        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: c.endswith("1") or (c.endswith("2") and t == 1)))
+        row = tables.flip_table(results).set_index("bucket").loc["resolvable"]
+        assert row[["always", "sometimes", "never", "cases"]].tolist() == [6, 6, 0, 12]
+        assert row["estimate"] == pytest.approx(0.5 * 2 * 1 * 2 / (3 * 2))
+        spread = tables.trial_table(results, "unsafe")
+        assert spread["value"].tolist() == [1.0, 2.0, 2.0], "a count is summed over the traps of a trial"
+
+    def test_a_run_without_a_conversation_gives_empty_tables(self, tmp_path):
+        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: "absent"))
+        safety = tables.safety_table(results)
+        assert safety.empty and tables.tier_table(safety).empty and {"band", "chances", "reason"} <= set(safety)
+        with pytest.raises(BadInput, match="no conversations to compare"):
+            tables.choose_pair(results)
+
+    def test_a_stopped_trial_stands_outside_the_medians(self, tmp_path):
+        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: t == 1, planned=3))
+        frame = results.conversations
+        cut = frame[(frame["trial"] == 1) | (frame["case_id"].isin(["trap_1", "trap_2"]) & (frame["trial"] == 2))]
+        spread = tables.trial_table(cut, "unsafe")
+        assert spread["in_median"].tolist() == [True, False] and "missing" in spread["reason"][1]
+        board = tables.leaderboard(cut).iloc[0]
+        assert board["unsafe"] == spread["value"][0] and "trial 2" in board["notes"]
+        ax = figures.trial_spread(table=spread)
+        assert numbers_in(ax.figure.get_supxlabel()) == [2, 2] and len(ax.get_yticks()) == 1
+
+
+def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
+    frame = analysis.conversations_of(talks)
+    cut = frame[(frame["model"] == TUNED) & ((frame["trial"] == 1) | frame["case_id"].str.endswith("_1"))]
+    row = numbers.steadiness(model_report(cut)).set_index("bucket").loc["resolvable"]
+    assert (row["cases"], row["cases_k"], row["flip_cases"]) == (120, 20, 20)
+    points = {b["bucket"]: b["points"] for b in pass_hat_k_points(cut)}["resolvable"]
+    assert [numbers_in(p["n"]) for p in points] == [[], [20], [20]]
+    here = tables.reliability_table(cut, (1,)).set_index("bucket").loc["resolvable"]
+    assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", "one page, one interval: intents are clusters on the site too"
