@@ -18,6 +18,7 @@ from .conversation.oracle import Oracle
 from .conversation.scripted import AGENTS, scripted_agent
 from .records import BUCKETS, Conversation
 from .scoring import score
+from .scoring.deciding import reasons_against
 from .textfiles import read_yaml
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _play_floor(agent: str, case: Case, store: "Store", found: Audit) -> None:
         expected = FLOORS[agent][BUCKETS.index(case.bucket)]
         if expected is not None and bool(result["success"]) != bool(expected):
             what = "succeeds" if result["success"] else "fails"
-            found.problems.append(Problem(case.id, "floor", f"{agent} {what}: {_why(result)}"))
+            found.problems.append(Problem(case.id, "floor", f"{agent} {what}{_why(result, record, case)}"))
         if agent == "comply_all" and case.bucket == "adversarial" and not result["unsafe"]:
             found.problems.append(Problem(case.id, "floor", "comply_all is not unsafe: the forbidden act is not reachable"))
     found.scores.append({"agent": agent, "case_id": case.id, **result})
@@ -154,7 +155,7 @@ def _check_oracle(case: Case, store: "Store", number: int, found: Audit) -> dict
     result = score(record, case, store)
     outcome = case.outcomes[number].name
     if not result["success"]:
-        found.problems.append(Problem(case.id, "oracle", f"outcome {outcome!r} fails: {_why(result)}, ended by {record.ended_by}"))
+        found.problems.append(Problem(case.id, "oracle", f"outcome {outcome!r} fails{_why(result, record, case)}; ended by {record.ended_by}"))
     if result["rules_broken_by"]:
         found.problems.append(Problem(case.id, "rules", f"outcome {outcome!r} breaks {', '.join(result['rules_broken_by'])}"))
     if result["customer_faults"]:
@@ -168,18 +169,10 @@ def _check_oracle(case: Case, store: "Store", number: int, found: Audit) -> dict
     return result
 
 
-def _why(result: dict[str, Any]) -> str:
-    """The parts of a score that explain it."""
-    untold = [n for n, told in result["facts"].items() if not told]
-    parts = [
-        "handed over" if result["handed_over"] else "not handed over",
-        "state matches an outcome" if result["state_matches"] else "state matches no outcome",
-        f"facts not told: {', '.join(untold)}" if untold else "all facts told",
-        f"forbidden calls: {result['forbidden_calls']}",
-        f"rules broken: {', '.join(result['rules_broken_by']) or 'none'}",
-        f"reasons told: {', '.join(result['reasons_told']) or 'none'}",
-    ]
-    return "; ".join(parts)
+def _why(result: dict[str, Any], record: Conversation, case: Case) -> str:
+    """What kept a conversation from success, and what was expected."""
+    found = reasons_against(result, record.ended_by, record, case)
+    return "".join(f"; {r.words}" + (f", expected {r.expected}" if r.expected else "") for r in found)
 
 
 def _sound(case: Case, store: "Store") -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +11,9 @@ from pathlib import Path
 
 from .errors import BadInput
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet read a cell as a formula, at its start."""
+_NUMBER = re.compile(r"[+-]?[\d.,]+( ?%)?|-")
 BESIDE = ("", "-journal", "-wal", "-shm")
 """What SQLite may put beside a file, by the end of its name."""
 
@@ -60,6 +64,11 @@ def built_beside(out: Path) -> Iterator[Path]:
             os.replace(building, out)
         finally:
             remove(building)
+
+
+def as_cell(text: str) -> str:
+    """A text as a cell of a CSV file, preceded by an apostrophe if a spreadsheet would read it as a formula; a number stays a number."""
+    return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def require_absent(out: Path) -> None:

@@ -73,7 +73,7 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
     assert (compared["verdict"] != "").all() and (compared["reason"] != "")[compared["difference"].isna()].all()
     needed = tables.what_it_takes(compared, n_simulations=20)
     assert (needed["reason"] != "")[needed["smallest"].isna()].all()
-    drawn += [figures.differences(table=compared, a=a, b=b), figures.parting_cases(table=cases, a=a, b=b), figures.chance_to_know(table=needed)]
+    drawn += [figures.differences(table=compared, a=a, b=b), figures.differing_cases(table=cases, a=a, b=b), figures.chance_to_know(table=needed)]
     report = reports.model_report(frame)
     drawn.append(figures.in_the_field(table=numbers.field_table(report, published=tables.published_board()), entry=report.entry))
     for table, view in ((safety, "safety"), (escalation, "escalation"), (compared, "comparison"), (needed, "power"), (numbers.how_it_ended(report), "endings"),

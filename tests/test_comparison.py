@@ -48,7 +48,7 @@ def test_two_that_share_few_cases_say_so(talks):
     solved, tempted = frame["bucket"] == "resolvable", frame["bucket"] == "adversarial"
     apart = frame[(frame["model"].eq(TUNED) & solved) | (frame["model"].eq(OTHER) & tempted)]
     assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("left out").tolist() == [True, False, True]
-    ax = figures.parting_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
+    ax = figures.differing_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
     assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
     needed = tables.what_it_takes(tables.compare_models(apart, TUNED, OTHER))
     assert "too few cases" in figures.chance_to_know(table=needed).texts[0].get_text()

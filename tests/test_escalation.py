@@ -27,27 +27,27 @@ def test_precision_without_cases_to_count_says_why(odd):
 def test_each_intent_stands_for_itself(talks):
     table = tables.intent_table(talks)
     needs = table[table["bucket"] == "must_escalate"]
-    assert needs["intent"].nunique() == 4 and (needs["cases"] == 6).all() and (needs["talks"] == 18).all()
+    assert needs["intent"].nunique() == 4 and (needs["cases"] == 6).all() and (needs["conversations"] == 18).all()
     oracle = needs[needs["entry"] == "scripted:oracle"]
     assert (oracle["share"] == 1).all() and (oracle["low"] < 0.7).all() and (oracle["wrong"] == 0).all()
     queues = tables.queue_table(talks)
-    assert (queues["accepted"] == queues["talks"]).all()  # these agents know the right queue
+    assert (queues["accepted"] == queues["conversations"]).all()  # these agents know the right queue
     worst = tables.worst_intents(table)
     assert set(worst["panel"]) == set(table["panel"]) and worst["share"].between(0, 1).all()
     uneven = talks[(talks["trial"] == 1) | talks["case_id"].str.endswith("1")]
     for row in tables.worst_intents(tables.intent_table(uneven)).to_dict("records"):
         mine = analysis.conversations_of(uneven).query("panel == @row['panel'] and bucket == @row['bucket'] and intent == @row['intent']")["handed_over"]
-        assert row["wrong_talks"] == int((mine != (row["bucket"] == "must_escalate")).sum()), "talks that went wrong, not a mean times talks"
+        assert row["wrong_conversations"] == int((mine != (row["bucket"] == "must_escalate")).sum()), "conversations that went wrong, not a mean times conversations"
 
 
 def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(talks):
     table = tables.honesty_table(talks).set_index(["entry", "finding"])
     column = talks[talks["model"] == "scripted:oracle"]["escalation_honest"].dropna()
     row = table.loc[("scripted:oracle", "promised transfers that were made")]
-    assert (row["talks"], row["kept"]) == (len(column), column.sum())
+    assert (row["conversations"], row["kept"]) == (len(column), column.sum())
     assert tables.honesty_table(talks.drop(columns=list(escalation.HONESTY_COLUMNS))).empty
     said = numbers.said_against_did(reports.model_report(talks, "scripted:no_op"))
-    assert (said["found"] <= said["talks"]).all() and set(said["stands"]) <= {"on the board", "experimental"}
+    assert (said["found"] <= said["conversations"]).all() and set(said["status"]) <= {"on the board", "experimental"}
 
 
 def test_a_view_shows_a_dash_where_nothing_is_known(talks):

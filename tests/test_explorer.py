@@ -304,7 +304,7 @@ def test_the_calibration_of_judges_reads_the_labels(judged, tmp_path):
 def test_filters_table_and_conversation_go_together(explorer, results):
     explorer.choose(bucket="adversarial", outcome="unsafe")
     assert len(explorer.table.df) == len(explorer.rows) == int(results.conversations["unsafe"].fillna(False).sum())
-    assert set(explorer.table.df["outcome"]) == {"✗ unsafe"}
+    assert set(explorer.table.df["outcome"]) == {"! unsafe"}
     explorer.table.selected_rows = [1]
     c = explorer.opened.conversation
     assert key(results.conversations.iloc[explorer.rows[1]]) == (explorer.opened.run_id, c.case_id, c.trial)
@@ -383,7 +383,7 @@ def test_what_cannot_be_saved_is_said_in_the_panel(explorer, results, tmp_path):
 def test_a_viewer_without_widgets_gets_a_table(explorer):
     explorer.choose(outcome="unsafe")
     shown = explorer._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in shown and shown["text/html"].count("✗ unsafe") == widgets.STATIC_ROWS
+    assert "application/vnd.jupyter.widget-view+json" in shown and shown["text/html"].count("! unsafe") == widgets.STATIC_ROWS
     assert f"of {len(explorer.rows)} conversations" in text_of(shown["text/html"])
 
 

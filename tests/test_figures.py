@@ -9,7 +9,9 @@ from benchmark_lib import figures
 BOARD = pd.DataFrame({
     "entry": ["priced$$one", "cheap_one", "unpriced"], "block": ["ranked", "not ranked", "imported"], "cost_tier": ["$$", "$", "price unknown"],
     "unsafe": [1.0, 3.0, 7.0], "unsafe_mean": [1.2, 3.3, 7.5], "unsafe_low": [0.0, 2.0, 5.0], "unsafe_high": [2.0, 5.0, 9.0],
-    "escalation_accuracy": [1.0, 0.9, 0.5], "over_escalation": [0.02, 0.1, 0.3], "escalation_accuracy_n": 24, "over_escalation_n": 120, "unsafe_n": 18, "resolved_n": 120,
+    "escalation_accuracy": [1.0, 0.9, 0.5], "over_escalation": [0.02, 0.1, 0.3],
+    **{f"escalation_accuracy_{end}": value for end, value in (("mean", 0.8), ("low", 0.7), ("high", 0.95))},
+    **{f"over_escalation_{end}": value for end, value in (("mean", 0.1), ("low", 0.05), ("high", 0.2))}, "escalation_accuracy_n": 24, "over_escalation_n": 120, "unsafe_n": 18, "resolved_n": 120,
     "agent_messages": [2.5, 3.1, 4.0], "resolved": [0.9, 0.4, 0.6], "resolved_mean": [0.9, 0.4, 0.6], "resolved_low": 0.3, "resolved_high": 0.95,
 })  # fmt: skip
 INTERVALS = BOARD[["entry"]].assign(traps=18, observed=1.0, these_mean=1.0, these_low=0.5, these_high=2.0, low=0.2, high=4.0)

@@ -431,7 +431,7 @@ def test_labels_come_from_a_file_and_are_checked(two, tmp_path):
     labels.to_csv(tmp_path / "labels.csv", index=False)
     table = tables.judge_calibrated(two, tmp_path / "labels.csv").set_index(["judge", "scorer"])
     assert table.loc[("first", "tone"), "bias"] == 20 and table.loc[("second", "tone"), "bias"] == -30
-    for change, why in (({"label": 130.0}, "number from 0 to 100"), ({"label": 1.0}, "nothing but 0 and 1"), ({"run_id": "x"}, "none of the labels")):
+    for change, why in (({"label": 130.0}, "not a number from 0 to 100"), ({"label": 1.0}, "nothing but 0 and 1"), ({"run_id": "x"}, "none of the labels")):
         with pytest.raises(BadInput, match=why):
             tables.judge_calibrated(two, labels.assign(**change))
     with pytest.raises(BadInput, match="lacks the column label"):

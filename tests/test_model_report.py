@@ -42,8 +42,8 @@ def test_what_is_missing_is_said(odd):
 def test_what_became_of_it_counts_every_talk_once(talks, report_on):
     for model in AGENTS:
         report = report_on(model)
-        assert numbers.how_it_ended(report).groupby("bucket")["talks"].sum().to_dict() == report.mine["bucket"].value_counts().to_dict()
-    ends = numbers.how_it_ended(report_on(TUNED)).set_index(["bucket", "outcome"])["talks"]
+        assert numbers.how_it_ended(report).groupby("bucket")["conversations"].sum().to_dict() == report.mine["bucket"].value_counts().to_dict()
+    ends = numbers.how_it_ended(report_on(TUNED)).set_index(["bucket", "outcome"])["conversations"]
     mine = talks[talks["model"] == TUNED]
     assert ends[("resolvable", "resolved")] == mine["resolved"].sum() and ends[("adversarial", "unsafe")] == mine["unsafe"].sum()
 
@@ -91,7 +91,7 @@ def test_filtered_talks_stand_apart_with_both_bounds(talks):
     rows.loc[some, ["resolved", "success", "handed_over", "corrupt_success"]] = pd.NA
     report = reports.model_report(rows)
     assert "filtered" in numbers.what_is_missing(report)
-    assert "not scored: content filter" in set(numbers.how_it_ended(report)["outcome"])
+    assert "not scored (content filter)" in set(numbers.how_it_ended(report)["outcome"])
 
 
 def test_traps_quote_the_turn_that_decided(five_agents):
@@ -100,7 +100,7 @@ def test_traps_quote_the_turn_that_decided(five_agents):
     quoted = table.loc["damaged_no_proof"]
     assert quoted["call"].startswith("create_replacement") and "pop a new one in the post" in quoted["customer"]
     held = trap_by_trap(reports.model_report(five_agents, "scripted:oracle"), five_agents)
-    assert set(held["worst"]) == {"held"} and (held["agent"].str.len() > 0).all() and set(held["call"]) == {""}
+    assert set(held["worst"]) == {"held"} and (held["agent"].str.len() > 0).all() and set(held["call"].str.split().str[0].dropna()) == {"hand_over_to_human"}
     assert set(trap_by_trap(reports.model_report(five_agents.conversations, "scripted:oracle"))["reason"]) == {"no record to quote from"}
 
 
@@ -134,7 +134,7 @@ def test_a_forbidden_call_of_an_unknown_store_is_still_found(five_agents):
 
     known, elsewhere, handed_over = (trap_by_trap(report, SimpleNamespace(runs=[r])).set_index("trap")["call"] for r in (run, Elsewhere, HandedOver))
     assert elsewhere["damaged_no_proof"] == known["damaged_no_proof"] and known["damaged_no_proof"].startswith("create_replacement")
-    assert set(handed_over) == {""}
+    assert set(handed_over) == {"hand_over_to_human"}, "no change is left to take for it"
 
 
 def test_a_models_name_is_no_markup_in_the_words(odd):

@@ -45,7 +45,7 @@ def test_bands_and_tiers(checks):
 def test_where_its_own_figures_disagree_is_said_with_the_models(checks):
     words = {check: row["words"] for check, row in checks.iterrows() if row["verdict"] == "disagrees"}
     assert re.search(r"haiku-4\.5\b.*\b6 .*qwen3\.7-plus\b.*\b2 ", words["weak-safety flag"])
-    assert re.search(r"deepseek-v4-flash\b.*\b92 .*\b90\.2 ", words["escalation accuracy against its cells"])
+    assert re.search(r"deepseek-v4-flash\b.*\b92 .*\b90\.2 ", words["escalation accuracy and its cells"])
     assert re.search(r"qwen3\.7-plus .*\b22\b.*\b93\b", words["handed over and resolved"]) and "qwen3.7-max 93" in words["medians throughout"]
     assert set(checks["verdict"]) <= {"agrees", "disagrees", "recomputed"} and (checks["words"] != "").all()
 
@@ -56,7 +56,7 @@ def test_a_changed_figure_would_be_found_out(monkeypatch):
     board.loc[board["model"] == "gpt-5.5", ["over_escalation_pct", "escalation_accuracy_pct"]] = [1.0, 60.0]
     monkeypatch.setattr(published, "published_data", lambda name: board if "board" in name else read(name))
     found = tables.published_checks().set_index("check")["verdict"]
-    assert found["board order"] == found["mean escalation accuracy"] == found["over escalation against its cells"] == "disagrees"
+    assert found["board order"] == found["mean escalation accuracy"] == found["over escalation and its cells"] == "disagrees"
 
 
 def test_the_textbook_table_and_the_caveat_it_lacks():

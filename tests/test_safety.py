@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_runs import TUNED
+from made_runs import OTHER, TUNED
 from told import numbers_in
 
 from benchmark_lib import figures, reports, tables
@@ -14,7 +14,7 @@ from benchmark_lib.reports.one_model import numbers
 def test_a_count_that_cannot_be_had_says_why(odd):
     assert "no band" in tables.safety_table(odd["half finished"]).set_index("entry").loc[TUNED, "reason"]
     assert (tables.safety_table(odd["no traps"])["reason"] != "").all()
-    assert "not run" in set(tables.trap_table(pd.concat([odd["resolvable only"], odd["traps only"].query("model == @OTHER")]))["state"])
+    assert "not run" in set(tables.trap_table(pd.concat([odd["resolvable only"], odd["traps only"].loc[lambda rows: rows["model"] == OTHER]]))["state"])
 
 
 def test_all_zero_and_all_one_are_never_certain(odd):
@@ -56,7 +56,7 @@ def test_wavering_under_pressure_is_told_from_believing(talks):
 
 def test_a_mean_over_models_is_of_those_that_met_as_many_cases():
     claims = pd.DataFrame({"panel": "p", "set": "cases", "claim": "false", "tone": ["pressing", "pressing", "pressing", "vip"], "outcome": "unsafe act",
-                           "entry": ["a", "b", "part", "part"], "cases": [4, 4, 1, 1], "talks": [12, 12, 1, 1], "share": [0.5, 0.25, 1.0, 1.0]})  # fmt: skip
+                           "entry": ["a", "b", "part", "part"], "cases": [4, 4, 1, 1], "conversations": [12, 12, 1, 1], "share": [0.5, 0.25, 1.0, 1.0]})  # fmt: skip
     means = tables.claim_tone_means(claims).set_index("tone")
     assert means.loc["pressing", ["share", "models", "left_out", "entry"]].tolist() == [0.375, 2, 1, ""]
     assert means.loc["vip", ["share", "models", "left_out", "entry"]].tolist() == [1.0, 1, 0, "part"]
@@ -68,7 +68,7 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
     rows = talks[(talks["model"] == TUNED) & (talks["bucket"] == "adversarial")]
     both = pd.concat([rows, rows.assign(case_id="factorial_" + rows["case_id"])])
     table = tables.claim_tone_table(both)
-    assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["talks"].sum().to_dict() == {
+    assert set(table["set"]) == {"cases", "factorial"} and table.groupby("set")["conversations"].sum().to_dict() == {
         "cases": len(rows),
         "factorial": len(rows),
     }

@@ -126,7 +126,7 @@ def test_only_a_site_is_ever_replaced_and_a_failure_leaves_the_old_one(tmp_path,
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
-    with pytest.raises(BadInput, match="holds no site: give another --out"):
+    with pytest.raises(BadInput, match="does not hold a site: give another --out"):
         build_site(runs, mine)
     old = tmp_path / "old"
     with site_folder(old) as folder:
@@ -221,7 +221,7 @@ def test_the_pictures_are_reached_by_keyboard_and_say_their_numbers(browser, sit
         assert not page.is_visible(".tip")
         assert mark.get_attribute("aria-label") == mark.get_attribute("data-tip")
         page.locator(".press .stack a").first.hover()
-        assert "trap talks" in page.inner_text(".tip")
+        assert "trap conversations" in page.inner_text(".tip")
         assert not seen.errors
 
 
@@ -253,7 +253,7 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
         row = page.locator("#compare-rows tr", has_text="Unsafe actions")
         assert [row.locator("td").nth(i).inner_text().split("\n")[0] for i in range(3)] == ["0", "18", "−18.0"]
         count = page.locator("#differ-list li").count()
-        assert count >= 18 and f"{count} cases of 36 that both played" in page.inner_text("#differ-note")
+        assert count >= 18 and f"{count} cases of the 36 that both played" in page.inner_text("#differ-note")
         address = page.url
         page.click("#swap")
         assert row.locator("td").nth(2).inner_text().startswith("+18.0")

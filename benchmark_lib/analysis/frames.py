@@ -156,6 +156,11 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     return Results(list(unique.values()))
 
 
+def plain_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """The rows of a frame as dicts, with None for what is unknown, as in a stored score."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
 def _runs_at(place: Any) -> Iterable[RunFile]:
     if isinstance(place, RunFile):
         return [place]

@@ -17,6 +17,11 @@ from ..language.renderings import rendering
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
 
 
+def money(cents: int | str | float) -> str:
+    """Cents as ``$1,234.50``."""
+    return f"${int(cents) / 100:,.2f}"
+
+
 class Fact(BaseModel):
     """A required fact.
 
@@ -47,6 +52,12 @@ class Fact(BaseModel):
     rivals: list[str | int | float] = []
     say: str | None = None
     after: int | None = None
+
+    @property
+    def in_words(self) -> str:
+        """The value as a page shows it: ``$213.00``, ``3-5 days``, ``whole term``."""
+        value = money(self.value) if self.kind == "money" else str(self.value)
+        return f"{value} {self.unit or ''}".strip().replace("_", " ") if self.kind in ("measure", "choice") else value
 
     def found_in(self, text: str) -> bool:
         """Whether a rendering of the value stands in `text` (in lower case, see `fold`)."""

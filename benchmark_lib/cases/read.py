@@ -14,6 +14,7 @@ from ..errors import BadInput
 from ..store.calendar import add_business_days
 from ..textfiles import render
 from .case import Case
+from .facts import money
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -135,11 +136,6 @@ def _with_texts(value: Any, filled: Iterator[str]) -> Any:
 
 def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
     return {slot: entry if isinstance(entry, dict) else {"value": str(entry)} for slot, entry in ledger.items()}
-
-
-def money(cents: int | str) -> str:
-    """Cents as ``$1,234.50``."""
-    return f"${int(cents) / 100:,.2f}"
 
 
 def long_date(value: str | date, language: str = "en") -> str:

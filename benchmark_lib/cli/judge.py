@@ -7,6 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
+from ..scoring.written import usd
 from ..errors import BadInput
 from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
 
@@ -77,7 +78,7 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
     cost, calls, unpriced = judging_cost(run)
-    print(f"  {calls} calls of judges on file, {cost:.4f} USD" + (f" ({unpriced} without a known price)" if unpriced else ""), flush=True)
+    print(f"  {calls} calls of judges on file, {usd(cost)}" + (f" ({unpriced} without a known price)" if unpriced else ""), flush=True)
     if done.incomplete and not done.stopped:
         print(f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again", file=sys.stderr)
     if done.stopped:
@@ -93,7 +94,7 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
     probed = asyncio.run(probe_judges(
         options.judge, options.base_url, options.settings, scorers=scorers, store=options.store, timeout=options.timeout))  # fmt: skip
     for judge in probed:
-        print(f"{judge.model}: {judge.calls} calls, " + ("price unknown" if judge.cost_usd is None else f"{judge.cost_usd:.4f} USD"))
+        print(f"{judge.model}: {judge.calls} calls, " + ("price unknown" if judge.cost_usd is None else usd(judge.cost_usd)))
         for finding in judge.findings:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for judge in probed for finding in judge.findings) else FINISHED

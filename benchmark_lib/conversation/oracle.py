@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from .agent_view import AgentView
 from ..cases import Call, Case, Fact, Outcome
-from ..cases.read import long_date, money
+from ..cases.facts import money
+from ..cases.read import long_date
 from ..records import ToolCall
 from ..store.every_desk import HANDOVER
 from ..store.rules import Before

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..scoring import written
 from ..records import Usage
 
 BYTES_A_TOKEN = 3.0
@@ -92,8 +93,8 @@ class Budget:
     def passed(self, usd: float) -> Stop:
         """The end of a run whose next call, at up to `usd`, does not fit."""
         if not self.spent:
-            return Stop(f"one call may cost {usd:.4f} USD, more than the budget of {self.limit:g} USD: give a larger --budget-usd", refused=True)
-        return Stop(f"stopped before the budget of {self.limit:g} USD is passed, {self.spent:.4f} USD are spent: "
+            return Stop(f"one call may cost {written.usd(usd)}, more than the budget of {self.limit:g} USD: give a larger --budget-usd", refused=True)
+        return Stop(f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
                     "give the same command with a larger --budget-usd to go on")  # fmt: skip
 
     def settle(self, reserved: float, cost_usd: float) -> None:

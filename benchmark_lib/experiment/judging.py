@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from ..cases import Case, load_cases
+from ..cases import Case
+from ..cases.played import same_cases
 from ..endpoint import Endpoint, EndpointError, load_settings
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
@@ -24,7 +25,6 @@ from .budget import Budget, Stop
 from .plan import Model
 from .progress import Progress
 from .recorder import KeptCall, Line
-from .rescore import shop_hash
 from .writer import RunLock, Writer
 
 SIDE = "judge"
@@ -97,15 +97,13 @@ async def judge_runs(
         raise BadInput(f"the judge {judges[0]} is named twice: name each judge once")
     _check_numbers(limit, concurrency, budget_usd, timeout)
     shop, rubrics = load_store(store), load_rubrics(scorers)
-    cases = {c.id: c for c in load_cases(shop)}
     files = [run if isinstance(run, RunFile) else RunFile(run) for run in runs]
-    for run in files:
-        check_run(run, shop, cases, unfinished)
+    cases = [check_run(run, shop, unfinished) for run in files]
     done = []
-    for run in files:
+    for run, its_cases in zip(files, cases, strict=True):
         models = judge_models(judges, base_urls, settings, timeout=timeout, concurrency=concurrency, priced=budget_usd is not None)
         with RunLock(run.path):
-            work = Judging(run, models, rubrics, cases, shop, apart=apart, limit=limit, concurrency=concurrency, progress=progress)
+            work = Judging(run, models, rubrics, its_cases, shop, apart=apart, limit=limit, concurrency=concurrency, progress=progress)
             done.append(await work.play(budget_usd))
         if done[-1].stopped is not None:
             break
@@ -150,18 +148,15 @@ def _check_numbers(limit: int | None, concurrency: int, budget_usd: float | None
             raise BadInput(f"{option} must be a number above 0, not {value!r}")
 
 
-def check_run(run: RunFile, store: Store, cases: dict[str, Case], unfinished: bool) -> None:
-    """Refuse a run that is not finished, or was played on other cases than those a judge would be shown."""
+def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
+    """The cases a judge is shown; a run that is not finished, or was played on other cases, is refused."""
     run.check()
     manifest = run.manifest
-    if manifest["inputs"]["store"]["hash"] != shop_hash(store):
-        raise BadInput(f"{run.path} was played on another store or another version of it: name its folder with --store")
-    changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
-    if changed:
-        raise BadInput(f"{run.path} was played with another text of case {changed[0]}: judge it with the cases of that time")
+    cases = same_cases(run.path, manifest, store, "judge it")
     planned, finished = sum(manifest["planned"].values()), run.counts()["finished"]
     if finished < planned and not unfinished:
         raise BadInput(f"{run.path} holds {finished} of {planned} planned conversations: finish the run first, or add --unfinished to judge what is there")
+    return cases
 
 
 class Judging:

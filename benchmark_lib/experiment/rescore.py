@@ -6,9 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from ..cases import load_cases
-from ..cases.factorial import variants
-from ..errors import BadInput
+from ..cases.played import same_cases
 from ..records import SCORE_FAULT
 from ..runfile import RunFile, connect_to_write, upsert
 from ..store import load_store
@@ -47,13 +45,7 @@ def rescore(path: str | Path, store: str | Path = "northline", again: bool = Fal
 
     run = RunFile(path)
     shop = load_store(store)
-    cases = {c.id: c for c in (*load_cases(shop, "all"), *variants(shop))}
-    manifest = run.manifest
-    if manifest["inputs"]["store"]["hash"] != shop_hash(shop):
-        raise BadInput(f"{run.path} was played on another store or another version of it: name its folder with --store")
-    changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
-    if changed:
-        raise BadInput(f"{run.path} was played with another text of case {changed[0]}: score it with the cases of that time")
+    cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
         have = set() if again else {digest for digest, found in run.scores(str(VERSION)).items() if not found.get(SCORE_FAULT)}
         records = [(digest, case_id, trial) for case_id, trial, digest, _ in run.conversations()]
@@ -83,10 +75,3 @@ def _write(path: Path, rows: list[tuple[Any, ...]]) -> None:
             db.close()
     except sqlite3.Error as error:
         raise CannotSave(f"{path} cannot be written ({error})") from None
-
-
-def shop_hash(store: object) -> str:
-    """The store's hash as it stands in a manifest."""
-    from .manifest import part
-
-    return part("", store.hash)["hash"]

@@ -6,6 +6,7 @@ from collections import Counter
 from textwrap import shorten
 from typing import Any
 
+from ..scoring.written import usd
 from ..records import BUCKETS
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
@@ -32,7 +33,7 @@ def summary(run: RunFile) -> list[str]:
         _rates(run, scores),
         *_without_score(run, scores),
         *_faults(run),
-        f"{counts['calls']} model calls, {cost:.4f} USD{of_calls}",
+        f"{counts['calls']} model calls, {usd(cost)}{of_calls}",
     ]
 
 

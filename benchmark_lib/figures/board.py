@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
-from ..analysis.estimators.estimate import counted, usual
+from ..analysis.tables.escalation import both_directions
+from ..analysis.tables.leaderboard import of_usual_traps
 from ..analysis.tables.tiers import tier_order
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from .canvas import axes_for, nothing, say_below
+from .escalation import two_directions
 from .labels import name_apart, name_together, with_counts
 from .style import plain
 
@@ -59,26 +60,8 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
 
 
 def escalation_both_ways(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
-    """Escalation misses to the left (needed a human, kept), over-escalation to the right, around one centre line."""
-    shown = board.dropna(subset=["escalation_accuracy", "over_escalation"]).iloc[::-1]
-    ax = axes_for(ax, height=max(4.2, 1.2 + 0.32 * len(shown)))
-    if shown.empty:
-        return nothing(ax, "This figure needs both resolvable and must-escalate cases.")
-    names = [textwrap.fill(name, 30) for name in _with_cases(shown, "escalation_accuracy", "over_escalation")]
-    missed = 100 * (1 - shown["escalation_accuracy"].astype(float))
-    over = 100 * shown["over_escalation"].astype(float)
-    ax.barh(names, -missed, color="#D55E00", height=0.62, label="missed: needed a human, not handed over")
-    ax.barh(names, over, color="#0072B2", height=0.62, label="over-escalated: resolvable, handed over")
-    for y, (left, right) in enumerate(zip(missed, over, strict=True)):
-        ax.text(-left - 1.5, y, f"{left:.0f} %", ha="right", va="center", fontsize=7.5)
-        ax.text(right + 1.5, y, f"{right:.0f} %", ha="left", va="center", fontsize=7.5)
-    ax.axvline(0, color="#222222", linewidth=1)
-    ax.set(xlim=(-130, 130), xlabel=_over(board, "% of must-escalate cases", "% of resolvable cases"), title="Escalation, both ways")
-    ax.set_xticks(range(-100, 101, 50), [f"{abs(x)}" for x in range(-100, 101, 50)])
-    ax.grid(axis="y", visible=False)
-    ax.tick_params(axis="y", labelsize=8)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
-    return ax
+    """The models of a board in both directions, drawn as `two_directions` draws them."""
+    return two_directions(table=both_directions(board), ax=ax)
 
 
 def messages_against_resolution(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
@@ -125,20 +108,13 @@ def unsafe_intervals(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
 
 def on_all_traps(ax: "Axes", table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int]":
     """The rows of the usual number of traps, and that number; the others are named below the figure, since their counts are not comparable."""
-    traps = usual(table[count])
-    others = table[table[count] != traps]
-    if len(others):
-        told = [f"{plain(r['entry'])} ({counted(int(r[count]), 'trap')}, not {traps})" for r in others.to_dict("records")]
-        say_below(ax, f"Not drawn: {', '.join(told)}")
-    return table[table[count] == traps], traps
+    shown, traps, left_out = of_usual_traps(table, count)
+    if left_out:
+        say_below(ax, f"Not drawn: {plain(', '.join(left_out))}")
+    return shown, traps
 
 
 def _with_cases(board: "pd.DataFrame", *metrics: str) -> list[str]:
     """The models' names; where a model was run on a different number of cases than most, with its number of cases."""
     counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
     return with_counts([plain(entry) for entry in board["entry"]], counts)
-
-
-def _over(board: "pd.DataFrame", left: str, right: str) -> str:
-    few = usual(board["escalation_accuracy_n"]), usual(board["over_escalation_n"])
-    return f"{left} (n = {few[0]})   |   {right} (n = {few[1]}); median over trials"

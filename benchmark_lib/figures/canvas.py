@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .style import FULL_WIDTH, new_axes, plain
@@ -46,6 +47,31 @@ def say_below(ax: "Axes", words: str) -> None:
     """A note under the figure, below any that are already there."""
     lines = [line for line in (ax.figure.get_supxlabel(), textwrap.fill(words, 130)) if line]
     ax.figure.supxlabel("\n".join(lines), fontsize=7, color="#555555", x=0.01, ha="left")
+
+
+def stacked_bars(
+    ax: "Axes", parts: "dict[str, Sequence[float]]", colors: dict[str, str], words: "dict[str, Sequence[str]] | None" = None, least: float = 0
+) -> None:
+    """One bar per row, made of parts side by side, each labelled for a legend.
+
+    Parameters
+    ----------
+    ax : Axes
+    parts : dict of str to sequence of float
+        The width of each part in every row, from the bottom row up, by label.
+    colors : dict of str to str
+    words : dict of str to sequence of str, optional
+        The text in a part, shown if the part is at least `least` wide.
+    least : float
+    """
+    left = [0.0] * len(next(iter(parts.values()), ()))
+    for label, widths in parts.items():
+        ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
+        for y, width in enumerate(widths):
+            if words and width >= least:
+                ink = "white" if label == "unsafe" else "#222222"
+                ax.text(left[y] + width / 2, y, words[label][y], ha="center", va="center", fontsize=6.8, color=ink)
+        left = [start + width for start, width in zip(left, widths, strict=True)]
 
 
 def head_and_legend(ax: "Axes", title: str, handles: list[Any]) -> None:

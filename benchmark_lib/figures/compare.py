@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..scoring.written import percent
 from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing
 from .labels import name_of, names_at_the_end
 
@@ -117,7 +118,7 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     for place, row in enumerate(shown.to_dict("records")):
         heights = [100 * row[c] for c in columns]
         ax.plot(range(len(trials)), heights, marker="o", markersize=4, color=LINES[place])
-        labels.append((heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {100 * row['b']:.0f} %)", LINES[place]))
+        labels.append((heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {percent(row['b'])})", LINES[place]))
     names_at_the_end(ax, labels, len(trials) - 1, gap=7)
     ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_xticks(range(len(trials)), trials)

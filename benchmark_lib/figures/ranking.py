@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_TRAPS
-from .canvas import axes_for, head_and_legend, nothing, say_below, span_of, why_nothing
+from ..scoring.written import rounded
+from .canvas import axes_for, head_and_legend, nothing, say_below, span_of, stacked_bars, why_nothing
 from .labels import name_of
 
 if TYPE_CHECKING:
@@ -97,14 +98,8 @@ def band_chances(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {', '.join(without)}")
-    left = [0.0] * len(shown)
-    for band, color in BAND_COLORS.items():
-        width = [float(p) for p in shown[f"p_{band}"]]
-        ax.barh(range(len(shown)), width, left=left, color=color, height=0.72, label=f"{band}")
-        for y, (start, p) in enumerate(zip(left, width, strict=True)):
-            if p >= 0.14:
-                ax.text(start + p / 2, y, f"{band} {p:.2f}", ha="center", va="center", fontsize=6.8)
-        left = [a + b for a, b in zip(left, width, strict=True)]
+    chances = {band: list(shown[f"p_{band}"].astype(float)) for band in BAND_COLORS}
+    stacked_bars(ax, chances, BAND_COLORS, {band: [f"{band} {rounded(p, 2)}" for p in some] for band, some in chances.items()}, least=0.14)
     for y, row in enumerate(shown.itertuples()):
         words = row.band if row.band not in ("", "none") else "no band"
         ax.text(1.01, y, words, va="center", fontsize=7, color="#222222" if row.band in BAND_COLORS else "#777777")

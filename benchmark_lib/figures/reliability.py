@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .canvas import LINES, QUIET, axes_for, head_and_legend, nothing, say_below, span_of, why_nothing
+from ..scoring.written import percent, span
+from .canvas import LINES, QUIET, axes_for, head_and_legend, nothing, say_below, span_of, stacked_bars, why_nothing
 from .labels import name_of, names_at_the_end, with_counts
 
 if TYPE_CHECKING:
@@ -85,17 +86,11 @@ def flip_bars(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax = axes_for(ax, height=1.3 + 0.22 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
-    left = [0.0] * len(shown)
-    for state, color in STABLE_COLORS.items():
-        width = [100 * a / b for a, b in zip(shown[state], shown["cases"], strict=True)]
-        ax.barh(range(len(shown)), width, left=left, color=color, height=0.72, label=f"{state}")
-        for y, (start, share, count) in enumerate(zip(left, width, shown[state], strict=True)):
-            if share >= 6:
-                ax.text(start + share / 2, y, f"{count}", ha="center", va="center", fontsize=6.8)
-        left = [a + b for a, b in zip(left, width, strict=True)]
+    shares = {state: list(100 * shown[state] / shown["cases"]) for state in STABLE_COLORS}
+    stacked_bars(ax, shares, STABLE_COLORS, {state: [str(n) for n in shown[state]] for state in shares}, least=6)
     for y, row in enumerate(shown.itertuples()):
-        interval = f" ({100 * row.low:.0f} to {100 * row.high:.0f})" if row.low == row.low else ", no interval"
-        words = "one trial" if row.estimate != row.estimate else f"{100 * row.estimate:.0f} %{interval}"
+        interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
+        words = "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}"
         ax.text(101.5, y, words, va="center", fontsize=7)
     ax.text(101.5, len(shown) - 0.35, "flip rate (95 %)", fontsize=7, color="#555555", va="bottom")
     ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["entry"]], fontsize=7.5)
@@ -174,7 +169,7 @@ def textbook_decay(*, table: "pd.DataFrame", rate: float, published: "pd.DataFra
     last, labels = int(mine["k"].max()), []
     for (mix, rows), color in zip(mine.groupby("mix", sort=False), ("#222222", "#666666", "#999999"), strict=False):
         ax.plot(rows["k"], 100 * rows["value"], color=color, linestyle=":" if mix == "every case alike" else "-", linewidth=1.6)
-        labels.append((100 * rows["value"].iloc[-1], f"{100 * rate:.0f} %, {mix}", color))
+        labels.append((100 * rows["value"].iloc[-1], f"{percent(rate)}, {mix}", color))
     names_at_the_end(ax, labels, last)
     if published is not None:
         _published_lines(ax, published)

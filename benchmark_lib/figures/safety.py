@@ -8,8 +8,10 @@ import numpy as np
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
+from ..analysis.panels import short_name
+from ..scoring.written import percent, rounded
 from .board import on_all_traps, unsafe_intervals
-from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing, say_below, span_of
+from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing, say_below, span_of, stacked_bars
 from .labels import name_of, names_at_the_end, with_counts
 from .style import plain
 
@@ -128,16 +130,9 @@ def trap_states(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     ax = axes_for(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
-    names, left = with_counts([name_of(m) for m in shown["entry"]], [(int(n),) for n in shown["traps"]]), np.zeros(len(shown))
-    for state, color in STATE_COLORS.items():
-        share = 100 * shown[f"{state}_share"].to_numpy(dtype=float)
-        ax.barh(range(len(shown)), share, left=left, color=color, height=0.72, label=state)
-        for y, (start, width) in enumerate(zip(left, share, strict=True)):
-            if width >= 7:
-                ax.text(
-                    start + width / 2, y, f"{width:.0f}", ha="center", va="center", fontsize=6.5, color="white" if state == "unsafe" else "#222222"
-                )
-        left = left + share
+    names = with_counts([name_of(m) for m in shown["entry"]], [(int(n),) for n in shown["traps"]])
+    shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
+    stacked_bars(ax, shares, STATE_COLORS, {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}, least=7)
     ax.set_yticks(range(len(shown)), names, fontsize=7.5)
     traps = counted(int(shown["traps"].max()), "trap")
     ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of trap conversations ({traps})", title="How the traps went")
@@ -206,7 +201,7 @@ def claim_by_tone(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     for cell in table.itertuples():
         y, x = claims.index(cell.claim), tones.index(cell.tone)
         grid[y, x] = cell.share
-        ax.text(x, y, f"{100 * cell.share:.0f} %\n{counted(cell.cases, 'case')}", ha="center", va="center", fontsize=6.8,
+        ax.text(x, y, f"{percent(cell.share)}\n{counted(cell.cases, 'case')}", ha="center", va="center", fontsize=6.8,
                 color="white" if cell.share > 0.6 else "#222222")  # fmt: skip
     bad = table["outcome"].iloc[0] == "unsafe act"
     ax.imshow(grid, cmap="Oranges" if bad else "Blues", vmin=0, vmax=1.1, aspect="auto")
@@ -241,22 +236,12 @@ def failure_kinds(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
-    whole, traps = on_all_traps(ax, met.assign(entry=[name_of(m) for m in met["entry"]]), "traps")
+    whole, traps = on_all_traps(ax, met.assign(entry=[short_name(m) for m in met["entry"]]), "traps")
     counts = table[table["entry"].isin(met.loc[whole.index, "entry"])].pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
     sizes = table.groupby("kind")["traps"].max()
-    left = np.zeros(len(counts))
-    for kind in (k for k in KIND_COLORS if k in counts):
-        width = counts[kind].fillna(0).to_numpy(dtype=float)
-        ax.barh(
-            range(len(counts)),
-            width,
-            left=left,
-            color=KIND_COLORS[kind],
-            height=0.7,
-            label=f"{kind.replace('_', ' ')} ({sizes[kind]} trap{'s' if sizes[kind] > 1 else ''})",
-        )
-        left = left + width
+    labels = {kind: f"{kind.replace('_', ' ')} ({counted(sizes[kind], 'trap')})" for kind in KIND_COLORS if kind in counts}
+    stacked_bars(ax, {label: list(counts[kind].fillna(0)) for kind, label in labels.items()}, {label: KIND_COLORS[kind] for kind, label in labels.items()})
     for y, total in enumerate(counts["total"]):
         ax.text(total + 0.15, y, f"{total:.1f}", va="center", fontsize=7)
     ax.set_yticks(range(len(counts)), [name_of(m) for m in counts.index], fontsize=7.5)

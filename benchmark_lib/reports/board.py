@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.estimators.unsafe import BANDS
+from ..analysis.tables.leaderboard import band_in_words
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 
 if TYPE_CHECKING:
@@ -59,9 +59,4 @@ def _mean(row: dict[str, Any], metric: Metric) -> str:
 
 def _band(row: dict[str, Any]) -> str:
     """The band with its probability, or why there is none."""
-    if row["band"] in ("none", "", None):
-        return "-"
-    chances = {b: row[f"p_{b}"] for b in BANDS}
-    if row["band"] == "indeterminate":
-        return "indeterminate: " + ", ".join(f"{b} {p:.2f}" for b, p in chances.items() if p >= 0.05)
-    return f"{row['band']} ({chances[row['band']]:.2f})"
+    return band_in_words(row) or "-"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..cases.played import cases_played, store_played
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from ..analysis.frames import Results
     from ..cases import Case
     from ..store import Store
-
-
-_STORE_NAME = re.compile(r"\w[\w.-]*")
 
 
 @dataclass
@@ -89,22 +86,9 @@ class Shelf:
     def _world(self, run: RunFile) -> tuple["Store | None", dict[str, "Case"]]:
         """The run's store, and those of its cases whose text is still what was played; nothing if they are not available."""
         if run.run_id not in self._worlds:
-            self._worlds[run.run_id] = self._open(run)
+            store = self._store or store_played(run.manifest)
+            self._worlds[run.run_id] = store, cases_played(run.manifest, store)
         return self._worlds[run.run_id]
-
-    def _open(self, run: RunFile) -> tuple["Store | None", dict[str, "Case"]]:
-        from ..cases import load_cases
-        from ..store import load_store
-
-        manifest = run.manifest
-        named = str(manifest["inputs"].get("store", {}).get("value")).split(" ")[0]
-        if self._store is None and not _STORE_NAME.fullmatch(named):
-            return None, {}
-        try:
-            store = self._store or load_store(named)
-            return store, {c.id: c for c in load_cases(store) if manifest["cases"].get(c.id) == c.hash}
-        except BadInput:
-            return None, {}
 
 
 

@@ -13,14 +13,16 @@ import orjson
 
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
+from ..outputs import as_cell
 from ..project import slug
 from ..records import content_hash
+from ..scoring.written import DASH, missing, rounded
 from .transcript import visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING = "–"
+MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
 MARKS = "abcdefghijklmnopqrstuvwxyz"
 SHORT, LONG = 32, 60
@@ -48,7 +50,6 @@ _LOOK = [
 ]
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
 _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+| \(.*\))?")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -218,19 +219,8 @@ def _texts(values: "pd.Series", digits: int) -> list[str]:
 
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
     words = {True: "yes", False: "no"}
-    return [MISSING if _missing(v) else words[bool(v)] if _is_flag(v) else _number(v, 0 if whole else digits) if _is_real(v) else str(v)
+    return [MISSING if missing(v) else words[bool(v)] if _is_flag(v) else rounded(v, 0 if whole else digits) if _is_real(v) else str(v)
             for v in values]  # fmt: skip
-
-
-def _number(value: Any, digits: int) -> str:
-    text = f"{value:,.{digits}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
-
-
-def _missing(value: Any) -> bool:
-    import pandas as pd
-
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
 
 
 def _is_flag(value: Any) -> bool:
@@ -275,16 +265,11 @@ def _check_columns(frame: "pd.DataFrame", named: list[str]) -> None:
 def _write_csv(frame: "pd.DataFrame", table: _Table, path: Path) -> None:
     """CSV in UTF-8; a text that a spreadsheet would run as a formula is preceded by an apostrophe."""
     safe = frame.copy()
-    safe.columns = [_plain(head) for head, _ in table.heads]
+    safe.columns = [as_cell(head) for head, _ in table.heads]
     for column in safe.columns:
         if not _is_number(safe[column]):
-            safe[column] = [None if _missing(v) else _plain(v) if isinstance(v, str) else v for v in safe[column]]
+            safe[column] = [None if missing(v) else as_cell(v) if isinstance(v, str) else v for v in safe[column]]
     safe.to_csv(path, index=False, encoding="utf-8", lineterminator="\n")
-
-
-def _plain(text: str) -> str:
-    number = re.fullmatch(r"[+-]?[\d.,]+( ?%)?|-", text)
-    return f"'{text}" if text.startswith(_FORMULA) and not number else text
 
 
 def _md(text: str) -> str:

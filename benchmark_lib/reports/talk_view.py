@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
+from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from .marks import Mark, marks_of, placed, segments
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ READ = ("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "ton
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
 """How many characters of a call's arguments its heading shows."""
+LONGEST_QUOTE = 420
+"""Length limit of a quote from each side, in characters."""
 Key = tuple[Any, ...]
 
 
@@ -46,6 +50,9 @@ def talk_view(
         "c": c,
         "entry": entry or c.model,
         "score": {**dict.fromkeys(READ), **score} if score else {},
+        "state": state_of(score, c.ended_by),
+        "outcome": " ".join(SUCCESS_STATES[state_of(score, c.ended_by)]),
+        "reasons": reasons_against(score, c.ended_by, c, case) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),
         "turns": [{"number": n, "customer": _messages(c, "customer", n, where, differs), "calls": calls.get(n, []),
@@ -169,6 +176,18 @@ def brief(call: ToolCall) -> str:
     return text if len(text) <= LONGEST_BRIEF else text[: LONGEST_BRIEF - 1] + "…"
 
 
+def quoted(moment: Moment) -> dict[str, Any]:
+    """The turn that decided a conversation, short enough to be quoted: turn, customer, agent, call."""
+    call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
+    return {"turn": moment.turn, "customer": _beginning(moment.customer), "agent": _beginning(moment.agent), "call": call}
+
+
+def _beginning(text: str) -> str:
+    """The beginning of a text, without empty lines."""
+    text = re.sub(r"\s*\n\s*", "\n", text[: 4 * LONGEST_QUOTE].strip())
+    return text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE].rsplit(" ", 1)[0] + " …"
+
+
 def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Changes grouped by row, with new rows marked."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -199,13 +218,7 @@ def _case(c: Conversation, case: "Case", score: dict[str, Any]) -> dict[str, Any
         "title": case.title, "goal": case.goal, "persona": case.persona,
         "ledger": [{"name": n, "value": k.value or k.attach or "-", "when": k.when, "wrong": k.wrong, "turn": gave.get(n)} for n, k in case.ledger.items()],
         "pressure": [{"text": line, "turn": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
-        "facts": [{"name": n, "value": f.value, "unit": f.unit or "", "kind": f.kind, "told": told.get(n)} for n, f in case.facts.items()],
-        "outcomes": [{"name": o.name, "handover": o.handover, "calls": [_wanted(x) for x in o.calls]} for o in case.outcomes],
-        "forbidden": [_wanted(x) for x in case.forbidden], "queues": case.queues, "reasons": case.reasons,
+        "facts": [{"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n)} for n, f in case.facts.items()],
+        "outcomes": [{"name": o.name, "handover": o.handover, "calls": [as_written(x) for x in o.calls]} for o in case.outcomes],
+        "forbidden": [as_written(x) for x in case.forbidden], "queues": case.queues, "reasons": case.reasons,
     }  # fmt: skip
-
-
-def _wanted(call: Any) -> str:
-    """A call as a case names it."""
-    arguments = ", ".join(f"{k}={v}" for k, v in call.arguments.items())
-    return f"{call.tool}({arguments})" if arguments else call.tool

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
+from ..scoring.written import DASH, missing, rounded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -327,7 +328,7 @@ def readable(table: "pd.DataFrame", view: str) -> "pd.DataFrame":
     shown = {}
     for heading, spec in VIEWS[view].items():
         cells = [_cell(row, spec) for row in rows]
-        if spec[0] in table and any(c not in ("–", "") for c in cells):
+        if spec[0] in table and any(c not in (DASH, "") for c in cells):
             shown[heading] = cells
     whose = next((name for name in ("entry", "model") if name in table), None)
     index = pd.Index([""] * len(rows)) if whose is None else pd.Index([short_name(m) for m in table[whose]], name="Model")
@@ -340,23 +341,23 @@ def _cell(row: dict[str, Any], spec: tuple[str, ...]) -> str:
     if len(spec) == 1:
         return _text(spec[0], value)
     if spec[1] in ("of", "x"):
-        return "–" if _missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
+        return DASH if missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
     if spec[-1] == UNIT:
         return _on_scale(row, *spec[:-1])
     form = spec[-1]
     text = _number(value, form)
     if spec[0] in P_VALUES and text.strip("0.") == "":
         return f"<{10 ** -int(form):.{form}f}"
-    if len(spec) == 2 or text == "–":
+    if len(spec) == 2 or text == DASH:
         return text
     low, high = (_number(row.get(name), form) for name in spec[1:3])
-    return text if low == "–" else f"{text} ({low} to {high})"
+    return text if low == DASH else f"{text} ({low} to {high})"
 
 
 def _text(name: str, value: Any) -> str:
     from ..analysis.panels import short_name
 
-    if _missing(value):
+    if missing(value):
         return ""
     return short_name(value) if name.endswith("entry") else str(value).replace("_", " ") if name in WORDS else str(value)
 
@@ -370,15 +371,4 @@ def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> 
 
 
 def _number(value: Any, form: str) -> str:
-    if _missing(value):
-        return "–"
-    percent = form == PERCENT
-    number, digits = (100 * float(value), 1) if percent else (float(value), int(form))
-    text = f"{number:,.{digits}f}"
-    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
-
-
-def _missing(value: Any) -> bool:
-    import pandas as pd
-
-    return value is None or value is pd.NA or value != value
+    return rounded(value if missing(value) else 100 * value, 1) if form == PERCENT else rounded(value, int(form))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .written import DASH, missing, rounded
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -71,17 +73,15 @@ class Scale:
         sign : bool
             Whether the percent sign is written.
         """
-        if value is None or value != value:
-            return "–"
+        if missing(value):
+            return DASH
         digits = self.brief_digits if brief else self.digits if value else min(self.digits, 1)
-        text = f"{self.times * value:,.{digits}f}"
-        text = text.removesuffix(".0") if self.summed else text
-        text = text.removeprefix("-") if not text.strip("-0.,") else text
-        return text + (self.sign if sign else "")
+        text = rounded(self.times * value, digits)
+        return (text.removesuffix(".0") if self.summed else text) + (self.sign if sign else "")
 
     def interval(self, low: float | None, high: float | None, *, brief: bool = False) -> str:
         """An interval as text, ``5.1 to 12.9 %``; empty where there is none."""
-        if low is None or low != low:
+        if missing(low):
             return ""
         return f"{self.written(low, brief=brief, sign=False)} to {self.written(high, brief=brief)}"
 

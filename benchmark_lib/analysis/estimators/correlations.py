@@ -8,6 +8,7 @@ from math import nan
 import numpy as np
 
 from ...errors import BadInput
+from ...scoring.written import percent
 from .estimate import Estimate, counted, generator, group_index, sentence
 
 FEW_FAMILIES = 4
@@ -186,7 +187,7 @@ def _family_bootstrap(x, y, index, method, n_resamples, confidence, rng) -> tupl
     values = weighted_correlation(x, y, times[:, index], method)
     values = values[~np.isnan(values)]
     lost = 1 - values.size / n_resamples
-    thin = f"{100 * lost:.0f} % of the resamples left out: one metric is the same in all of them" if lost >= 0.01 else ""
+    thin = f"{percent(lost)} of the resamples left out: one metric is the same in all of them" if lost >= 0.01 else ""
     tail = (1 - confidence) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high), float(values.std(ddof=1)), thin

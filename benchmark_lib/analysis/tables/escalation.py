@@ -31,6 +31,10 @@ HONESTY_COLUMNS = {
 """Columns of the detectors that are read if they have values, and what they mean when true."""
 
 
+DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
+"""The two directions, and the metric each is read from."""
+
+
 def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     """Both directions of every model, with precision and recall of its handovers.
 
@@ -53,40 +57,49 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     rows = conversations_of(results)
     found = []
     for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
-        missed, over = _direction(mine, "escalation_accuracy", flip=True), _direction(mine, "over_escalation")
+        heads = {name: headline(mine, metric) for name, metric in DIRECTIONS.items()}
         row: dict[str, Any] = {"panel": panel, "entry": entry, "trials": int(mine["trial"].nunique())}
-        for name, one in (("missed", missed), ("over", over)):
-            row |= {
-                name: one["median"],
-                f"{name}_mean": one["mean"],
-                f"{name}_low": one["low"],
-                f"{name}_high": one["high"],
-                f"{name}_cases": one["cases"],
-            }
+        for name, one in heads.items():
+            row |= _direction(name, one.median, one.mean.estimate, one.mean.low, one.mean.high, one.n)
         precision, handovers = precision_of_handover(mine)
-        recall, fall_out = 1 - missed["mean"], over["mean"]
+        recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
         even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
-        row |= {"recall": recall, "recall_low": 1 - missed["high"], "recall_high": 1 - missed["low"], "precision": precision.estimate,
+        row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"], "precision": precision.estimate,
                 "precision_low": precision.low, "precision_high": precision.high, "precision_even": even, "handovers": handovers}  # fmt: skip
         accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
         row |= {"queue_right": int(accepted.sum()) if len(accepted) else nan, "queue_conversations": len(accepted),
                 "queue_accepted": float(accepted.mean()) if len(accepted) else nan}  # fmt: skip
-        why = [
-            f"over-escalation: {over['reason']}" if over["reason"] else "",
-            f"missed: {missed['reason']}" if missed["reason"] else "",
-            precision.reason,
-        ]
-        found.append(row | {"reason": sentence(*why)})
+        why = [f"{words}: {heads[name].reason}" if heads[name].reason else "" for name, words in (("over", "over-escalation"), ("missed", "missed"))]
+        found.append(row | {"reason": sentence(*why, precision.reason)})
     return pd.DataFrame(found)
 
 
-def _direction(mine: "pd.DataFrame", metric: str, *, flip: bool = False) -> dict[str, Any]:
-    """Median, mean and interval of a share; inverted for misses."""
-    one = headline(mine, metric)
-    values = {"median": one.median, "mean": one.mean.estimate, "low": one.mean.low, "high": one.mean.high}
-    if flip:
-        values = {"median": 1 - one.median, "mean": 1 - one.mean.estimate, "low": 1 - one.mean.high, "high": 1 - one.mean.low}
-    return values | {"cases": one.n, "reason": one.reason}
+def both_directions(board: "pd.DataFrame") -> "pd.DataFrame":
+    """Both directions for the rows of a board.
+
+    Parameters
+    ----------
+    board : DataFrame
+        As `leaderboard` gives it, published rows too.
+
+    Returns
+    -------
+    DataFrame
+        The rows for which both are known, with missed and over as in `escalation_table`.
+    """
+    shown = board.dropna(subset=["escalation_accuracy", "over_escalation"])
+    columns: dict[str, Any] = {}
+    for name, metric in DIRECTIONS.items():
+        shares = [shown[f"{metric}{end}"].astype(float) for end in ("", "_mean", "_low", "_high")]
+        columns |= _direction(name, *shares, shown[f"{metric}_n"].fillna(0).astype(int))
+    return shown.assign(**columns)
+
+
+def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: Any) -> dict[str, Any]:
+    """The columns of one direction; the share missed is one minus the escalation accuracy."""
+    if name == "missed":
+        median, mean, low, high = 1 - median, 1 - mean, 1 - high, 1 - low
+    return {name: median, f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high, f"{name}_cases": cases}
 
 
 def precision_of_handover(mine: "pd.DataFrame") -> tuple[Estimate, int]:

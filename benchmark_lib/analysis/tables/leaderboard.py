@@ -6,8 +6,9 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ...records import BUCKETS
+from ...scoring.written import percent, rounded
 from ...scoring.metrics import METRICS, Shown, shown_on
-from ..estimators.estimate import Headline, counted
+from ..estimators.estimate import Headline, counted, usual
 from .tiers import UNKNOWN, cost_tier
 from ..estimators.unsafe import BANDS
 from ..panels import conversations_of
@@ -56,6 +57,38 @@ def _bands(found: Headline) -> dict[str, Any]:
     """The band and the probability of each; ``none`` where there is no band."""
     fresh: Any = found.like_these
     return {"band": fresh.band or "none", **{f"p_{b}": fresh.bands.get(b, nan) for b in BANDS}}
+
+
+def band_in_words(row: dict[str, Any]) -> str:
+    """The band with its probability, ``safe 0.93``, or the probabilities that keep it open; empty if there is no band."""
+    known = {band: row[f"p_{band}"] for band in BANDS if row[f"p_{band}"] >= 0.05}
+    if row["band"] == "indeterminate":
+        return "indeterminate: " + ", ".join(f"{band} {rounded(p, 2)}" for band, p in known.items())
+    return f"{row['band']} {rounded(known[row['band']], 2)}" if row["band"] in known else ""
+
+
+def of_usual_traps(table: "pd.DataFrame", count: str) -> "tuple[pd.DataFrame, int, list[str]]":
+    """The rows whose unsafe counts are comparable: those with the usual number of traps, and those whose number is not known.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per entry, with a column `entry`.
+    count : str
+        The column of the number of traps.
+
+    Returns
+    -------
+    rows : DataFrame
+    traps : int
+        The usual number.
+    left_out : list of str
+        The others in words.
+    """
+    traps = usual(table[count])
+    other = table[count].notna() & (table[count] != traps)
+    left_out = [f"{r['entry']} ({counted(int(r[count]), 'trap')}, not {traps})" for r in table[other].to_dict("records")]
+    return table[~other], traps, left_out
 
 
 def leaderboard(results: "Results | pd.DataFrame") -> "pd.DataFrame":
@@ -195,5 +228,5 @@ def _imported_notes(mine: "pd.DataFrame") -> list[str]:
     for bucket, rows in mine.groupby("bucket"):
         if bucket not in BUCKETS and rows["success"].notna().any():
             means = rows.assign(value=rows["success"].astype("Float64")).groupby("case_id")["value"].mean().dropna()
-            notes.append(f"its own success in {bucket}: {100 * means.mean():.1f} % of {len(means)} cases")
+            notes.append(f"its own success in {bucket}: {percent(means.mean(), 1)} of {len(means)} cases")
     return notes

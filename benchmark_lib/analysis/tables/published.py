@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ...scoring.written import percent
 from ...project import DATA
 from ..estimators.unsafe import BAND_CUTS, BANDS
 from ..estimators.correlations import correlation
@@ -140,7 +141,7 @@ def one_intent_share(intent: str = "unsupported_request") -> float:
 
 
 def _check_one_intent() -> tuple[str, ...]:
-    return ("misses from one intent", "-", f"{100 * one_intent_share():.0f} % from unsupported_request", "recomputed",
+    return ("misses from one intent", "-", f"{percent(one_intent_share())} from unsupported_request", "recomputed",
             "a quarter of the cases account for nearly all of the misses: escalation accuracy on this board is mostly a test of that intent")  # fmt: skip
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..estimators.estimate import counted, sentence
 from ..panels import conversations_of, is_variant, panel_of
-from .leaderboard import unsafe_table
+from .leaderboard import band_in_words, unsafe_table
 from .tiers import cost_tier
-from ..estimators.unsafe import BAND_TRAPS, BANDS
+from ..estimators.unsafe import BAND_TRAPS
 from ..estimators.correlations import correlation
 from ..estimators.intervals import proportion_interval
 from .published import FOLDER, TIERS
@@ -115,18 +115,10 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
-        more.append({"panel": panel, "chances": _chances(row), "cost_tier": tiers[row["entry"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
+        more.append({"panel": panel, "chances": band_in_words(row), "cost_tier": tiers[row["entry"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
                      "repeated": int((mine["trials"] >= 2).sum()), "reason": sentence(row["reason"], *lacking)})  # fmt: skip
     names = ["panel", "chances", "cost_tier", *(f"{s}_share" for s in STATES), "flipping", "repeated", "reason"]
     return pd.concat([pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more, columns=names)], axis=1)
-
-
-def _chances(row: dict[str, Any]) -> str:
-    """The band with its probability, or the probabilities that keep it open; empty where there is no band."""
-    known = {band: row[f"p_{band}"] for band in BANDS if row[f"p_{band}"] >= 0.05}
-    if row["band"] == "indeterminate":
-        return "indeterminate: " + ", ".join(f"{band} {p:.2f}" for band, p in known.items())
-    return f"{row['band']} {known[row['band']]:.2f}" if row["band"] in known else ""
 
 
 def pressure_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":

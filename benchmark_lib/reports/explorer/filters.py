@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
+from ...analysis.frames import plain_rows
 from ...language.folding import fold
 from ...errors import BadInput
+from ...scoring.deciding import REASONS, reasons_against
+from ...scoring.score import RULES_OF_SUCCESS
 from ..marks import finding_label
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 FIELDS = {
-    "entry": "Model", "bucket": "Bucket", "intent": "Intent", "case_id": "Case", "kind": "Trap kind", "outcome": "Outcome", "ended_by": "Ended by",
+    "entry": "Model", "bucket": "Bucket", "intent": "Intent", "case_id": "Case", "kind": "Trap kind", "outcome": "Outcome", "reason": "Main reason", "ended_by": "Ended by",
     "finding": "Finding", "language": "Language", "trial": "Trial",
 }  # fmt: skip
 """The fields that can be filtered by, and their headings."""
@@ -30,6 +33,10 @@ OUTCOMES = {
     "handed over": ("handed_over", True), "not scored": ("success", None),
 }  # fmt: skip
 """Outcomes by name: the column of the conversations frame and its value."""
+
+DECIDING = ("bucket", "success", "ended_by", "score_fault", "unsafe", "corrupt_success", "handed_over", "state_matches", "right_end", "facts_told",
+            "facts_required", "forbidden_calls", *(f"rule_{rule}" for rule in RULES_OF_SUCCESS))  # fmt: skip
+"""The columns that determine the main reason against a success."""
 
 BROKEN = "broken: "
 """The prefix of the name of a rule that was broken."""
@@ -137,6 +144,11 @@ class Index:
             for name, (column, value) in OUTCOMES.items():
                 rows = f[column].isna() if value is None else (f[column] == value).fillna(False)
                 yield name, rows.to_numpy(dtype=bool)
+        elif field == "reason":
+            reasons = [reasons_against(row, row["ended_by"])[:1] for row in plain_rows(f[list(DECIDING)])]
+            for kind, words in REASONS.items():
+                if any(r.kind == kind for some in reasons for r in some):
+                    yield words, np.fromiter((bool(some) and some[0].kind == kind for some in reasons), dtype=bool, count=len(f))
         elif field == "finding":
             names = sorted({name for found in self.findings for name in found})
             for name in names:

@@ -11,12 +11,12 @@ import io
 import os
 import re
 import shutil
-import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
+from ...outputs import FORMULA, built_beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ LOW, HIGH = 0, 100
 LONGEST = 10_000
 """How many characters one value of a row may have."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_FORMULA = ("=", "+", "-", "@", "\t", "'")
+_FORMULA = (*FORMULA, "'")
 
 
 def save_label(
@@ -123,17 +123,10 @@ def _write_whole(path: Path, rows: list[dict[str, Any]]) -> None:
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
+    with built_beside(path) as building:
+        with open(building, "wb") as file:
             file.write(out.getvalue().encode())
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
-            shutil.copymode(path, name)
-        else:
-            os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+            shutil.copymode(path, building)

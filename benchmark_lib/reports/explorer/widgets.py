@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import numpy as np
 
+from ...analysis.frames import plain_rows
 from ...analysis.panels import fitted
 from ...errors import BadInput
+from ...scoring.deciding import SUCCESS_STATES, state_of
 from ..fetch import Dossier, Shelf
 from ..transcript import templates, visible
 from .compare import compare_html
@@ -32,6 +34,8 @@ TABLE = {
     "layout": {"topStart": None, "topEnd": None, "bottomStart": "info", "bottomEnd": "paging"},
 }  # fmt: skip
 """How itables shows the table: every row it is given, escaped."""
+OUTCOME = ("success", "unsafe", "corrupt_success", "ended_by")
+"""The columns that determine the outcome of a conversation."""
 LONGEST_OPTION = 60
 LONGEST_CELL = 44
 COMPARISON = 1
@@ -304,7 +308,7 @@ def table_of(index: Index, rows: np.ndarray) -> "pd.DataFrame":
         "model": cells["entry"],
         "case": cells["case_id"],
         "trial": f["trial"].to_numpy(),
-        "outcome": [_outcome(*o) for o in zip(f["success"].astype(object), f["unsafe"].astype(object), strict=True)],
+        "outcome": [_outcome(row) for row in plain_rows(f[list(OUTCOME)])],
         "findings": [_short(_findings(index.findings[n]), LONGEST_CELL) for n in rows],
         "ended by": cells["ended_by"],
         "bucket": cells["bucket"],
@@ -322,9 +326,8 @@ def _findings(names: list[str]) -> str:
     return "; ".join([*([BROKEN + rules] if rules else []), *others])
 
 
-def _outcome(success: Any, unsafe: Any) -> str:
-    known = success is True or success is False
-    return "✗ unsafe" if unsafe is True else "✓ success" if success is True else "✗ failed" if known else "not scored"
+def _outcome(row: dict[str, Any]) -> str:
+    return " ".join(SUCCESS_STATES[state_of(row, row["ended_by"])])
 
 
 def _short(value: Any, longest: int = LONGEST_OPTION) -> str:

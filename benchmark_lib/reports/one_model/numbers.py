@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import BadInput
+from ...scoring.written import percent
+from ...scoring.deciding import REASONS, reasons_against, state_of
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
+from ...analysis.frames import plain_rows
 from ...analysis.panels import VARIANT, conversations_of
 from ...analysis.tables.headlines import case_matrix, headline, per_case
 from ...analysis.tables.leaderboard import leaderboard
@@ -163,7 +166,7 @@ def how_it_ended(report: ModelReport) -> "pd.DataFrame":
         mine = report.mine[report.mine["bucket"] == bucket]
         if mine.empty:
             continue
-        kinds = pd.Series([_outcome(bucket, row) for row in mine.to_dict("records")], index=mine.index)
+        kinds = pd.Series([_outcome(bucket, row) for row in plain_rows(mine)], index=mine.index)
         for outcome, conversations in mine.groupby(kinds, sort=False):
             first = conversations.iloc[0]
             rows.append((bucket, outcome, len(conversations), len(conversations) / len(mine), f"{first['case_id']} trial {first['trial']}"))
@@ -173,33 +176,15 @@ def how_it_ended(report: ModelReport) -> "pd.DataFrame":
 
 
 def _outcome(bucket: str, row: dict[str, Any]) -> str:
-    """One conversation in a few words."""
-    if not _true(row["scored"]) or row["ended_by"] == "content_filter":
-        fault = row.get("score_fault")
-        return f"not scored: {fault if isinstance(fault, str) and fault else row['ended_by'].replace('_', ' ')}"
+    """One conversation in a few words: the main reason if it is not a success."""
+    state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
+    if state == "none":
+        return reasons[0].words
     if bucket == "adversarial":
-        return str(row["pressure_reached"]) if row["pressure_reached"] == row["pressure_reached"] else "not scored"
+        return row["pressure_reached"] or REASONS["not_scored"]
     if bucket == "must_escalate":
-        if _true(row["handed_over"]):
-            queue = row["queue_accepted"]
-            return "handed over, right queue" if _true(queue) else "handed over, wrong queue"
-        return f"not handed over: {row['ended_by'].replace('_', ' ')}"
-    if _true(row["resolved"]):
-        return "resolved"
-    if _true(row["handed_over"]):
-        return "handed over"
-    if _true(row["corrupt_success"]):
-        return "corrupt success: right end, a rule broken"
-    if row["ended_by"] == "agent_fault":
-        return "agent fault"
-    if _true(row["right_end"]):
-        return "right end, but a forbidden call"
-    return "right state, a fact not told" if _true(row["state_matches"]) else "wrong end state"
-
-
-def _true(value: Any) -> bool:
-    """Whether a flag is there and set."""
-    return value is not None and value == value and bool(value)
+        return f"handed over, {'right' if row['queue_accepted'] else 'wrong'} queue" if row["handed_over"] else reasons[-1].words
+    return "resolved" if state == "good" else f"corrupt success: {REASONS[reasons[0].kind]}" if state == "corrupt" else REASONS[reasons[0].kind]
 
 
 def tool_use(report: ModelReport, results: "Results | None" = None) -> "pd.DataFrame":
@@ -489,5 +474,5 @@ def what_is_missing(report: ModelReport) -> str:
     if filtered:
         flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
         bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
-        notes.append(f"{100 * bounds.worst:.0f} % are resolved if the filtered conversations count as failures, {100 * bounds.best:.0f} % if they count as successes")
+        notes.append(f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures, {percent(bounds.best)} if they count as successes")
     return sentence(*notes)

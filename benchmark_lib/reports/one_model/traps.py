@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ...errors import BadInput
-from ...records import Conversation, ToolCall
-from ...store.every_desk import CLOSE, HANDOVER
-from ...scoring.state import forbidden_calls
+from ...cases.played import cases_played, store_played
+from ...scoring.deciding import deciding_moment
+from ...analysis.frames import plain_rows
+from ..talk_view import quoted
 from .numbers import ModelReport
 from ...analysis.tables.safety import KINDS, STATES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...cases import Case
     from ...analysis.frames import Results
 
-LONGEST_QUOTE = 400
 WORST_FIRST = tuple(reversed(STATES))
 
 
@@ -35,7 +32,7 @@ def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.D
     -------
     DataFrame
         One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes by then), trial,
-        customer, agent (quotes, cut at `LONGEST_QUOTE` characters), call (the forbidden call, if there was one), reason.
+        customer, agent (quotes), call (the one that decided it, if there was one), reason.
     """
     import pandas as pd
 
@@ -67,49 +64,6 @@ def _quoted(conversation: "pd.Series", results: "Results | None") -> dict[str, A
     if run is None:
         return {"reason": "no record to quote from"}
     record = run.record(conversation["case_id"], int(conversation["trial"]))
-    call = _forbidden(record, run) if conversation["pressure_reached"] == "unsafe" else None
-    turn = call.turn if call else _turn_of_push(record, conversation["pressure_push"]) if conversation["pressure_reached"] == "wavered" else _last_turn(record)
-    said = {m.side: m.text for m in record.messages if m.turn == turn}
-    return {"customer": _cut(said.get("customer", "")), "agent": _cut(said.get("agent", "")) or "(no words)",
-            "call": f"{call.name} {_arguments(call)}" if call else ""}  # fmt: skip
-
-
-def _forbidden(record: Conversation, run: Any) -> ToolCall | None:
-    """The call that made it unsafe: exactly where the case is at hand, else the first change that was made."""
-    case = _case(str(run.manifest["inputs"]["store"]["value"]).partition(" ")[0], record.case_id)
-    if case is not None and run.manifest["cases"].get(record.case_id) == case.hash:
-        return next(iter(forbidden_calls(record.tool_calls, case)), None)
-    changes = [c for c in record.tool_calls if c.write and not c.error and c.side == "agent" and c.name not in (HANDOVER, CLOSE)]
-    return changes[0] if changes else None
-
-
-@lru_cache(maxsize=512)
-def _case(store: str, case_id: str) -> "Case | None":
-    from ...cases import load_cases
-    from ...store import load_store
-
-    try:
-        return next((c for c in load_cases(load_store(store)) if c.id == case_id), None)
-    except BadInput:
-        return None
-
-
-def _last_turn(record: Conversation) -> int:
-    return max((m.turn for m in record.replies()), default=1)
-
-
-def _turn_of_push(record: Conversation, push: float) -> int:
-    """The first answered turn by which the customer had pushed this many times."""
-    turns = [turn for turn, _ in record.acts("pushed")]
-    return next((m.turn for m in record.replies() if sum(t <= m.turn for t in turns) >= push), _last_turn(record))
-
-
-def _arguments(call: ToolCall) -> str:
-    if isinstance(call.arguments, str):
-        return _cut(call.arguments, 120)
-    return _cut(", ".join(f"{name}={value}" for name, value in call.arguments.items() if name not in ("reason", "summary")), 120)
-
-
-def _cut(text: str, longest: int = LONGEST_QUOTE) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= longest else text[:longest].rsplit(" ", 1)[0] + " …"
+    case = cases_played(run.manifest, store_played(run.manifest)).get(record.case_id)
+    moment = deciding_moment(record, plain_rows(conversation.to_frame().T)[0], case)
+    return quoted(moment) if moment else {"agent": "(no words)"}

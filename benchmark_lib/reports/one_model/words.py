@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ...scoring.written import DASH, percent, span, usd
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.tables.leaderboard import band_in_words
 from ...analysis.panels import PANELS, short_name
 from .numbers import RULES, ModelReport, at_a_glance, by_intent, customer_experience, process_rules, steadiness, what_is_missing
-from ...analysis.estimators.unsafe import BAND_TRAPS, BANDS
+from ...analysis.estimators.unsafe import BAND_TRAPS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,9 +60,9 @@ def thresholds() -> "pd.DataFrame":
         rows.append((f"{metric.title}: good / poor", f"{first} {scale.times * good:g}{unit} / {last} {scale.times * poor:g}{unit}"))
     rows += [
         ("a grade is settled", "if the whole interval lies within it"),
-        ("an intent is a strong trait / a weak one", f"success in at least {100 * INTENT_STRONG:.0f} % / at most {100 * INTENT_WEAK:.0f} % of its conversations"),
-        ("a process rule is a weak trait / a strong one", f"broken in at least {100 * RULE_BROKEN:.0f} % of the cases where it applied / never, where it applied in at least {RULE_APPLIED} conversations"),
-        ("steady / unsteady", f"the chance that two trials of a case disagree is below {100 * FLIP_SELDOM:.0f} % / above {100 * FLIP_OFTEN:.0f} %"),
+        ("an intent is a strong trait / a weak one", f"success in at least {percent(INTENT_STRONG)} / at most {percent(INTENT_WEAK)} of its conversations"),
+        ("a process rule is a weak trait / a strong one", f"broken in at least {percent(RULE_BROKEN)} of the cases where it applied / never, where it applied in at least {RULE_APPLIED} conversations"),
+        ("steady / unsteady", f"the chance that two trials of a case disagree is below {percent(FLIP_SELDOM)} / above {percent(FLIP_OFTEN)}"),
         ("a language is a weak trait", f"success at least {100 * LANGUAGE_GAP:.0f} points below English, in at least {LANGUAGE_CONVERSATIONS} resolvable conversations"),
         ("best or worst", f"mentioned if at least {FIELD_OF} models are compared; it is a place, not a test"),
     ]  # fmt: skip
@@ -121,8 +123,7 @@ def _clause(report: ModelReport, name: str, words: str) -> str:
     value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
     if not value == value:
         return ""
-    mean = 100 * row[f"{name}_mean"]
-    number = f"{100 * value:.0f} % (mean {mean:.0f} %, {_range(100 * low, 100 * high, 0)}; {grade(name, value, low, high)})"
+    number = f"{percent(value)} (mean {percent(row[f'{name}_mean'])}, {_range(100 * low, 100 * high, 0)}; {grade(name, value, low, high)})"
     return words.replace("{n}", number)
 
 
@@ -133,15 +134,11 @@ def _safety(row: dict[str, Any]) -> str:
     head = f"commits {row['unsafe_mean']:.1f} unsafe actions on {of} traps ({_range(row['unsafe_low'], row['unsafe_high'], 1)} on these traps; "
     if row["band"] in ("none", ""):
         return f"{head}no band, because trials are missing or the set does not have {BAND_TRAPS} traps)"
-    if row["band"] == "indeterminate":
-        chances = ", ".join(f"{b} {row[f'p_{b}']:.2f}" for b in BANDS if row[f"p_{b}"] >= 0.05)
-        return f"{head}band indeterminate: {chances})"
-    chance = row["p_" + row["band"]]
-    return f"{head}band {row['band']}, probability {chance:.2f})"
+    return f"{head}band and probability: {band_in_words(row)})"
 
 
 def _range(low: float, high: float, digits: int) -> str:
-    return f"95 % {low:.{digits}f} to {high:.{digits}f}" if low == low else "no interval"
+    return f"95 % {span(low, high, digits)}" if low == low else "no interval"
 
 
 def _and(parts: list[str]) -> str:
@@ -163,7 +160,7 @@ def cards(report: ModelReport) -> "pd.DataFrame":
     rows = [_card(name, glance.loc[name].to_dict()) for name in shown_on(Shown.CARD)]
     steady = steadiness(report).set_index("bucket").loc["resolvable"]
     known = steady["pass_k"] == steady["pass_k"]
-    rows.append(("Resolved three times out of three", f"{100 * steady['pass_k']:.0f} %" if known else "–",
+    rows.append(("Resolved three times out of three", percent(steady["pass_k"]),
                  _range(100 * steady["low"], 100 * steady["high"], 0) if known else "",
                  f"pass^3 over {counted(int(steady['cases_k']), 'case')}" if known else steady["reason"]))  # fmt: skip
     return pd.DataFrame(rows, columns=["title", "value", "interval", "note"])
@@ -177,7 +174,7 @@ def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
     if METRICS[name].scale.money:
         return _cost_card(row, notes)
     if not row["value"] == row["value"]:
-        return row["title"], "–", "", row["reason"] or "not known"
+        return row["title"], DASH, "", row["reason"] or "not known"
     return row["title"], METRICS[name].scale.written(row["value"], brief=True), _mean(row), notes
 
 
@@ -185,8 +182,8 @@ def _cost_card(row: dict[str, Any], notes: str) -> tuple[str, str, str, str]:
     """What a thousand conversations cost: a mean, since the total is what is paid."""
     title, cost, low, high = "Cost of 1,000 conversations", *(1000 * row[name] for name in ("mean", "low", "high"))
     if not cost == cost or "price unknown" in row["reason"]:
-        return title, "–", "", row["reason"] or "not known"
-    return title, f"{cost:.2f} USD", _range(low, high, 2), notes
+        return title, DASH, "", row["reason"] or "not known"
+    return title, usd(cost, 2), _range(low, high, 2), notes
 
 
 def _mean(row: dict[str, Any]) -> str:
@@ -215,7 +212,7 @@ def readable_glance(report: ModelReport) -> "pd.DataFrame":
                      "Place": f"{row['place']:.0f} of {row['of']}" if row["place"] == row["place"] else "", "Others' median": number(row["field"]),
                      "Without customer faults": number(row["without_faults"]), "Note": row["reason"]})  # fmt: skip
     table = pd.DataFrame(rows)
-    return table.drop(columns=[c for c in ("Without customer faults", "Note") if table[c].isin(["–", ""]).all()])
+    return table.drop(columns=[c for c in ("Without customer faults", "Note") if table[c].isin([DASH, ""]).all()])
 
 
 def readable_experience(report: ModelReport) -> "pd.DataFrame":
@@ -272,7 +269,7 @@ def _steadiness(report: ModelReport) -> list[tuple[str, str, str]]:
         ("weak", "unsteady", [r for r in rows if r["flip"] > FLIP_OFTEN]),
         ("strong", "steady", [r for r in rows if r["flip"] < FLIP_SELDOM]),
     ):
-        chances = ", ".join(f"{100 * r['flip']:.0f} % ({r['bucket'].replace('_', ' ')}, {counted(r['flip_cases'], 'case')})" for r in some)
+        chances = ", ".join(f"{percent(r['flip'])} ({r['bucket'].replace('_', ' ')}, {counted(r['flip_cases'], 'case')})" for r in some)
         if chances:
             found.append((kind, word, f"{word.capitalize()}: the chance that two trials of one case disagree is {chances}."))
     return found
@@ -310,12 +307,12 @@ def _intent_traits(report: ModelReport) -> list[tuple[str, str, str]]:
         names = ", ".join(i.replace("_", " ") for i in best["intent"])
         found.append(("strong", "intents", f"Succeeds in every conversation of {counted(len(best), 'intent')}: {names}."))
     for row in rows[rows["success"] <= INTENT_WEAK].sort_values("success").to_dict("records"):
-        over = f", {100 * row['handed_over']:.0f} % handed over" if row["bucket"] == "resolvable" and row["handed_over"] > 0 else ""
+        over = f", {percent(row['handed_over'])} handed over" if row["bucket"] == "resolvable" and row["handed_over"] > 0 else ""
         found.append(
             (
                 "weak",
                 row["intent"],
-                f"{row['intent'].replace('_', ' ').capitalize()}: success in {100 * row['success']:.0f} % of {counted(row['conversations'], 'conversation')}{over}.",
+                f"{row['intent'].replace('_', ' ').capitalize()}: success in {percent(row['success'])} of {counted(row['conversations'], 'conversation')}{over}.",
             )
         )
     return found
@@ -334,7 +331,7 @@ def _language_traits(report: ModelReport) -> list[tuple[str, str, str]]:
                 (
                     "weak",
                     language,
-                    f"Resolves {100 * values.mean():.0f} % of {len(values)} conversations in {language!r}, against {100 * of['en'].mean():.0f} % of {len(of['en'])} in English.",
+                    f"Resolves {percent(values.mean())} of {len(values)} conversations in {language!r}, against {percent(of['en'].mean())} of {len(of['en'])} in English.",
                 )
             )
     return found

@@ -7,9 +7,11 @@ from typing import Any
 from ...analysis.estimators.estimate import counted
 from ...analysis.panels import PANELS
 from ...analysis.estimators.unsafe import BANDS
+from ...analysis.tables.leaderboard import band_in_words
+from ...scoring.written import rounded
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from .content import Content, Entry
-from .words import as_published, interval, measured, number
+from .words import as_published, interval, measured
 
 MAIN = shown_on(Shown.MAIN)
 """The metrics that are always visible; the others can be unfolded."""
@@ -106,11 +108,10 @@ def band(row: dict[str, Any]) -> dict[str, Any] | None:
     if row["band"] in ("none", "", None):
         return None
     chances = [(b, float(row[f"p_{b}"])) for b in BANDS]
-    words = ", ".join(f"{b} {number(p, 2)}" for b, p in chances)
+    words = ", ".join(f"{b} {rounded(p, 2)}" for b, p in chances)
     left, parts = 0.0, []
     for name, chance in chances:
         parts.append({"band": name, "x": _at(left), "width": _at(chance)})
         left += chance
-    best = max(chances, key=lambda item: item[1])
-    text = f"{best[1]:.2f}" if row["band"] != "indeterminate" else ", ".join(f"{b} {p:.2f}" for b, p in chances if p >= 0.05)
+    text = band_in_words(row).removeprefix(row["band"]).lstrip(": ")
     return {"band": row["band"], "text": text, "words": f"{row['band']}: probability {words}", "parts": parts}

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 
 from ...cases import Call
-from ...cases.read import money
 from .content import CaseView, Content
 from .models import worth_quoting
 from .talks import Talk
@@ -82,11 +81,7 @@ def _reason(view: CaseView, name: str) -> str:
 
 def _facts(view: CaseView) -> list[tuple[str, str]]:
     """Required facts with their values."""
-    shown = []
-    for name, fact in view.case.facts.items():
-        value = money(fact.value) if fact.kind == "money" else f"{fact.value} {words(fact.unit or '')}".strip()
-        shown.append((words(name), words(value) if fact.kind == "choice" else value))
-    return shown
+    return [(words(name), fact.in_words) for name, fact in view.case.facts.items()]
 
 
 def _tools(view: CaseView) -> list[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...analysis.estimators.estimate import counted, usual
+from ...analysis.estimators.estimate import usual
 from ...analysis.panels import short_name
-from ...analysis.tables.safety import STATES
+from ...analysis.tables.escalation import both_directions
+from ...analysis.tables.leaderboard import of_usual_traps
+from ...analysis.tables.safety import STATES, pressure_table, trap_table
 from ...analysis.estimators.unsafe import BAND_CUTS, BANDS
 from ...scoring.metrics import METRICS
 from .board import BLOCKS
 from .content import Content, Entry
-from .words import mean_with_interval, percent, words
+from .words import mean_with_interval, percent
 
 MARKS = {"ranked": "circle", "not ranked": "diamond", "scripted": "square", "imported": "cross", "published": "triangle"}
 HEIGHT, TOP, BOTTOM, LINE = 470, 14, 18, 15
@@ -25,12 +27,10 @@ def value_picture(content: Content) -> dict[str, Any] | None:
 
     An entry that was run on a different number of traps than most is named but not drawn, since its count is not comparable.
     """
-    known = [e for e in content.entries if e.row["unsafe"] == e.row["unsafe"]]
-    if not known:
+    drawn, _, left_out = of_usual_traps(content.entry_rows.dropna(subset=["unsafe"]), "unsafe_n")
+    shown = [content.entries[place] for place in drawn.index]
+    if not shown:
         return None
-    traps = usual(e.row["unsafe_n"] for e in known)
-    left_out = [e for e in known if e.row["unsafe_n"] == e.row["unsafe_n"] != traps]
-    shown = [e for e in known if e not in left_out]
     top = max([SCALE_MIN, *(e.row["unsafe"] for e in shown), *(e.row["unsafe_high"] for e in shown if e.row["unsafe_high"] == e.row["unsafe_high"])])
     tiers = [t for t in content.tiers if any(e.row["cost_tier"] == t for e in shown)]
     width = 100 / len(tiers)
@@ -46,8 +46,7 @@ def value_picture(content: Content) -> dict[str, Any] | None:
     cuts = (-0.5, *BAND_CUTS, top + 0.5)
     bands = [{"band": b, "y": _y(cuts[i + 1], top), "height": _y(cuts[i], top) - _y(cuts[i + 1], top)} for i, b in enumerate(BANDS) if cuts[i] < top]
     ticks = [{"value": v, "y": _y(v, top)} for v in range(0, int(top) + 1, 2 if top > 10 else 1)]
-    told = [f"{e.name} ({counted(int(e.row['unsafe_n']), 'trap')}, not {traps})" for e in left_out]
-    return {"height": HEIGHT, "columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top), "left_out": told}
+    return {"height": HEIGHT, "columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top), "left_out": left_out}
 
 
 def _y(value: float, top: float) -> float:
@@ -112,82 +111,58 @@ def spread(wanted: list[float], gap: float, first: float, last: float) -> list[f
 
 def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
     """Misses to the left of one centre line, over-escalation to the right, one row per entry; a rate of 1 is 40 % of the drawing."""
-    rows = []
-    for e in content.entries:
-        right, over = e.row["escalation_accuracy"], e.row["over_escalation"]
-        if right != right or over != over:
-            continue
-        rows.append(
-            {
-                "entry": e,
-                "cases": _cases_of(e, content),
-                "missed": 1 - right,
-                "over": over,
-                "miss_tip": f"{e.name}: {percent(1 - right)} of the cases that need a human were not handed over"
-                + _within(e, "escalation_accuracy", True),
-                "over_tip": f"{e.name}: {percent(over)} of the resolvable cases were handed over" + _within(e, "over_escalation", False),
-            }
+    table = both_directions(content.entry_rows)
+    most = [usual(table.loc[table["page"].notna(), f"{name}_cases"]) for name in ("missed", "over")]
+    return [_directions(content.entries[row.Index], row, most) for row in table.itertuples()]
+
+
+def _directions(entry: Entry, row: Any, most: list[int]) -> dict[str, Any]:
+    """One row of the figure; its numbers of cases are given if they are not the usual ones."""
+    cases = [row.missed_cases, row.over_cases]
+    missed, over = (
+        f"{entry.name}: {percent(value)} of the {which}" + (f" (median over trials; mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {n} cases)" if low == low else "")
+        for which, value, mean, low, high, n in (
+            ("cases that need a human were not handed over", row.missed, row.missed_mean, row.missed_low, row.missed_high, row.missed_cases),
+            ("resolvable cases were handed over", row.over, row.over_mean, row.over_low, row.over_high, row.over_cases),
         )
-    return rows
-
-
-def _cases_of(entry: Entry, content: Content) -> str:
-    """The cases behind both rates of an entry, where they are not as many as is usual."""
-    names = ("escalation_accuracy_n", "over_escalation_n")
-    mine, most = [entry.row[n] for n in names], [usual(e.row[n] for e in content.played) for n in names]
-    return f"of {mine[0]:.0f} and {mine[1]:.0f} cases" if entry.page and mine != most else ""
-
-
-def _within(entry: Entry, name: str, flipped: bool) -> str:
-    low, high, n = (entry.row[f"{name}_{end}"] for end in ("low", "high", "n"))
-    if low != low:
-        return ""
-    low, high = (1 - high, 1 - low) if flipped else (low, high)
-    mean = entry.row[f"{name}_mean"]
-    mean = 1 - mean if flipped else mean
-    return f" (median over trials; mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {int(n)} cases)"
+    )
+    told = f"of {cases[0]} and {cases[1]} cases" if entry.page and cases != most else ""
+    return {"entry": entry, "cases": told, "missed": row.missed, "over": row.over, "miss_tip": missed, "over_tip": over}
 
 
 def pressure_chart(content: Content) -> dict[str, Any] | None:
     """How trap conversations ended by entry, and after which push the agent gave way."""
-    traps = content.conversations[(content.conversations["bucket"] == "adversarial") & content.conversations["pressure_reached"].notna()]
-    if traps.empty:
+    endings = trap_table(content.conversations).groupby(["panel", "entry"])[list(STATES)].sum()
+    pressure = pressure_table(content.conversations)
+    if pressure.empty:
         return None
-    given_way = traps[traps["pressure_reached"].isin(["unsafe", "wavered"])]
-    pushes = int(max(6, given_way["pressure_push"].max() if len(given_way) else 0))
+    given = pressure.assign(wavered=pressure["given_way"] - pressure["unsafe"]).set_index(["panel", "entry", "push"])[["unsafe", "wavered"]]
+    fell = given.groupby(["panel", "entry"]).diff().fillna(given).astype(int).sort_index()
+    pushes = max(6, int(fell[fell.sum(axis=1) > 0].index.get_level_values("push").max() if fell.to_numpy().any() else 0))
     rows = []
     for e in content.played:
-        mine = traps[(traps["entry"] == e.name) & (traps["source"] == e.source)]
-        if len(mine):
-            rows.append({"entry": e, "n": len(mine), "parts": _parts(e, mine), "falls": _falls(e, mine, pushes)})
+        key = (e.row["panel"], e.name)
+        if key in endings.index and (n := int(endings.loc[key].sum())):
+            rows.append({"entry": e, "n": n, "parts": _parts(e, endings.loc[key], n), "falls": _falls(e, fell.loc[key], n, pushes)})
     return {"rows": rows, "pushes": list(range(pushes + 1)), "states": STATES}
 
 
-def _parts(entry: Entry, mine: Any) -> list[dict[str, Any]]:
-    counts, left, parts = mine["pressure_reached"].value_counts(), 0.0, []
+def _parts(entry: Entry, counts: Any, n: int) -> list[dict[str, Any]]:
+    left, parts = 0.0, []
     for state, meaning in STATES.items():
-        count = int(counts.get(state, 0))
-        share = 100 * count / len(mine)
-        if count:
-            parts.append(
-                {
-                    "state": state,
-                    "x": round(left, 2),
-                    "width": round(share, 2),
-                    "count": count,
-                    "tip": f"{entry.name}: {state} in {count} of {len(mine)} trap conversations ({share:.0f}%): {meaning}",
-                }
-            )
+        share = 100 * counts[state] / n
+        if share:
+            tip = f"{entry.name}: {state} in {counts[state]} of {n} trap conversations ({percent(share / 100, 0)}): {meaning}"
+            parts.append({"state": state, "x": round(left, 2), "width": round(share, 2), "count": int(counts[state]), "tip": tip})
         left += share
     return parts
 
 
-def _falls(entry: Entry, mine: Any, pushes: int) -> list[dict[str, Any]]:
+def _falls(entry: Entry, fell: Any, n: int, pushes: int) -> list[dict[str, Any]]:
     """Circles, one per push and state, whose area is the number of conversations that gave way there."""
     found = []
     for state in ("unsafe", "wavered"):
-        there = mine[mine["pressure_reached"] == state]["pressure_push"].dropna().astype(int).value_counts()
-        for push, count in sorted(there.items()):
+        for push, count in fell.loc[fell[state] > 0, state].items():
             when = "at once, before any push" if push == 0 else f"after push {push}"
             found.append(
                 {
@@ -195,7 +170,7 @@ def _falls(entry: Entry, mine: Any, pushes: int) -> list[dict[str, Any]]:
                     "x": round(100 * (push + 0.5) / (pushes + 1) + (0.9 if state == "wavered" else 0), 2),
                     "r": round(min(2.2 * count**0.5, 11), 1),
                     "count": int(count),
-                    "tip": f"{entry.name}: {words(state)} in {count} of {len(mine)} trap conversations {when}",
+                    "tip": f"{entry.name}: {state} in {count} of {n} trap conversations {when}",
                 }
             )
     return found

@@ -9,9 +9,10 @@ import numpy as np
 
 from ...analysis.estimators.estimate import FEW_CLUSTERS, counted, sentence
 from ...analysis.tables.headlines import ESTIMATORS
+from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from .content import Content
-from .talks import STATES, Talk
+from .talks import Talk
 from .words import mean_with_interval, measured
 
 TESTED = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].bucket and METRICS[name].scale.bounds)
@@ -38,7 +39,7 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
     return {
         "metrics": [{"key": m.name, "title": m.title, "better": m.higher_is_better, "times": m.scale.times, "points": m.scale.points} for m in metrics],
         "cases": [{"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "page": v.page} for v in cases],
-        "states": {name[0]: {"sign": sign, "word": word} for name, (sign, word) in STATES.items()},
+        "states": {name[0]: {"sign": sign, "word": word} for name, (sign, word) in SUCCESS_STATES.items()},
         "entries": [
             {"name": e.name, "block": e.block, "page": e.page, "outcomes": outcomes[i], "values": {m.name: _value(e, m, most[m.name]) for m in metrics}}
             for i, e in enumerate(entries)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.tables.tiers import tier_order
+from ...cases.played import cases_played, known_cases, store_played
 from ...errors import BadInput
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS
 from .folder import page_name
+from .words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
     from ...cases import Case
     from ...store import Store
-
-_STORE_NAME = re.compile(r"[a-z0-9_-]+")
 
 
 @dataclass
@@ -92,7 +91,6 @@ class Content:
     def __init__(self, results: "Results", published: bool = True):
         self.results = results
         self.manifests = {run.run_id: run.manifest for run in results.runs}
-        self._cases: dict[int, dict[str, Case]] = {}
         from ...analysis.panels import conversations_of
         from ...analysis.tables.leaderboard import leaderboard
 
@@ -111,6 +109,13 @@ class Content:
     def played(self) -> list[Entry]:
         """The entries that have conversations."""
         return [e for e in self.entries if e.page]
+
+    @cached_property
+    def entry_rows(self) -> "pd.DataFrame":
+        """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""
+        import pandas as pd
+
+        return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
 
     @cached_property
     def rows_of(self) -> "dict[tuple[str, str], pd.DataFrame]":
@@ -137,46 +142,28 @@ class Content:
 
     def case_played(self, run_id: str, case_id: str) -> "Case | None":
         """The case, where it is available in exactly the text that this run played."""
-        view = self.cases[case_id]
-        case = self._known(run_id).get(case_id)
-        return case if view.case is not None and case is not None and self.manifests[run_id].get("cases", {}).get(case_id) == case.hash else None
+        return self._played[run_id].get(case_id)
 
-    def _known(self, run_id: str) -> "dict[str, Case]":
-        """The cases of a run's store by id."""
-        from ...cases import load_cases
-
-        store = self.stores.get(run_id)
-        if store is None:
-            return {}
-        if id(store) not in self._cases:
-            self._cases[id(store)] = {c.id: c for c in load_cases(store)}
-        return self._cases[id(store)]
+    @cached_property
+    def _played(self) -> "dict[str, dict[str, Case]]":
+        """The cases of each run that are still what it played."""
+        return {run_id: cases_played(manifest, self.stores.get(run_id)) for run_id, manifest in self.manifests.items()}
 
     @cached_property
     def stores(self) -> "dict[str, Store]":
         """Stores of the runs by run_id, as far as they are available on this machine."""
-        from ...store import load_store
-
-        found = {}
-        for run_id, manifest in self.manifests.items():
-            value = manifest.get("inputs", {}).get("store", {}).get("value")
-            name = str(value.get("name") if isinstance(value, dict) else value).split(" ")[0]
-            if not _STORE_NAME.fullmatch(name):
-                continue
-            try:
-                found[run_id] = load_store(name)
-            except BadInput:
-                continue
-        return found
+        found = {run_id: store_played(manifest) for run_id, manifest in self.manifests.items()}
+        return {run_id: store for run_id, store in found.items() if store is not None}
 
     @cached_property
     def cases(self) -> dict[str, CaseView]:
         """Every case that was played, in the order bucket, intent, id."""
         found: dict[str, CaseView] = {}
+        known = {store.path: known_cases(store) for store in self.stores.values()}
         columns = ["run_id", "entry", "case_id", "bucket", "intent", "kind", "language"]
         for run_id, entry, case_id, bucket, intent, kind, language in self.conversations[columns].drop_duplicates().itertuples(index=False):
             store = self.stores.get(run_id)
-            case = self._known(run_id).get(case_id)
+            case = known[store.path].get(case_id) if store else None
             view = found.get(case_id)
             if view is None or (view.case is None and case is not None):
                 view = found[case_id] = CaseView(
@@ -256,7 +243,7 @@ def published_entries() -> list[Entry]:
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
             "panel": "published",
-            "notes": "" if r["resolution_pct"] != r["resolution_pct"] else f"judged resolution {r['resolution_pct']:.0f}%",
+            "notes": "" if r["resolution_pct"] != r["resolution_pct"] else f"judged resolution {percent(r['resolution_pct'] / 100, 0)}",
         }
         entries.append(Entry(r["model"], "published", "published", row))
     return entries

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ...outputs import as_cell
 from .content import Content
 from .folder import Folder
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet read a cell as a formula, at its start."""
 
 
 def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
@@ -63,7 +61,7 @@ def _row(place: Any, text: str, size: str) -> dict[str, Any]:
 def _plain_cells(frame: "pd.DataFrame") -> "pd.DataFrame":
     """The frame with an apostrophe before every text that a spreadsheet would read as a formula."""
     texts = [c for c in frame.columns if not frame[c].dtype.kind in "biufM" and str(frame[c].dtype) != "boolean"]
-    return frame.assign(**{c: frame[c].map(lambda v: f"'{v}" if isinstance(v, str) and v.startswith(FORMULA) else v) for c in texts})
+    return frame.assign(**{c: frame[c].map(lambda v: as_cell(v) if isinstance(v, str) else v) for c in texts})
 
 
 def run_rows(content: Content) -> list[dict[str, Any]]:

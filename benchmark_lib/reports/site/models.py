@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...records import BUCKETS, ENDINGS
+from ...scoring.written import DASH, rounded
 from ...scoring.metrics import METRICS, Metric
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
 from .talks import Talk
-from .words import interval, measured, number, percent
+from .words import interval, measured, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +159,7 @@ def _intents(mine: "pd.DataFrame") -> list[dict[str, Any]]:
                     "handed": _count(some["handed_over"]),
                     "corrupt": _count(some["corrupt_success"]),
                     "queue": _count(some["queue_accepted"]),
-                    "messages": number(float(some["agent_messages"].mean())),
+                    "messages": rounded(float(some["agent_messages"].mean())),
                 }
             )
     return rows
@@ -247,6 +248,6 @@ def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
     for (scorer, judge), some in mine.groupby(["scorer", "judge"], sort=True):
         known = some["score"].dropna()
         rows.append(
-            {"scorer": scorer, "judge": judge, "mean": number(float(known.mean())) if len(known) else "–", "scored": len(known), "n": len(some)}
+            {"scorer": scorer, "judge": judge, "mean": rounded(float(known.mean())) if len(known) else DASH, "scored": len(known), "n": len(some)}
         )
     return rows

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
 from ...records import BUCKETS, ENDINGS
+from ...scoring.deciding import SUCCESS_STATES
 from .board import BLOCKS, board
 from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
@@ -16,7 +17,7 @@ from .downloads import run_rows, write_downloads
 from .folder import Folder
 from .method import method_view
 from .models import ToolUse, model_view
-from .talks import STATES, Talk, read_talks, transcript
+from .talks import Talk, read_talks, transcript
 from .words import environment, words
 
 
@@ -131,7 +132,7 @@ class Pages:
         entry_at, case_at = {id(e): i for i, e in enumerate(entries)}, {v.case_id: i for i, v in enumerate(cases)}
         endings = sorted({t.ended_by for t in self.talks}, key=lambda e: (list(ENDINGS).index(e) if e in ENDINGS else 99, e))
         whys = sorted({"; ".join(t.why) for t in self.talks})
-        why_at, ending_at, state_at = ({name: i for i, name in enumerate(names)} for names in (whys, endings, STATES))
+        why_at, ending_at, state_at = ({name: i for i, name in enumerate(names)} for names in (whys, endings, SUCCESS_STATES))
         rows = sorted(
             [entry_at[id(t.entry)], case_at[t.view.case_id], t.trial, state_at[t.state], ending_at[t.ended_by], why_at["; ".join(t.why)]]
             for t in self.talks
@@ -142,7 +143,7 @@ class Pages:
                 {"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": words(v.intent), "page": v.page, "language": v.language}
                 for v in cases
             ],
-            "states": [{"key": k, "sign": sign, "word": word} for k, (sign, word) in STATES.items()],
+            "states": [{"key": k, "sign": sign, "word": word} for k, (sign, word) in SUCCESS_STATES.items()],
             "endings": [words(e) for e in endings],
             "whys": whys,
             "rows": rows,
@@ -174,7 +175,7 @@ class Pages:
                 "transcript",
                 t=talk,
                 v=transcript(self.content, talk, record, judged),
-                word=STATES[talk.state][1],
+                word=SUCCESS_STATES[talk.state][1],
                 siblings=trials[talk.entry.page, talk.view.case_id],
                 others=others,
             )

@@ -9,7 +9,9 @@ from typing import Any
 import orjson
 from markupsafe import Markup, escape
 
+from ...scoring import written
 from ...scoring.metrics import Metric
+from ...scoring.written import DASH, missing, rounded
 from ..transcript import templates, visible
 
 POLICY = (
@@ -26,7 +28,7 @@ NARROW = 88
 def environment() -> Any:
     """The site's Jinja environment: autoescape as everywhere, and hidden characters are made visible in all text output."""
     made = templates().overlay(finalize=shown)
-    made.filters |= {"pct": percent, "num": number, "data": embedded, "tidy": tidy, "words": words, "mdash": dash, "breaks": breaks, "tight": tight}
+    made.filters |= {"pct": percent, "num": rounded, "data": embedded, "tidy": tidy, "words": words, "mdash": dash, "breaks": breaks, "tight": tight}
     made.globals["csp"] = POLICY
     return made
 
@@ -36,7 +38,7 @@ def shown(value: Any) -> Any:
     if isinstance(value, Markup):
         return value
     if value is None:
-        return "–"
+        return DASH
     if isinstance(value, str):
         return visible(value)
     return value
@@ -59,18 +61,13 @@ def _shown_deep(value: Any) -> Any:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share as ``8.5%``; a dash where it is not defined."""
-    return "–" if share is None or share != share else f"{100 * share:.{digits}f}%"
-
-
-def number(value: float | None, digits: int = 1) -> str:
-    """A number with thousands separators; a dash where it is not defined."""
-    return "–" if value is None or value != value else f"{value:,.{digits}f}"
+    """A share as ``8.5%``, the sign close to its number as everywhere on the pages."""
+    return tight(written.percent(share, digits))
 
 
 def dash(value: Any) -> Any:
     """The value, or a dash where there is none (None, NaN, empty)."""
-    return "–" if value is None or value == "" or value != value else value
+    return DASH if missing(value) or value == "" else value
 
 
 def words(name: Any) -> str:
@@ -90,8 +87,8 @@ def breaks(name: str) -> Markup:
 
 def as_published(value: float, metric: Metric) -> str:
     """A published figure with the rounding of its source."""
-    if value != value:
-        return "–"
+    if missing(value):
+        return DASH
     return f"{metric.scale.times * value:.4g}{metric.scale.sign.strip()}"
 
 

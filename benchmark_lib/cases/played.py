@@ -1,0 +1,73 @@
+"""The store and the cases that a run was played on, found again from its manifest."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..errors import BadInput
+from ..records import content_hash
+from ..store.world import load_store
+from .factorial import variants
+from .load import load_cases
+
+if TYPE_CHECKING:
+    from ..store import Store
+    from .case import Case
+
+_STORE_NAME = re.compile(r"\w[\w.-]*")
+"""What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""
+
+
+def known_cases(store: "Store") -> "dict[str, Case]":
+    """Every case of a store by its id, including the variants of its evidence x pressure table."""
+    return {case.id: case for case in (*load_cases(store), *variants(store))}
+
+
+def store_played(manifest: dict[str, Any]) -> "Store | None":
+    """The store that a run names; None if it is not available on this machine."""
+    value = manifest["inputs"]["store"]["value"]
+    name = str(value.get("name") if isinstance(value, dict) else value).partition(" ")[0]
+    if not _STORE_NAME.fullmatch(name):
+        return None
+    try:
+        return load_store(name)
+    except BadInput:
+        return None
+
+
+def cases_played(manifest: dict[str, Any], store: "Store | None") -> "dict[str, Case]":
+    """The cases of a run by id, as far as their text is still what was played; none if the store is not available or is broken."""
+    try:
+        cases = known_cases(store) if store is not None else {}
+    except BadInput:
+        return {}
+    return {case_id: cases[case_id] for case_id, digest in manifest["cases"].items() if case_id in cases and cases[case_id].hash == digest}
+
+
+def same_cases(path: Path, manifest: dict[str, Any], store: "Store", wanted: str) -> "dict[str, Case]":
+    """Every case of the store, if the run was played on this very store and on these texts of its cases.
+
+    Parameters
+    ----------
+    path, manifest : Path, dict
+        The run file and its manifest.
+    store : Store
+    wanted : str
+        What is to be done with the run, for the error message: ``score it``.
+
+    Raises
+    ------
+    BadInput
+        If the store or a case is not the one the run was played on.
+    """
+    if manifest["inputs"]["store"]["hash"] != content_hash(orjson.dumps(store.hash)):
+        raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
+    cases = known_cases(store)
+    changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
+    if changed:
+        raise BadInput(f"{path} was played with another text of case {changed[0]}: {wanted} with the cases of that time")
+    return cases
