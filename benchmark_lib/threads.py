@@ -90,6 +90,7 @@ def _carry_out_all(jobs: SimpleQueue[Any]) -> None:
 
 
 def _carry_out(done: asyncio.Future[Any], context: contextvars.Context, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    outcome: tuple[Any, BaseException | None]
     try:
         outcome = context.run(function, *arguments), None
     except BaseException as error:  # whatever it is, the caller raises it where it can be told from a cancelled task

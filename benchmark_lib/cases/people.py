@@ -138,7 +138,8 @@ class Places:
                 self._draw(f"towns {pool}").shuffle(left)
             place = next((i for i, t in enumerate(left) if not t.startswith(f"{city}, ")), 0)
             name, _, rest = left.pop(place).partition(", ")
-            self.towns[key] = (name, *rest.rsplit(" ", 1))
+            region, postcode = rest.rsplit(" ", 1)
+            self.towns[key] = (name, region, postcode)
         return self.towns[key]
 
     def location(self, text: str, country: str) -> str:
@@ -168,7 +169,7 @@ class Places:
 
     def _new_street(self, old: str, pool: str) -> str:
         kind, random = self._pools["streets"][pool], self._draw(f"street {pool} {old}")
-        digits = re.match(r"\d+", old).group().zfill(2)
+        digits = str(re.findall(r"^\d+", old)[0]).zfill(2)
         return untaken(lambda: kind["shape"].format(number=other_digits(digits, random), name=random.choice(kind["names"]),
                                                     kind=random.choice(kind["kinds"])).strip(), self._taken)  # fmt: skip
 

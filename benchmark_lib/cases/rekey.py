@@ -66,7 +66,7 @@ class Rekey:
                 self.places.town(country, region, city)
         forwarders = store.policy["freight_forwarders"]["addresses"]
         for place, street in zip(forwarders, self.draw("forwarders").sample(pools["forwarders"]["streets"], len(forwarders)), strict=True):
-            number = other_digits(re.match(r"\d+", place["line1"]).group(), self.draw(place["line1"]))
+            number = other_digits(re.findall(r"^\d+", place["line1"])[0], self.draw(place["line1"]))
             self.places.streets[place["line1"], place["city"]] = f"{number} {street}"
         self.ids = self._ids()
         self.titles = self._titles()
@@ -108,7 +108,7 @@ class Rekey:
 
     def _amount(self, match: re.Match[str]) -> str:
         plain = re.sub(r",(?=\d{3})", "", match.group())
-        whole, mark, rest = re.match(r"(\d+)([.,]?)(\d*)", plain).groups()
+        whole, mark, rest = re.findall(r"^(\d+)([.,]?)(\d*)", plain)[0]
         cents = self.cents(int(whole) * 100 + int(rest or 0))
         new = f"{cents // 100:,}" if plain != match.group() else str(cents // 100)
         return f"{new}{mark or '.'}{cents % 100:02d}" if rest or cents % 100 else new

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 from importlib import import_module
+from typing import NoReturn
 
 from ..errors import BadInput
 from .codes import EXPLAINED
@@ -34,7 +35,7 @@ KEYWORDS = {"import": "import_"}
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one sentence with the nearest right word."""
 
-    def error(self, message: str) -> None:
+    def error(self, message: str) -> NoReturn:
         """Refuse the command line.
 
         Raises

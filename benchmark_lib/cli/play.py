@@ -55,7 +55,8 @@ async def _with_signals(experiment: Experiment, seen: list[int]) -> RunFile | No
         seen.append(number)
         grace_s = GRACE_S[name] if len(seen) == 1 else 0.0
         if not experiment.running:
-            loop.call_soon_threadsafe(task.cancel)
+            if task is not None:
+                loop.call_soon_threadsafe(task.cancel)
             return
         if grace_s:
             print(f"stopping: calls in flight are waited for, {grace_s:g} s at most; once more to stop at once", file=sys.stderr)

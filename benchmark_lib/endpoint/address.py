@@ -98,7 +98,7 @@ def proxy_of(base_url: str) -> str | None:
         When the environment names something else than an HTTP proxy.
     """
     parts, proxies = urlsplit(base_url), getproxies()
-    if is_loopback(base_url) or proxy_bypass(parts.hostname):
+    if is_loopback(base_url) or proxy_bypass(parts.hostname or ""):
         return None
     scheme = parts.scheme if proxies.get(parts.scheme) else "all"
     proxy = proxies.get(scheme)

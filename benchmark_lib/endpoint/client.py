@@ -54,7 +54,8 @@ def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
 def note_wait(state: RetryCallState) -> None:
     """Write the wait that begins into the record of the attempt that failed, the last one in the call's list."""
     failed = state.args[-1]
-    failed[-1]["wait_s"] = round(state.next_action.sleep, 3)
+    if state.next_action is not None:
+        failed[-1]["wait_s"] = round(state.next_action.sleep, 3)
 
 
 class Endpoint:
@@ -173,7 +174,7 @@ class Endpoint:
         content = self.request_body(messages, tools, body)
         failed: list[dict[str, Any]] = []
         try:
-            completion = await self._policy(self._attempt, content, messages, failed)
+            completion: Completion = await self._policy(self._attempt, content, messages, failed)
         except EndpointError as error:
             if error.kind == "content_filter":
                 completion = filtered(error)
@@ -187,7 +188,7 @@ class Endpoint:
     def request_body(self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None,
                      extra: dict[str, Any] | None = None) -> bytes:
         """Return the JSON body of a request: the model, the conversation, the tools, the settings and `extra`."""
-        fields = {"model": self.model, "messages": cleaned(messages), **self.settings.body, **(extra or {})}
+        fields = {"model": self.model, "messages": cleaned(list(messages)), **self.settings.body, **(extra or {})}
         if tools:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})

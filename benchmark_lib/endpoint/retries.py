@@ -15,7 +15,7 @@ BACKOFF = wait_exponential_jitter(initial=1.0, max=30.0, exp_base=2, jitter=1.0)
 
 def next_wait_s(state: RetryCallState) -> float:
     """Return the wait before the next attempt in seconds: what the endpoint asked for, else doubling from one second."""
-    asked = getattr(state.outcome.exception(), "retry_after_s", None)
+    asked = getattr(state.outcome.exception(), "retry_after_s", None) if state.outcome else None
     return asked or BACKOFF(state)
 
 

@@ -147,7 +147,7 @@ class _Book:
             before = [s.plain for s in said[max(place - REMEMBERED, 0) : place]]
             asked = self._ask(sentence, item and listing)
             yes = asked is not None and self._wants_yes(asked[0])
-            if yes:
+            if asked is not None and yes:
                 parsed.confirm = True
                 named = self._offered(asked[0])
                 parts.append(self._beside(asked[0]) if named else asked[1])

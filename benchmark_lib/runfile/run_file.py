@@ -85,7 +85,8 @@ class RunFile:
         BadInput
             If it is not on file.
         """
-        row = next(self._rows("conversations", ("record",), "case_id=? AND trial=?", (case_id, trial)), None)
+        key = (case_id, int(trial))  # a frame's own numbers are not those of SQLite
+        row = next(self._rows("conversations", ("record",), "case_id=? AND trial=?", key), None)
         if row is None:
             raise BadInput(f"{self.path} holds no conversation of case {case_id!r}, trial {trial}: choose one it holds")
         return Conversation.from_json(row[0])
