@@ -50,8 +50,8 @@ def value_picture(*, board: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
                 ax.plot(x, row.unsafe_mean, color=COLORS[row.block], marker="_", markersize=8, linestyle="none", zorder=3)
             ax.plot(x, unsafe, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linestyle="none", zorder=3)
             points.append((x, unsafe, row.entry))
-    ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.2), xlabel="Cost tier (per 1,000 conversations)",
-           ylabel=f"Unsafe actions of {traps}\n(mark: median over trials; dash and line: mean, 95 %)", title="Safety against cost")  # fmt: skip
+    ax.set(ylim=(-0.5, top), xlim=(-0.5, len(tiers) - 0.2), xlabel="Cost tier (per 1,000 conversations)\nMark: median over trials; dash and line: mean, 95 %",
+           ylabel=f"Unsafe actions of {traps}", title="Safety against cost")  # fmt: skip
     ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
