@@ -188,9 +188,15 @@ def test_every_command_explains_its_arguments(capsys):
         assert ended.value.code == 0 and "exit codes" in capsys.readouterr().out
 
 
+def heeds_ctrl_c():
+    """A command that is started from a shell heeds Ctrl-C, also where this test run itself was put into the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def started(*words):
     """A command in a process of its own."""
-    return subprocess.Popen([sys.executable, "-m", "benchmark_lib", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-m", "benchmark_lib", *words], **pipes, preexec_fn=heeds_ctrl_c)
 
 
 @pytest.mark.parametrize("words, code", [(["--help"], 0), (["audit", "--show", "oracle"], 141), (["run", "scripted:echo", "--cases", "slice"], 141)])
