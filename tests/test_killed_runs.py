@@ -115,7 +115,7 @@ def test_a_second_process_on_the_same_file_is_refused_in_one_sentence(tmp_path, 
     with RunServer(latency_s=0.1) as server:
         first = start(command(server, out))
         wait_for_requests(server, first, 5)
-        first.send_signal(signal.SIGSTOP)  # or it could be at its end before the second one has begun
+        first.send_signal(signal.SIGSTOP)  # it holds the file for as long as the second takes to start
         code, said, complained = finish(command(server, out))
         first.send_signal(signal.SIGCONT)
         assert (code, said, len(complained.splitlines())) == (2, "", 1)
