@@ -27,7 +27,7 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
         ends = [deskbench(line, folder) for line in _lines(url, asked, settings)]
         settings.unlink()
         yield count("places in printed words that hold a password or key of an address", sum(map(_spoken, ends)))
-        hits = {path.suffix or path.name: _hits(path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file() and _hits(path.read_bytes())}
+        hits = {path.name: _hits(path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file() and _hits(path.read_bytes())}
         yield count("places in written files that do", sum(hits.values()), None, ", ".join(hits))
         yield count("commands with such an address that end in a traceback", sum(e.traceback for e in ends), len(ends))
 
