@@ -29,7 +29,7 @@ def test_an_interval_is_drawn_round_the_mean_and_never_bent_to_the_median():
     ax = figures.value_picture(board=outside)
     spans = {tuple(y for _, y in path.vertices) for drawn in ax.collections for path in drawn.get_paths() if len(path.vertices) == 2}
     assert {(0.0, 2.0), (5.0, 9.0)} <= spans, "whole, though the median lies outside"
-    assert "median over trials" in ax.get_ylabel() and "mean, 95 %" in ax.get_ylabel()
+    assert "median over trials" in ax.get_xlabel() and "mean, 95 %" in ax.get_xlabel()
 
 
 def test_the_intervals_are_drawn():

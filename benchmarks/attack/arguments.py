@@ -101,7 +101,7 @@ def table() -> list[Line]:
     lines += [["import", f"tau{n}.json", "--format", kind, "--out", "imported.deskbench"] for n in range(len(TAU)) for kind in ("tau-bench", "tau2")]
     lines += [["recover", "noise.deskbench", *out], ["score", "empty.deskbench"], ["export", "noise.deskbench", "--format", "jsonl", "--out", "x"], ["score", GOOD, "--store", "notes.txt"]]
     full = [["recover", GOOD, *out], ["import", "good.jsonl", "--format", "jsonl", *out], ["export", GOOD, "--format", "parquet", "--out", "p"], RUN,
-            ["export", GOOD, "--format", "jsonl", "--out", "j"], ["site", GOOD, "--out", "s"], ["score", GOOD, "--again"]]  # fmt: skip
+            ["export", GOOD, "--format", "jsonl", "--out", "j"], ["site", GOOD, "--out", "s"], ["score", "again.deskbench", "--again"]]  # fmt: skip
     return [Line(tuple(words)) for words in lines] + [Line(tuple(words), full=True) for words in full]
 
 
@@ -118,7 +118,7 @@ def lay_out(folder: Path) -> None:
     (folder / "pyproject.toml").write_text("")  # a project of its own, so that nothing is written into this one
     asyncio.run(Experiment("scripted:no_op", cases="address_change_1,fraud_reroute_1", trials=1, out=folder / GOOD, progress=False).run())
     data = (folder / GOOD).read_bytes()
-    files: Files = {"notes.txt": "hello", "empty.deskbench": "", "noise.deskbench": data[:100] + data[:99:-1], "list.json": "[1]", "number.ipynb": "5",
+    files: Files = {"notes.txt": "hello", "empty.deskbench": "", "again.deskbench": data, "noise.deskbench": data[:100] + data[:99:-1], "list.json": "[1]", "number.ipynb": "5",
                     "lacking.ipynb": '{"cells": [{}]}', "good.jsonl": orjson.dumps(RECORD), **SETTINGS, **PROMPTS, **MODULES}  # fmt: skip
     files |= {f"{name}.jsonl": orjson.dumps(RECORD | part) for name, part in RECORDS.items()}
     files |= {f"tau{n}.json": text for n, text in enumerate(TAU)}
@@ -129,8 +129,8 @@ def lay_out(folder: Path) -> None:
 def odd_manifest(folder: Path, rng: random.Random) -> str:
     """Write ``odd.deskbench``, the good run file with one part of its manifest gone or of another type; says which."""
     path = folder / "odd.deskbench"
-    for old in folder.glob(f"{path.name}*"):
-        old.unlink()
+    for old in folder.glob("odd.deskbench*"):
+        old.unlink()  # a new file and not new content: SQLite knows an open one again
     shutil.copy(folder / GOOD, path)
     db = connect_to_write(path)
     manifest = {key: orjson.loads(value) for key, value in db.execute("SELECT key, value FROM manifest")}

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +78,7 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def cpu_seconds(action: object, limit: float) -> tuple[float, bool]:
+def cpu_seconds(action: Callable[[], object], limit: float) -> tuple[float, bool]:
     """CPU time of a call in seconds, and whether it was cut at the limit."""
     started = time.process_time()
     try:
