@@ -92,7 +92,7 @@ def elsewhere(store, folder):
     """The same store with its table, and nothing else, in another folder."""
     folder.mkdir()
     other = copy.copy(store)
-    other.path = folder
+    vars(other)["path"] = folder  # a store refuses to be altered in any other way
     return other
 
 
