@@ -12,4 +12,4 @@ def test_every_row_is_labelled_for_what_it_is(talks):
     assert [h.partition(" (")[0] for h in panels_in(analysis.conversations_of(talks))] == ["Scripted agents", "Recovery panel"]
     assert short_name(TUNED) == "tunable s.7 c.4 k.2" and "\x00" not in short_name(HOSTILE) and len(short_name(HOSTILE)) == 36
     ax = figures.trap_matrix(table=next(iter(panels_in(tables.trap_table(talks)).values())))
-    assert "no model" in ax.figure.get_supxlabel()
+    assert "not models" in ax.figure.get_supxlabel()
