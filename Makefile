@@ -1,5 +1,5 @@
 # make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one
-# make test    the test suite            make lab     JupyterLab on the notebooks
+# make test    lint and the test suite            make lab     JupyterLab on the notebooks
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
@@ -18,10 +18,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 run: $(STAMP)
 	@$(BIN)/deskbench demo $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
 
-test: $(STAMP)
+test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-test-slow: $(STAMP)
+test-slow: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(STAMP)

@@ -1,6 +1,6 @@
 """Deskbench: a benchmark of language models as customer-support agents, with its research suite.
 
-    from benchmark_lib import Experiment, load_results, estimators, tables, figures, reports
+from benchmark_lib import Experiment, load_results, estimators, tables, figures, reports
 """
 
 from __future__ import annotations

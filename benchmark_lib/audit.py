@@ -1,4 +1,7 @@
-"""The proof of the case set: the oracle at the ceiling, the trivial agents at the floor, and every case sound in itself."""
+"""The proof of the case set.
+
+The oracle at the ceiling, the trivial agents at the floor, and every case sound in itself.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from .cases import Case, load_cases
-from .language.folding import fold
 from .cases.factorial import wording
 from .conversation import ScriptedCustomer, converse
 from .conversation.oracle import Oracle
 from .conversation.scripted import AGENTS, scripted_agent
+from .language.folding import fold
 from .records import BUCKETS, Conversation
 from .scoring import score
 from .scoring.deciding import reasons_against
@@ -82,7 +85,9 @@ class Audit:
             for bucket in BUCKETS:
                 row[f"{bucket} /{sizes[bucket]}"] = sum(bool(s["success"]) for s in mine if s["bucket"] == bucket)
             row[f"unsafe /{sizes['adversarial']}"] = sum(bool(s["unsafe"]) for s in mine)
-            row[f"over-escalated /{sizes['resolvable']}"] = sum(s["handed_over"] for s in mine if s["bucket"] == "resolvable")
+            row[f"over-escalated /{sizes['resolvable']}"] = sum(
+                s["handed_over"] for s in mine if s["bucket"] == "resolvable"
+            )
             row[f"corrupt success /{sizes['resolvable']}"] = sum(bool(s["corrupt_success"]) for s in mine)
             row["right state and facts"] = sum(s["right_end"] for s in mine if s["bucket"] == "resolvable")
             row["rules broken"] = sum(bool(s["rules_broken_by"]) for s in mine)
@@ -92,7 +97,7 @@ class Audit:
         return rows
 
 
-def audit(store: "Store", pattern: str = "all") -> Audit:
+def audit(store: Store, pattern: str = "all") -> Audit:
     """Play every case with the oracle (each accepted outcome) and the trivial agents, and check every case by itself.
 
     Parameters
@@ -119,7 +124,7 @@ def audit(store: "Store", pattern: str = "all") -> Audit:
     return found
 
 
-def play(case: Case, store: "Store", agent: Any, name: str = "scripted") -> Conversation:
+def play(case: Case, store: Store, agent: Any, name: str = "scripted") -> Conversation:
     """One conversation of a scripted agent with the scripted customer, at once and without an event loop."""
     talk = converse(case, store, agent, ScriptedCustomer(case, store), model=name, source="scripted", schemas=[{}])
     return at_once(talk)
@@ -135,7 +140,7 @@ def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("a scripted conversation had to wait; play it with asyncio")
 
 
-def _play_floor(agent: str, case: Case, store: "Store", found: Audit) -> None:
+def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
     if agent == "oracle":
         result = _check_oracle(case, store, 0, found)
     else:
@@ -146,26 +151,38 @@ def _play_floor(agent: str, case: Case, store: "Store", found: Audit) -> None:
             what = "succeeds" if result["success"] else "fails"
             found.problems.append(Problem(case.id, "floor", f"{agent} {what}{_why(result, record, case)}"))
         if agent == "comply_all" and case.bucket == "adversarial" and not result["unsafe"]:
-            found.problems.append(Problem(case.id, "floor", "comply_all is not unsafe: the forbidden act is not reachable"))
+            found.problems.append(
+                Problem(case.id, "floor", "comply_all is not unsafe: the forbidden act is not reachable")
+            )
     found.scores.append({"agent": agent, "case_id": case.id, **result})
 
 
-def _check_oracle(case: Case, store: "Store", number: int, found: Audit) -> dict[str, Any]:
+def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> dict[str, Any]:
     record = play(case, store, Oracle(case, store, number), "scripted:oracle")
     result = score(record, case, store)
     outcome = case.outcomes[number].name
     if not result["success"]:
-        found.problems.append(Problem(case.id, "oracle", f"outcome {outcome!r} fails{_why(result, record, case)}; ended by {record.ended_by}"))
+        found.problems.append(
+            Problem(
+                case.id, "oracle", f"outcome {outcome!r} fails{_why(result, record, case)}; ended by {record.ended_by}"
+            )
+        )
     if result["rules_broken_by"]:
-        found.problems.append(Problem(case.id, "rules", f"outcome {outcome!r} breaks {', '.join(result['rules_broken_by'])}"))
+        found.problems.append(
+            Problem(case.id, "rules", f"outcome {outcome!r} breaks {', '.join(result['rules_broken_by'])}")
+        )
     if result["customer_faults"]:
         heard = record.faults[0].detail
-        found.problems.append(Problem(case.id, "customer", f"outcome {outcome!r}: the customer did not understand {heard!r}"))
+        found.problems.append(
+            Problem(case.id, "customer", f"outcome {outcome!r}: the customer did not understand {heard!r}")
+        )
     errors = [t.result["error"] for t in record.tool_calls if t.error]
     if errors:
         found.problems.append(Problem(case.id, "oracle", f"outcome {outcome!r}: {errors[0]}"))
     if case.bucket == "resolvable" and record.ended_by != "resolved_by_customer":
-        found.problems.append(Problem(case.id, "oracle", f"outcome {outcome!r}: the customer is not content, {record.ended_by}"))
+        found.problems.append(
+            Problem(case.id, "oracle", f"outcome {outcome!r}: the customer is not content, {record.ended_by}")
+        )
     return result
 
 
@@ -175,19 +192,27 @@ def _why(result: dict[str, Any], record: Conversation, case: Case) -> str:
     return "".join(f"; {r.words}" + (f", expected {r.expected}" if r.expected else "") for r in found)
 
 
-def _sound(case: Case, store: "Store") -> Iterator[Problem]:
+def _sound(case: Case, store: Store) -> Iterator[Problem]:
     """Checks of one case by itself."""
     said = _customer_texts(case, store)
     for name, fact in case.facts.items():
         for where, text in said:
             if fact.found_in(fold(text)):
-                yield Problem(case.id, "fact leaks", f"{name} ({fact.value}) stands in {where}: take it out of the customer's words")
+                yield Problem(
+                    case.id,
+                    "fact leaks",
+                    f"{name} ({fact.value}) stands in {where}: take it out of the customer's words",
+                )
         if fact.rival_in(fold(fact.say or "")):
             yield Problem(case.id, "fact", f"{name}: 'say' holds a rival value; word it without")
         if fact.say and not fact.found_in(fold(fact.say)):
-            yield Problem(case.id, "fact", f"{name}: the value {fact.value} is not recognised in its own 'say' {fact.say!r}")
+            yield Problem(
+                case.id, "fact", f"{name}: the value {fact.value} is not recognised in its own 'say' {fact.say!r}"
+            )
         if not _grounded(name, fact, case, store):
-            yield Problem(case.id, "fact", f"{name} ({fact.value}) stands neither in store nor knowledge base; use a placeholder")
+            yield Problem(
+                case.id, "fact", f"{name} ({fact.value}) stands neither in store nor knowledge base; use a placeholder"
+            )
     for part, calls in (("outcomes", [c for o in case.outcomes for c in o.calls]), ("requested", case.requested)):
         for call in calls:
             yield from _call_works(case, store, part, call)
@@ -195,13 +220,22 @@ def _sound(case: Case, store: "Store") -> Iterator[Problem]:
         if known.attach and known.when == "volunteered" and known.wrong:
             yield Problem(case.id, f"ledger {slot}", "an attachment cannot be wrong")
         shown = known.wrong or known.value
-        if slot in store.kind.proofs and known.when == "volunteered" and fold(shown or "") not in fold(case.email.text + case.email.subject):
+        if (
+            slot in store.kind.proofs
+            and known.when == "volunteered"
+            and fold(shown or "") not in fold(case.email.text + case.email.subject)
+        ):
             yield Problem(case.id, f"ledger {slot}", f"is volunteered, but {shown!r} does not stand in the email")
-        if slot in store.kind.proofs[:1] and known.when != "volunteered" and known.value and fold(known.value) in fold(case.email.text + case.email.subject):
+        if (
+            slot in store.kind.proofs[:1]
+            and known.when != "volunteered"
+            and known.value
+            and fold(known.value) in fold(case.email.text + case.email.subject)
+        ):
             yield Problem(case.id, f"ledger {slot}", "stands in the email, but the ledger does not say volunteered")
 
 
-def _customer_texts(case: Case, store: "Store") -> Iterator[tuple[str, str]]:
+def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
     yield "the email", f"{case.email.subject} {case.email.text}"
     for place, line in enumerate(case.pressure, 1):
         yield f"pressure line {place}", line
@@ -212,7 +246,7 @@ def _customer_texts(case: Case, store: "Store") -> Iterator[tuple[str, str]]:
         yield f"followup {place}", followup.say
 
 
-def _call_works(case: Case, store: "Store", part: str, call: Any) -> Iterator[Problem]:
+def _call_works(case: Case, store: Store, part: str, call: Any) -> Iterator[Problem]:
     fields = store.tools[call.tool].arguments.model_fields
     free = {n: "-" for n in ("reason", "summary", "resolution") if n in fields and n not in call.arguments}
     made = store.desk().call(call.tool, {**free, **call.arguments})
@@ -221,7 +255,7 @@ def _call_works(case: Case, store: "Store", part: str, call: Any) -> Iterator[Pr
 
 
 @lru_cache(maxsize=8)
-def _raw_values(store: "Store") -> dict[tuple[str, str], str]:
+def _raw_values(store: Store) -> dict[tuple[str, str], str]:
     raw = {}
     for path in sorted((store.path / "cases").glob("*.yaml")):
         for case in read_yaml(path)["cases"]:
@@ -230,7 +264,7 @@ def _raw_values(store: "Store") -> dict[tuple[str, str], str]:
     return raw
 
 
-def _grounded(name: str, fact: Any, case: Case, store: "Store") -> bool:
+def _grounded(name: str, fact: Any, case: Case, store: Store) -> bool:
     """Whether the value comes from the store through a placeholder, or stands in its records or articles."""
     if "{{" in _raw_values(store).get((case.id, name), "{{"):
         return True
@@ -239,12 +273,12 @@ def _grounded(name: str, fact: Any, case: Case, store: "Store") -> bool:
 
 
 @lru_cache(maxsize=8)
-def _knowledge(store: "Store") -> str:
+def _knowledge(store: Store) -> str:
     goods = orjson.dumps([list(store.tables[table].values()) for table in store.kind.catalogue]).decode()
     return fold(" ".join(a["text"] for a in store.articles) + goods)
 
 
-def _near_copies(cases: list[Case], store: "Store") -> Iterator[Problem]:
+def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
     """Pairs of emails that are too alike; the variants of one table that share their wording by design are none."""
     from rapidfuzz import fuzz, process
 
@@ -252,11 +286,17 @@ def _near_copies(cases: list[Case], store: "Store") -> Iterator[Problem]:
     alike = process.cdist(texts, texts, scorer=fuzz.token_sort_ratio, score_cutoff=NEAR_COPY)
     for i, first in enumerate(cases):
         for j in range(i + 1, len(cases)):
-            if alike[i, j] >= NEAR_COPY and not (wording(first.id, store) and wording(first.id, store) == wording(cases[j].id, store)):
-                yield Problem(first.id, "near copy", f"its email is {alike[i, j]:.0f} % like that of {cases[j].id} (bound {NEAR_COPY:.0f})")
+            if alike[i, j] >= NEAR_COPY and not (
+                wording(first.id, store) and wording(first.id, store) == wording(cases[j].id, store)
+            ):
+                yield Problem(
+                    first.id,
+                    "near copy",
+                    f"its email is {alike[i, j]:.0f} % like that of {cases[j].id} (bound {NEAR_COPY:.0f})",
+                )
 
 
-def _store_wide(store: "Store", cases: list[Case]) -> Iterator[Problem]:
+def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
     names = {c.id for c in cases} | set(store.info["traps"])
     for article in store.articles:
         for name in names:
@@ -266,7 +306,7 @@ def _store_wide(store: "Store", cases: list[Case]) -> Iterator[Problem]:
         yield from (Problem(number, what, how) for what, how in store.kind.unsound(number, store))
 
 
-def transcripts(store: "Store", pattern: str, agent: str) -> Iterator[str]:
+def transcripts(store: Store, pattern: str, agent: str) -> Iterator[str]:
     """Play cases with a scripted agent and yield each conversation as plain text under the title of its case."""
     agent = f"scripted:{agent.removeprefix('scripted:')}"
     for case in load_cases(store, pattern):

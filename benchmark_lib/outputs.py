@@ -1,4 +1,7 @@
-"""Files and folders that are written for a person: whole or not at all, and refused in one sentence where they cannot be."""
+"""Files and folders that are written for a person.
+
+Whole or not at all, and refused in one sentence where they cannot be.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,18 @@ def writing(place: Path, option: str = "--out", *errors: type[Exception]) -> Ite
         yield
     except (OSError, *errors) as error:  # type: ignore[misc]  # a tuple of exceptions, which mypy does not follow
         why = getattr(error, "strerror", None) or str(error).split("\n")[0]
-        mend = f"give {option} a place that can be written and has room" if option else "make room, or let it be written"
+        mend = (
+            f"give {option} a place that can be written and has room" if option else "make room, or let it be written"
+        )
         raise BadInput(f"{place} cannot be written ({why}): {mend}") from None
 
 
 @contextmanager
 def folder_made(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; if what follows fails, those that were made here and are still empty go again."""
+    """Make a folder and those above it.
+
+    If what follows fails, those that were made here and are still empty go again.
+    """
     made = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,7 +64,10 @@ def folder_made(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def built_beside(out: Path) -> Iterator[Path]:
-    """A path beside `out` for a file that takes the place of `out` once it is whole; if anything fails, nothing is left behind."""
+    """A path beside `out` for a file that takes the place of `out` once it is whole.
+
+    If anything fails, nothing is left behind.
+    """
     building = out.with_name(f".new-{secrets.token_hex(8)}")
     with folder_made(out.parent):
         try:
@@ -67,7 +78,10 @@ def built_beside(out: Path) -> Iterator[Path]:
 
 
 def as_cell(text: str) -> str:
-    """A text as a cell of a CSV file, preceded by an apostrophe if a spreadsheet would read it as a formula; a number stays a number."""
+    """A text as a cell of a CSV file, preceded by an apostrophe if a spreadsheet would read it as a formula.
+
+    A number stays a number.
+    """
     return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.fullmatch(text) else text
 
 

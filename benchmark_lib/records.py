@@ -32,7 +32,10 @@ NOT_SCORED = frozenset({"infrastructure_fault"})
 """Endings of trials that are tried again and never enter a rate."""
 
 TAMPERED = "tampered"
-"""The kind of an agent's fault where its desk holds what its recorded calls do not account for; such a trial is never a success."""
+"""The kind of an agent's fault where its desk holds what its recorded calls do not account for.
+
+Such a trial is never a success.
+"""
 SCORE_FAULT = "score_fault"
 """The key of a stored score that says why scoring failed; such a trial enters no rate."""
 NO_SCORE = "no score on file: run `deskbench score`"
@@ -46,7 +49,8 @@ class Act:
     Attributes
     ----------
     kind : str
-        ``gave``, ``lacked``, ``agreed``, ``refused``, ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for an open answer) or ``left``.
+        ``gave``, ``lacked``, ``agreed``, ``refused``, ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for
+        an open answer) or ``left``.
     what : str
         The fact, call, line number or attachment it is about.
     detail : str, optional
@@ -87,8 +91,8 @@ class ToolCall:
     result : dict
         What the tool returned; ``{"error": sentence}`` for a malformed call.
     error : str or None
-        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over`` or ``tool_fault`` (a tool of the user's own
-        failed); None for a call that was carried out.
+        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over`` or ``tool_fault`` (a tool of the
+        user's own failed); None for a call that was carried out.
     write : bool
         True for a tool that changes the desk; None where an imported file does not say it.
     side : str
@@ -116,7 +120,7 @@ class Usage:
     calls: int = 0
     missing: int = 0
 
-    def add(self, other: "Usage") -> None:
+    def add(self, other: Usage) -> None:
         """Add the counts of `other` to this one."""
         for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "calls", "missing"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -174,7 +178,7 @@ class Conversation:
         return orjson.dumps(self, option=orjson.OPT_SORT_KEYS)
 
     @classmethod
-    def from_json(cls, data: bytes | str) -> "Conversation":
+    def from_json(cls, data: bytes | str) -> Conversation:
         """Read a record back from `to_json`.
 
         Raises
@@ -190,7 +194,9 @@ class Conversation:
             raw["faults"] = [Fault(**f) for f in raw["faults"]]
             return cls(**raw)
         except (TypeError, KeyError, AttributeError, orjson.JSONDecodeError) as error:
-            raise BadInput(f"a record is not one that this version can read ({error}): use the version of Deskbench that wrote it") from None
+            raise BadInput(
+                f"a record is not one that this version can read ({error}): use the version of Deskbench that wrote it"
+            ) from None
 
     def acts(self, kind: str | None = None) -> list[tuple[int, Act]]:
         """The customer's acts with the number of the message they stand in, in order."""
@@ -218,10 +224,20 @@ _FITS = {
 
 
 def wrong_field(part: Any, name: str = "") -> str | None:
-    """The first field of a record or one of its parts that is not of its kind, such as ``usage.calls``; None where all are."""
+    """The first field of a record or one of its parts that is not of its kind, such as ``usage.calls``.
+
+    None where all are.
+    """
     if isinstance(part, list | dict):
         inner = part.items() if isinstance(part, dict) else enumerate(part)
-        return next((wrong for key, one in inner if dataclasses.is_dataclass(one) and (wrong := wrong_field(one, f"{name}.{key}"))), None)
+        return next(
+            (
+                wrong
+                for key, one in inner
+                if dataclasses.is_dataclass(one) and (wrong := wrong_field(one, f"{name}.{key}"))
+            ),
+            None,
+        )
     for one in dataclasses.fields(part):
         value, here = getattr(part, one.name), f"{name}.{one.name}".lstrip(".")
         if one.type in _FITS and not _FITS[one.type](value):
@@ -242,7 +258,10 @@ def as_dict(record: Any) -> dict[str, Any]:
 
 
 def as_text(value: Any, sort_keys: bool = False) -> str:
-    """Arguments or results as JSON; what no JSON can hold (a number of thousands of digits, endless nesting) as the words it is made of."""
+    """Arguments or results as JSON.
+
+    What no JSON can hold (a number of thousands of digits, endless nesting) as the words it is made of.
+    """
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None).decode()
     except TypeError:
@@ -254,7 +273,10 @@ def as_text(value: Any, sort_keys: bool = False) -> str:
 
 
 def _words(value: Any) -> list[Any]:
-    """The keys and leaves of a value, however deep; no call of its own, since a value may be deeper than Python calls."""
+    """The keys and leaves of a value, however deep.
+
+    No call of its own, since a value may be deeper than Python calls.
+    """
     found, waiting = [], [value]
     while waiting:
         value = waiting.pop()

@@ -1,4 +1,7 @@
-"""Text files that the benchmark ships and users write: YAML, Markdown with a YAML head, templates. A broken one is refused with its place."""
+"""Text files that the benchmark ships and users write.
+
+YAML, Markdown with a YAML head, templates. A broken one is refused with its place.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(read, dict):
-        raise BadInput(f"{path}: the head between the two --- lines is not of the form `name: value`: write it so, or leave it out")
+        raise BadInput(
+            f"{path}: the head between the two --- lines is not of the form `name: value`: write it so, or leave it out"
+        )
     return read, body
 
 
@@ -68,5 +73,7 @@ def render(text: str, where: str, /, **names: Any) -> str:
     try:
         return _environment().from_string(text).render(**names)
     except Exception as error:  # an expression in the text may raise anything
-        raise BadInput(f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
-                       "mend what stands between the braces") from None  # fmt: skip
+        raise BadInput(
+            f"{where}: the text cannot be filled in ({type(error).__name__}: {' '.join(str(error).split())}): "
+            "mend what stands between the braces"
+        ) from None

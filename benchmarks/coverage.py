@@ -2,8 +2,8 @@
 
     python benchmarks/coverage.py [--datasets 3000] [--seed 20260629] [--out benchmarks/coverage.md]
 
-A data set is drawn from a population of traps (or of intents and their cases) whose mean is known, so each interval can be
-asked whether it holds what it says it estimates. Equal data sets are computed once.
+A data set is drawn from a population of traps (or of intents and their cases) whose mean is known, so each interval can
+be asked whether it holds what it says it estimates. Equal data sets are computed once.
 """
 
 from __future__ import annotations
@@ -134,7 +134,10 @@ def on_traps(population: Population, trials: int, datasets: int, rng) -> tuple[d
 
 
 def on_intents(population: Population, trials: int, datasets: int, rng) -> dict:
-    """Coverage of what is said about 120 cases in 20 intents; chances of the cases scatter around those of their intent."""
+    """Coverage of what is said about 120 cases in 20 intents.
+
+    Chances of the cases scatter around those of their intent.
+    """
     labels = np.repeat(np.arange(INTENTS), CASES)
 
     def chances(count: int) -> np.ndarray:
@@ -158,7 +161,10 @@ def on_intents(population: Population, trials: int, datasets: int, rng) -> dict:
 
 
 def on_pairs(population: Population, trials: int, datasets: int, rng) -> dict:
-    """Coverage of the difference of two models; the second fails 0.6 times as often and shares half of its weak spots."""
+    """Coverage of the difference of two models.
+
+    The second fails 0.6 times as often and shares half of its weak spots.
+    """
     truth = 0.4 * population.mean
 
     def pair(shape: tuple) -> tuple[np.ndarray, np.ndarray]:
@@ -168,19 +174,32 @@ def on_pairs(population: Population, trials: int, datasets: int, rng) -> dict:
     cells = {}
     a, b = (rng.binomial(trials, theta) / trials for theta in pair((datasets, TRAPS)))
     centres = (np.clip(theta, 1e-6, 1 - 1e-6)[..., None] for theta in pair((datasets, INTENTS)))
-    cases = [rng.binomial(trials, rng.beta(2 * c, 2 * (1 - c), (datasets, INTENTS, CASES))).reshape(datasets, -1) / trials for c in centres]
-    for where, (x, y), labels in (("18 traps", (a, b), None), ("20 intents x 6", cases, np.repeat(np.arange(INTENTS), CASES))):
-        found = [estimators.paired_difference(u, v, clusters=labels, trials=trials, n_resamples=10, rng=rng) for u, v in zip(x, y)]
+    cases = [
+        rng.binomial(trials, rng.beta(2 * c, 2 * (1 - c), (datasets, INTENTS, CASES))).reshape(datasets, -1) / trials
+        for c in centres
+    ]
+    for where, (x, y), labels in (
+        ("18 traps", (a, b), None),
+        ("20 intents x 6", cases, np.repeat(np.arange(INTENTS), CASES)),
+    ):
+        found = [
+            estimators.paired_difference(u, v, clusters=labels, trials=trials, n_resamples=10, rng=rng)
+            for u, v in zip(x, y)
+        ]
         everyone = np.arange(datasets)
         cells[f"paired_difference, t, {where}"] = share_inside(*ends(found, everyone), truth)
-        cells[f"paired_difference, cautious, {where}"] = share_inside(*ends(found, everyone, "cautious_low", "cautious_high"), truth)
+        cells[f"paired_difference, cautious, {where}"] = share_inside(
+            *ends(found, everyone, "cautious_low", "cautious_high"), truth
+        )
     return cells
 
 
 def on_fixed(theta: np.ndarray, trials: int, datasets: int, rng) -> float:
     """Coverage of the count on these traps when the same traps are run again and again."""
     kinds, which = distinct(np.sort(rng.binomial(trials, theta, (datasets, theta.size)), axis=1))
-    return share_inside(*ends(estimators.unsafe_posterior(kinds, trials), which, "these_low", "these_high"), theta.sum())
+    return share_inside(
+        *ends(estimators.unsafe_posterior(kinds, trials), which, "these_low", "these_high"), theta.sum()
+    )
 
 
 def measure(datasets: int, seed: int) -> tuple[dict, dict, dict, dict]:
@@ -191,7 +210,9 @@ def measure(datasets: int, seed: int) -> tuple[dict, dict, dict, dict]:
         for trials in TRIALS:
             place = (population.name, trials)
             cells, bands[place] = on_traps(population, trials, datasets, next(streams))
-            cells |= on_intents(population, trials, datasets, next(streams)) | on_pairs(population, trials, datasets, next(streams))
+            cells |= on_intents(population, trials, datasets, next(streams)) | on_pairs(
+                population, trials, datasets, next(streams)
+            )
             for method, cell in cells.items():
                 table[method][place] = cell
     for trials in TRIALS:
@@ -228,19 +249,45 @@ def page(table, stress, fixed, bands, others: str, datasets: int, seed: int) -> 
     ]
     for method, (estimand, role) in METHODS.items():
         cells = [table[method][place] for place in places]
-        lines.append(f"| {method} | {estimand} | {role} | " + " | ".join(f"{c:.3f}" for c in cells) + f" | {verdict(role, zip(places, cells))} |")
-    lines += ["", "Where nearly every trap or intent is safe, t and BCa cover too little and no choice of t mends it: there read "
-              "`clustered_rate`, the posterior and the cautious interval.", "", "## A population no smooth prior expects", "", f"{STRESS.words}. Not part of the promise above.", "",
-              "| method | 3 trials | 10 trials |", "|---|---|---|",
-              *(f"| {method} | {cells[3]:.3f} | {cells[10]:.3f} |" for method, cells in stress.items()),
-              "", "## The same traps again and again", "",
-              "The interval for these traps holds on average over sets of traps; for one given set it can be above or below.", "",
-              "| chances of the 18 traps | 3 trials | 10 trials |", "|---|---|---|",
-              *(f"| {words} | {cells[3]:.3f} | {cells[10]:.3f} |" for words, cells in fixed.items()),
-              "", "## Bands", "", "A band is printed when it holds at least 0.8 of the probability; the plain count always names one.", "",
-              "| setting | band printed | printed band right | band of the plain count right |", "|---|---|---|---|",
-              *(f"| {name} x {trials} | {b['printed']:.2f} | {b['right']:.2f} | {b['plain']:.2f} |" for (name, trials), b in bands.items()),
-              "", others]  # fmt: skip
+        lines.append(
+            f"| {method} | {estimand} | {role} | "
+            + " | ".join(f"{c:.3f}" for c in cells)
+            + f" | {verdict(role, zip(places, cells))} |"
+        )
+    lines += [
+        "",
+        "Where nearly every trap or intent is safe, t and BCa cover too little and no choice of t mends it: there read "
+        "`clustered_rate`, the posterior and the cautious interval.",
+        "",
+        "## A population no smooth prior expects",
+        "",
+        f"{STRESS.words}. Not part of the promise above.",
+        "",
+        "| method | 3 trials | 10 trials |",
+        "|---|---|---|",
+        *(f"| {method} | {cells[3]:.3f} | {cells[10]:.3f} |" for method, cells in stress.items()),
+        "",
+        "## The same traps again and again",
+        "",
+        "The interval for these traps holds on average over sets of traps; for one given set it can be above or below.",
+        "",
+        "| chances of the 18 traps | 3 trials | 10 trials |",
+        "|---|---|---|",
+        *(f"| {words} | {cells[3]:.3f} | {cells[10]:.3f} |" for words, cells in fixed.items()),
+        "",
+        "## Bands",
+        "",
+        "A band is printed when it holds at least 0.8 of the probability; the plain count always names one.",
+        "",
+        "| setting | band printed | printed band right | band of the plain count right |",
+        "|---|---|---|---|",
+        *(
+            f"| {name} x {trials} | {b['printed']:.2f} | {b['right']:.2f} | {b['plain']:.2f} |"
+            for (name, trials), b in bands.items()
+        ),
+        "",
+        others,
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -253,7 +300,15 @@ def main() -> None:
     options = parser.parse_args()
     started = time.perf_counter()
     table, stress, fixed, bands = measure(options.datasets, options.seed)
-    text = page(table, stress, fixed, bands, coverage_others.section(options.datasets, options.seed + 1), options.datasets, options.seed)
+    text = page(
+        table,
+        stress,
+        fixed,
+        bands,
+        coverage_others.section(options.datasets, options.seed + 1),
+        options.datasets,
+        options.seed,
+    )
     options.out.write_text(text)
     print(text)
     print(f"{time.perf_counter() - started:.0f} s, written to {options.out}")

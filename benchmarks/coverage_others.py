@@ -1,4 +1,7 @@
-"""Coverage of the intervals that do not count traps, and the error rates of the tests; the second half of `coverage.py`."""
+"""Coverage of the intervals that do not count traps, and the error rates of the tests.
+
+The second half of `coverage.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,25 @@ from benchmark_lib import estimators
 def section(datasets: int, seed: int) -> str:
     """Markdown of both tables."""
     streams = iter(np.random.default_rng(seed).spawn(32))
-    rows = [*proportions(), words(datasets, next(streams)), *corrections(datasets, next(streams)), kappas(datasets, next(streams)),
-            ranks(datasets, next(streams)), *correlations(datasets, next(streams))]  # fmt: skip
+    rows = [
+        *proportions(),
+        words(datasets, next(streams)),
+        *corrections(datasets, next(streams)),
+        kappas(datasets, next(streams)),
+        ranks(datasets, next(streams)),
+        *correlations(datasets, next(streams)),
+    ]
     lines = ["## Other intervals", "", "| method | setting | coverage |", "|---|---|---|"]
     lines += [f"| {method} | {setting} | {cell:.3f} |" for method, setting, cell in rows]
-    lines += ["", "## Error rates of the tests", "", "Share of p-values of at most 0.05 when the two models do not differ; exact tests stay at or below it.", "",
-              "| rate, 18 traps x trials | sign flips of whole traps | permutation within traps, equal chances |", "|---|---|---|"]  # fmt: skip
+    lines += [
+        "",
+        "## Error rates of the tests",
+        "",
+        "Share of p-values of at most 0.05 when the two models do not differ; exact tests stay at or below it.",
+        "",
+        "| rate, 18 traps x trials | sign flips of whole traps | permutation within traps, equal chances |",
+        "|---|---|---|",
+    ]
     for rate in (1, 4, 8):
         for trials in (3, 10):
             flips = estimators.power(rate / 18, rate / 18, trials=trials, estimand="like these", rng=next(streams))
@@ -37,8 +53,14 @@ def proportions():
         for n in (24, 54, 120):
             found = [estimators.proportion_interval(count, n, method) for count in range(n + 1)]
             low, high = (np.array([getattr(f, end) for f in found]) for end in ("low", "high"))
-            cells = [binom.pmf(np.flatnonzero((low <= p) & (p <= high)), n, p).sum() for p in np.linspace(0.02, 0.98, 97)]
-            yield f"proportion_interval, {method}", f"n = {n}, mean over rates 0.02 to 0.98 (lowest {min(cells):.3f})", float(np.mean(cells))
+            cells = [
+                binom.pmf(np.flatnonzero((low <= p) & (p <= high)), n, p).sum() for p in np.linspace(0.02, 0.98, 97)
+            ]
+            yield (
+                f"proportion_interval, {method}",
+                f"n = {n}, mean over rates 0.02 to 0.98 (lowest {min(cells):.3f})",
+                float(np.mean(cells)),
+            )
 
 
 def words(datasets: int, rng):
@@ -95,8 +117,10 @@ def correlations(datasets: int, rng):
             shared, own = rng.normal(size=(9, 2))[families], rng.normal(size=(24, 2))
             x, y = ((shared + own) / np.sqrt(2) @ root.T).T
             found.append(estimators.correlation(x, y, families=families, n_resamples=500, rng=rng))
-        yield "correlation, families resampled", f"24 models in 9 families, true correlation {6 / np.pi * np.arcsin(r / 2):.2f}", held(
-            found, 6 / np.pi * np.arcsin(r / 2)
+        yield (
+            "correlation, families resampled",
+            f"24 models in 9 families, true correlation {6 / np.pi * np.arcsin(r / 2):.2f}",
+            held(found, 6 / np.pi * np.arcsin(r / 2)),
         )
         refused = np.mean([f.p <= 0.05 for f in found])
         if r == 0:

@@ -1,9 +1,9 @@
 """Cost of one model call on the client's side, and throughput with many in flight.
 
-``python benchmarks/endpoint.py`` starts a fixed-latency server in a process of its own and prints two tables: CPU time of
-this process per call, through `Endpoint` and through the ``openai`` package's own ``create``, and the throughput reached
-against the ideal (calls in flight divided by the latency), the best of five runs. Nothing here is asserted; goals stand
-beside the figures, and the load of the machine below them: both processes want a core to themselves.
+``python benchmarks/endpoint.py`` starts a fixed-latency server in a process of its own and prints two tables: CPU time
+of this process per call, through `Endpoint` and through the ``openai`` package's own ``create``, and the throughput
+reached against the ideal (calls in flight divided by the latency), the best of five runs. Nothing here is asserted;
+goals stand beside the figures, and the load of the machine below them: both processes want a core to themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ CALLS, WARM_UP, AT_ONCE = 600, 60, 8
 CPU_GOAL_MS = 1.0
 THROUGHPUT_GOALS = {200: 0.97, 400: 0.93}
 ROUNDS, REPEATS = 8, 5
-SENTENCE = "The parcel was scanned in the regional hub on Friday evening and should be with you within two business days. "
+SENTENCE = (
+    "The parcel was scanned in the regional hub on Friday evening and should be with you within two business days. "
+)
 
 
 @contextlib.contextmanager
@@ -44,10 +46,16 @@ def server(latency_s: float):
 def tools(count: int = 10) -> list[dict]:
     """Return tool declarations of about 600 bytes each."""
     text = {"type": "string", "description": "An identifier as it stands in the customer's email, without quotes."}
-    parameters = {"type": "object", "properties": {"order_id": text, "line_id": text, "reason": text},
-                  "required": ["order_id"], "additionalProperties": False}
-    return [{"type": "function", "function": {"name": f"tool_{n}", "description": SENTENCE, "parameters": parameters}}
-            for n in range(count)]
+    parameters = {
+        "type": "object",
+        "properties": {"order_id": text, "line_id": text, "reason": text},
+        "required": ["order_id"],
+        "additionalProperties": False,
+    }
+    return [
+        {"type": "function", "function": {"name": f"tool_{n}", "description": SENTENCE, "parameters": parameters}}
+        for n in range(count)
+    ]
 
 
 def conversation(bytes_wanted: int, offered: list[dict]) -> list[dict]:
@@ -56,7 +64,11 @@ def conversation(bytes_wanted: int, offered: list[dict]) -> list[dict]:
     messages: list[dict] = [{"role": "system", "content": SENTENCE * 15}]
     while len(endpoint.request_body(messages, offered)) < bytes_wanted:
         number = f"call_{len(messages)}"
-        call = {"id": number, "type": "function", "function": {"name": "tool_1", "arguments": '{"order_id":"NL-48213"}'}}
+        call = {
+            "id": number,
+            "type": "function",
+            "function": {"name": "tool_1", "arguments": '{"order_id":"NL-48213"}'},
+        }
         messages += [
             {"role": "user", "content": SENTENCE * 5},
             {"role": "assistant", "content": None, "tool_calls": [call]},

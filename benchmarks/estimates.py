@@ -1,7 +1,8 @@
 """What the estimates cost, and how that grows: every table of the analysis notebooks over a panel of 24 and of 240 agents.
 
-``python benchmarks/estimates.py AGENTS`` plays a panel of scripted agents with known rates over all cases, three trials each, and
-prints seconds to load it, seconds of all its tables with their intervals, the slowest table, and peak memory in MB.
+``python benchmarks/estimates.py AGENTS`` plays a panel of scripted agents with known rates over all cases, three trials
+each, and prints seconds to load it, seconds of all its tables with their intervals, the slowest table, and peak memory
+in MB.
 """
 
 from __future__ import annotations
@@ -15,18 +16,35 @@ from tempfile import TemporaryDirectory
 
 VERBOSITY, QUALITY = "agent_messages", "resolved"
 TABLES = {
-    "leaderboard": (), "metric_table": (QUALITY,), "rank_table": (QUALITY,), "safety_table": (), "trap_table": (), "pressure_table": (),
-    "claim_tone_table": (), "kind_table": (), "reliability_table": (), "flip_table": (), "trial_table": ("unsafe",), "missing_table": (),
-    "escalation_table": (), "intent_table": (), "queue_table": (), "honesty_table": (), "between_models": (VERBOSITY,),
-    "within_models": (VERBOSITY,), "cost_quality": (QUALITY,),
-}  # fmt: skip
+    "leaderboard": (),
+    "metric_table": (QUALITY,),
+    "rank_table": (QUALITY,),
+    "safety_table": (),
+    "trap_table": (),
+    "pressure_table": (),
+    "claim_tone_table": (),
+    "kind_table": (),
+    "reliability_table": (),
+    "flip_table": (),
+    "trial_table": ("unsafe",),
+    "missing_table": (),
+    "escalation_table": (),
+    "intent_table": (),
+    "queue_table": (),
+    "honesty_table": (),
+    "between_models": (VERBOSITY,),
+    "within_models": (VERBOSITY,),
+    "cost_quality": (QUALITY,),
+}
 """Functions of `benchmark_lib.analysis` that the notebooks 10 to 14 call, with what they are given beside the results."""
 
 
 def measure(agents: int) -> tuple[int, float, float, float]:
     """Conversations, seconds to load them, seconds of all tables, and peak memory in MB; in a fresh process."""
     line = [sys.executable, __file__, str(agents)]
-    said = subprocess.run(line, capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[1]).stdout
+    said = subprocess.run(
+        line, capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[1]
+    ).stdout
     conversations, *rest = said.split("\n")[-2].split()[:4]
     return int(conversations), *map(float, rest)
 

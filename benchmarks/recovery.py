@@ -2,8 +2,9 @@
 
     python benchmarks/recovery.py [--panels 20] [--agents 24] [--seed 20260629] [--out benchmarks/recovery.md]
 
-A tunable agent draws once a conversation whether it plays it as the oracle does, so its true rates are its settings. Every panel
-is drawn anew, plays all cases through the run engine into run files, and is read back from them as any run is.
+A tunable agent draws once a conversation whether it plays it as the oracle does, so its true rates are its settings.
+Every panel is drawn anew, plays all cases through the run engine into run files, and is read back from them as any run
+is.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ SIMULATED = 4_000
 
 def measure(panels: int, agents: int, seed: int) -> dict[str, pd.DataFrame]:
     """Rates, differences, correlations and bands of all panels, and the cases they played."""
-    found: dict[str, list[pd.DataFrame]] = {name: [] for name in ("rates", "differences", "correlations", "bands", "cases")}
+    found: dict[str, list[pd.DataFrame]] = {
+        name: [] for name in ("rates", "differences", "correlations", "bands", "cases")
+    }
     for number, rng in enumerate(np.random.default_rng(seed).spawn(panels), 1):
         panel = known_panel.known_panel(agents, rng=rng)
         with TemporaryDirectory() as folder:
@@ -66,8 +69,10 @@ def band_lines(bands: pd.DataFrame) -> list[str]:
     named = (bands["band"] != "indeterminate").to_numpy()
     right = bands["band"].to_numpy() == truth
     plain = np.array(["safe", "middling", "reckless"])[np.searchsorted(CUTS, bands["observed"])] == truth
-    return [f"Of {len(bands)} agents {named.sum()} get a band, and {right[named].sum()} of those bands ({right[named].mean():.3f}) are the true one; "
-            f"the band of the plain count is the true one for {plain.sum()} ({plain.mean():.3f})."]  # fmt: skip
+    return [
+        f"Of {len(bands)} agents {named.sum()} get a band, and {right[named].sum()} of those bands ({right[named].mean():.3f}) are the true one; "
+        f"the band of the plain count is the true one for {plain.sum()} ({plain.mean():.3f})."
+    ]
 
 
 def simulated_lines(datasets: int, seed: int) -> list[str]:
@@ -75,10 +80,14 @@ def simulated_lines(datasets: int, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     lines = ["| chance of every trap | these traps | traps like these |", "|---|---|---|"]
     for chance in SAME_CHANCE:
-        rows, which = np.unique(np.sort(rng.binomial(TRIALS, chance, (datasets, 18)), axis=1), axis=0, return_inverse=True)
+        rows, which = np.unique(
+            np.sort(rng.binomial(TRIALS, chance, (datasets, 18)), axis=1), axis=0, return_inverse=True
+        )
         found = estimators.unsafe_posterior(rows, TRIALS)
-        these, like = (np.array([getattr(f, low) <= 18 * chance <= getattr(f, high) for f in found])[which.ravel()].mean()
-                       for low, high in (("these_low", "these_high"), ("low", "high")))  # fmt: skip
+        these, like = (
+            np.array([getattr(f, low) <= 18 * chance <= getattr(f, high) for f in found])[which.ravel()].mean()
+            for low, high in (("these_low", "these_high"), ("low", "high"))
+        )
         lines.append(f"| {chance:g} | {these:.3f} | {like:.3f} |")
     return lines
 
@@ -90,17 +99,26 @@ def correlation_lines(table: pd.DataFrame) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for pair, rows in table.groupby("pair", sort=False):
-        lines.append(f"| {pair.replace('_', ' ')} | {rows['truth'].iloc[0]:.2f} | {rows['estimate'].mean():.2f} | {len(rows)} | {rows['holds'].sum()} | "
-                     f"{rows['holds_panel'].sum()} | {(rows['p'] <= 0.05).sum()} |")  # fmt: skip
+        lines.append(
+            f"| {pair.replace('_', ' ')} | {rows['truth'].iloc[0]:.2f} | {rows['estimate'].mean():.2f} | {len(rows)} | {rows['holds'].sum()} | "
+            f"{rows['holds_panel'].sum()} | {(rows['p'] <= 0.05).sum()} |"
+        )
     held, n = int(table["holds"].sum()), len(table)
     share = estimators.proportion_interval(held, n)
-    return [*lines, "", f"Together {held} of {n} intervals held the truth ({share.estimate:.3f}, {share.low:.3f} to {share.high:.3f}; pairs of one panel are not "
-            "independent). Recorded correlations lie nearer to 0 than true ones because counts of a few dozen conversations carry noise: "
-            "they are correlations of what was recorded, and this is how much that costs."]  # fmt: skip
+    return [
+        *lines,
+        "",
+        f"Together {held} of {n} intervals held the truth ({share.estimate:.3f}, {share.low:.3f} to {share.high:.3f}; pairs of one panel are not "
+        "independent). Recorded correlations lie nearer to 0 than true ones because counts of a few dozen conversations carry noise: "
+        "they are correlations of what was recorded, and this is how much that costs.",
+    ]
 
 
 def first_panel_lines(rates: pd.DataFrame) -> list[str]:
-    """The first panel agent by agent: truth, then what was recorded with its interval; a star where the interval misses."""
+    """The first panel agent by agent.
+
+    Truth, then what was recorded with its interval; a star where the interval misses.
+    """
     first = rates[(rates["panel"] == 1) & ~rates["interval"].isin(["traps like these", f"pass^{recovery.PASS_K}"])]
     metrics = list(known_panel.TRUTHS)
     lines = [
@@ -137,17 +155,35 @@ def page(found: dict[str, pd.DataFrame], panels: int, agents: int, seed: int) ->
         "seven rows one may fall outside by chance.",
         "z is the recorded mean less the truth over the exact binomial standard deviation: mean 0 and mean square 1 if the record says what happened.",
         "",
-        "## Rates", "", *coverage_lines(found["rates"], ["metric", "interval"], ["metric", "interval"], True),
-        "", f"What {SIMULATED:,} simulated data sets say of the unsafe count when every trap has the same chance: the interval for these traps is made to be "
-        "right on average over sets of traps that differ (see coverage.md), and sits a little under 0.95 where they do not.", "",
+        "## Rates",
+        "",
+        *coverage_lines(found["rates"], ["metric", "interval"], ["metric", "interval"], True),
+        "",
+        f"What {SIMULATED:,} simulated data sets say of the unsafe count when every trap has the same chance: the interval for these traps is made to be "
+        "right on average over sets of traps that differ (see coverage.md), and sits a little under 0.95 where they do not.",
+        "",
         *simulated_lines(SIMULATED, seed),
-        "", "## Differences of two agents", "", "Neighbours compared in pairs, the cautious interval of `paired_difference`.", "",
+        "",
+        "## Differences of two agents",
+        "",
+        "Neighbours compared in pairs, the cautious interval of `paired_difference`.",
+        "",
         *coverage_lines(found["differences"], ["metric"], ["metric"], False),
-        "", "## Bands", "", *band_lines(found["bands"]),
-        "", "## Correlations over agents", "", *correlation_lines(found["correlations"]),
-        "", "## The first panel", "", "Truth: recorded mean (95 %). A star marks an interval that misses; one in twenty should.", "",
+        "",
+        "## Bands",
+        "",
+        *band_lines(found["bands"]),
+        "",
+        "## Correlations over agents",
+        "",
+        *correlation_lines(found["correlations"]),
+        "",
+        "## The first panel",
+        "",
+        "Truth: recorded mean (95 %). A star marks an interval that misses; one in twenty should.",
+        "",
         *first_panel_lines(found["rates"]),
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,7 @@
 """The same shape of conversation in other harnesses: three user messages, three tool calls, three replies, graded; no model.
 
-Rivals live in environments of their own below ``benchmarks/.rivals`` and never in the project's lock. A measurement runs in a fresh
-process of the rival's environment and prints CPU milliseconds a conversation.
+Rivals live in environments of their own below ``benchmarks/.rivals`` and never in the project's lock. A measurement
+runs in a fresh process of the rival's environment and prints CPU milliseconds a conversation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def measure(name: str) -> float:
 
 
 def inspect_ai(count: int) -> float:
-    """`count` samples of an Inspect task with its mock model, a tool and a scorer; one log file, as it writes by default."""
+    """`count` samples of an Inspect task with its mock model, a tool and a scorer.
+
+    One log file, as it writes by default.
+    """
     from inspect_ai import Task, eval
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ChatMessageUser, ModelOutput, ModelUsage, get_model
@@ -65,9 +68,13 @@ def inspect_ai(count: int) -> float:
 
     def outputs(samples: int):
         for _ in range(samples * 3):
-            for output in (ModelOutput.for_tool_call("mockllm/model", "get_order", {"order_id": "NL-1"}),
-                           ModelOutput.from_content("mockllm/model", "It has shipped, you will have it soon.")):  # fmt: skip
-                output.usage = ModelUsage(input_tokens=900, output_tokens=20, total_tokens=920)  # else it counts them, over the network
+            for output in (
+                ModelOutput.for_tool_call("mockllm/model", "get_order", {"order_id": "NL-1"}),
+                ModelOutput.from_content("mockllm/model", "It has shipped, you will have it soon."),
+            ):
+                output.usage = ModelUsage(
+                    input_tokens=900, output_tokens=20, total_tokens=920
+                )  # else it counts them, over the network
                 yield output
 
     def run(samples: int) -> float:
@@ -75,7 +82,9 @@ def inspect_ai(count: int) -> float:
         model = get_model("mockllm/model", custom_outputs=outputs(samples), memoize=False)
         started = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
-            logs = eval(Task(dataset=dataset, solver=talk(), scorer=includes()), model=model, log_dir=folder, display="none")
+            logs = eval(
+                Task(dataset=dataset, solver=talk(), scorer=includes()), model=model, log_dir=folder, display="none"
+            )
         assert logs[0].status == "success" and logs[0].results.completed_samples == samples, logs[0].error
         return time.process_time() - started
 
@@ -91,7 +100,10 @@ def tau2_sides() -> tuple[type, type]:
 
     class Agent(BaseAgent):
         def __init__(self, actions):
-            self.left = [ToolCall(id=f"c{i}", name=a.name, arguments=a.arguments, requestor="assistant") for i, a in enumerate(actions)]
+            self.left = [
+                ToolCall(id=f"c{i}", name=a.name, arguments=a.arguments, requestor="assistant")
+                for i, a in enumerate(actions)
+            ]
 
         def generate_next_message(self, message, state):
             if self.left:

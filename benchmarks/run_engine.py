@@ -1,7 +1,7 @@
 """What the run engine itself costs: CPU a scripted conversation, flatness to 10,000 of them, and throughput in flight.
 
-``python benchmarks/run_engine.py`` prints one table; ``--quick`` takes a tenth of the conversations. Absolute figures are
-printed and never asserted: the machine may be shared.
+``python benchmarks/run_engine.py`` prints one table; ``--quick`` takes a tenth of the conversations. Absolute figures
+are printed and never asserted: the machine may be shared.
 """
 
 from __future__ import annotations
@@ -43,8 +43,15 @@ def scripted(count: int, agent: str, name: str) -> None:
     async def without_engine(trials: int) -> None:
         for trial in range(1, trials + 1):
             for case in cases:
-                talk = converse(case, store, make_agent(agent, case=case, store=store), make_customer("scripted", case=case, store=store),
-                                trial=trial, prompt=prompt, schemas=schemas)  # fmt: skip
+                talk = converse(
+                    case,
+                    store,
+                    make_agent(agent, case=case, store=store),
+                    make_customer("scripted", case=case, store=store),
+                    trial=trial,
+                    prompt=prompt,
+                    schemas=schemas,
+                )
                 score(await talk, case, store)
 
     asyncio.run(without_engine(1))  # everything that is read and compiled once
@@ -76,8 +83,15 @@ def in_flight(concurrency: int, conversations: int, name: str) -> None:
     try:
         url = server.stdout.readline().split()[1]
         with tempfile.TemporaryDirectory() as folder:
-            experiment = Experiment("some-model", base_url=url, store=name, trials=max(1, conversations // cases),
-                                    concurrency=concurrency, out=Path(folder) / "run.deskbench", progress=False)  # fmt: skip
+            experiment = Experiment(
+                "some-model",
+                base_url=url,
+                store=name,
+                trials=max(1, conversations // cases),
+                concurrency=concurrency,
+                out=Path(folder) / "run.deskbench",
+                progress=False,
+            )
             started = time.process_time()
             run = asyncio.run(experiment.run())
             spent = time.process_time() - started
@@ -85,7 +99,10 @@ def in_flight(concurrency: int, conversations: int, name: str) -> None:
     finally:
         server.stdin.close()
         server.wait()
-    low, high = int(len(ends) * 0.2), int(len(ends) * 0.55)  # after the start, and before the last third has begun to thin out
+    low, high = (
+        int(len(ends) * 0.2),
+        int(len(ends) * 0.55),
+    )  # after the start, and before the last third has begun to thin out
     rate = (high - low) / (ends[high] - ends[low])
     print(f"{rate / (concurrency / LATENCY_S)},{spent / len(ends) * 1e3},{len(ends)}")
 
@@ -108,7 +125,9 @@ def main() -> None:
     print(f"{'measured':<44}{'ours':>10}  goal")
     per_conversation = {}
     for count in (1_000, 10_000):
-        whole, engine, peak, size, load, played = cpu_of("scripted", str(count // scale), "scripted:oracle", options.store)
+        whole, engine, peak, size, load, played = cpu_of(
+            "scripted", str(count // scale), "scripted:oracle", options.store
+        )
         per_conversation[count], label = whole, f"{played:.0f} oracle conversations"
         print(f"{label + ', CPU each':<44}{whole:>7.2f} ms  at most 2 ms")
         print(f"{'  of it the engine and the run file':<44}{engine:>7.2f} ms")

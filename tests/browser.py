@@ -16,9 +16,16 @@ import pytest
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--disable-default-apps", "--no-first-run", "--hide-scrollbars",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--no-first-run",
+    "--hide-scrollbars",
+)
 DESKTOP, PHONE = (1280, 900), (390, 844)
 
 
@@ -47,7 +54,10 @@ class Seen:
     blocked: list[str] = field(default_factory=list)
 
     def outside(self, folder: Path) -> list[str]:
-        """Addresses that were asked for, neither a file of the folder nor data in the page itself; what the page's policy blocked never left."""
+        """Addresses that were asked for, neither a file of the folder nor data in the page itself.
+
+        What the page's policy blocked never left.
+        """
         inside = folder.resolve().as_uri() + "/"
         return [a for a in self.addresses if not a.startswith((inside, "data:")) and a not in self.blocked]
 
@@ -86,4 +96,8 @@ def violations(page: Any, impacts: tuple[str, ...] = ("serious", "critical"), ru
 
     options = {"resultTypes": ["violations"], **({"runOnly": {"type": "rule", "values": list(rules)}} if rules else {})}
     found = Axe().run(page, options=options).response["violations"]
-    return [f"{v['id']} ({v['impact']}): {[n['html'][:160] for n in v['nodes'][:3]]}" for v in found if v["impact"] in impacts]
+    return [
+        f"{v['id']} ({v['impact']}): {[n['html'][:160] for n in v['nodes'][:3]]}"
+        for v in found
+        if v["impact"] in impacts
+    ]

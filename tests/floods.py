@@ -1,4 +1,7 @@
-"""Texts that no person writes, made by families: repeated, nested, odd and random in four languages. Every one of them has to be read in linear time."""
+"""Texts that no person writes, made by families.
+
+Repeated, nested, odd and random in four languages. Every one of them has to be read in linear time.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,110 @@ SENTENCES = (
 )
 
 REPEATED = (
-    "noch ", "was canceled ", "! A ", "You can. ", "1", "1 ", ", ", "(", "(( )) ", "https://", "https://a.b/", "1.1.", "2026-", "2026-07-01 ", "NL ", "NL-",
-    "NL-1-", "NL-12345 ", "a@", "a.a@a.", "a", "\n", "- ", "* item\n", " ", "\t", ".", "? ", "$", "$1 ", "$1,234 ", "123 ", "123,", "i have ", "ya todo ",
-    "shall i ", "please send ", "passed to ", "a colleague ", "nicht ", "je vous ", "le ", "what ", "i have noch ", "5 days ", "5-", "refund is ",
-    "could you ", "\u0301", "\u202e", "\x00", "\ud800", "٣", "२ days ", "½", "²", "ß", "İ", "\u2028", "&", "speak to a ", "n l ", "6 - 6 . ", "and , ", "x_x_",
-    "for the desk ", "can you can not ", "tomorrow ", "if you ", "I have cancelled it. ", "Your order was cancelled. ", "J'ai annulé. ", "Ich habe storniert. ",
-)  # fmt: skip
+    "noch ",
+    "was canceled ",
+    "! A ",
+    "You can. ",
+    "1",
+    "1 ",
+    ", ",
+    "(",
+    "(( )) ",
+    "https://",
+    "https://a.b/",
+    "1.1.",
+    "2026-",
+    "2026-07-01 ",
+    "NL ",
+    "NL-",
+    "NL-1-",
+    "NL-12345 ",
+    "a@",
+    "a.a@a.",
+    "a",
+    "\n",
+    "- ",
+    "* item\n",
+    " ",
+    "\t",
+    ".",
+    "? ",
+    "$",
+    "$1 ",
+    "$1,234 ",
+    "123 ",
+    "123,",
+    "i have ",
+    "ya todo ",
+    "shall i ",
+    "please send ",
+    "passed to ",
+    "a colleague ",
+    "nicht ",
+    "je vous ",
+    "le ",
+    "what ",
+    "i have noch ",
+    "5 days ",
+    "5-",
+    "refund is ",
+    "could you ",
+    "\u0301",
+    "\u202e",
+    "\x00",
+    "\ud800",
+    "٣",
+    "२ days ",
+    "½",
+    "²",
+    "ß",
+    "İ",
+    "\u2028",
+    "&",
+    "speak to a ",
+    "n l ",
+    "6 - 6 . ",
+    "and , ",
+    "x_x_",
+    "for the desk ",
+    "can you can not ",
+    "tomorrow ",
+    "if you ",
+    "I have cancelled it. ",
+    "Your order was cancelled. ",
+    "J'ai annulé. ",
+    "Ich habe storniert. ",
+)
 """What a flood repeats."""
 
 OPENINGS = ("", "i have ", "Could you ", "NL-", "$", "Ich habe ", "He ", "J'ai ")
 
-NUMBERS = ("1000000 days", "1000000 business days", "999999.9 business days", "9" * 310 + " days", "$" + "9" * 4301, "$1e999", "0 days", "-1 days",
-           "9999-12-31", "0000-00-00", "31 February 2026", "٣٣ days", "$٣٣.٠٠", "٢٠٢٦-٠١-٠١", "99999 business days", "$0.00", "1.1.1.1.1 days",
-           "32. 13. 2026", "within 99999999 hours", "NL-" + "9" * 400, "99999 months", "2026-07-0x", "1,2,3,4 days", "$1,2,3")  # fmt: skip
+NUMBERS = (
+    "1000000 days",
+    "1000000 business days",
+    "999999.9 business days",
+    "9" * 310 + " days",
+    "$" + "9" * 4301,
+    "$1e999",
+    "0 days",
+    "-1 days",
+    "9999-12-31",
+    "0000-00-00",
+    "31 February 2026",
+    "٣٣ days",
+    "$٣٣.٠٠",
+    "٢٠٢٦-٠١-٠١",
+    "99999 business days",
+    "$0.00",
+    "1.1.1.1.1 days",
+    "32. 13. 2026",
+    "within 99999999 hours",
+    "NL-" + "9" * 400,
+    "99999 months",
+    "2026-07-0x",
+    "1,2,3,4 days",
+    "$1,2,3",
+)
 """Numbers and days as no desk has them."""
 
 
@@ -69,14 +163,40 @@ def vocabulary(*books: object) -> list[str]:
 
 def odd_text(rng: random.Random, words: list[str]) -> str:
     """A short message that may hold anything."""
-    parts = [rng.choice([rng.choice(SENTENCES), rng.choice(NUMBERS), rng.choice(REPEATED) * rng.randint(1, 9), shuffled(rng, words, 60),
-                         "".join(chr(rng.randrange(0x110000)) for _ in range(5))]) for _ in range(rng.randint(1, 6))]  # fmt: skip
+    parts = [
+        rng.choice(
+            [
+                rng.choice(SENTENCES),
+                rng.choice(NUMBERS),
+                rng.choice(REPEATED) * rng.randint(1, 9),
+                shuffled(rng, words, 60),
+                "".join(chr(rng.randrange(0x110000)) for _ in range(5)),
+            ]
+        )
+        for _ in range(rng.randint(1, 6))
+    ]
     return rng.choice((" ", "\n", ". ")).join(parts)
 
 
 def odd_value(rng: random.Random, depth: int = 0) -> object:
     """Anything that can stand as an argument or a result."""
-    plain = (None, True, 0, -1, 2**70, 10**5000, float("nan"), float("inf"), "", "NL-66802", "L1", "\ud800", "x" * 500, rng.choice(NUMBERS), rng.choice(SENTENCES))
+    plain = (
+        None,
+        True,
+        0,
+        -1,
+        2**70,
+        10**5000,
+        float("nan"),
+        float("inf"),
+        "",
+        "NL-66802",
+        "L1",
+        "\ud800",
+        "x" * 500,
+        rng.choice(NUMBERS),
+        rng.choice(SENTENCES),
+    )
     if depth > 3 or rng.random() < 0.6:
         return rng.choice(plain)
     if rng.random() < 0.5:
@@ -84,5 +204,26 @@ def odd_value(rng: random.Random, depth: int = 0) -> object:
     return {rng.choice(ARGUMENTS): odd_value(rng, depth + 1) for _ in range(rng.randint(0, 4))}
 
 
-ARGUMENTS = ("order_id", "line_id", "line_ids", "variant_id", "address", "queue", "reason", "summary", "orders", "notes", "passages", "price_cents", "status",
-             "estimated_delivery", "shipping_address", "line1", "phone", "country", "name", "email", "\ud800")  # fmt: skip
+ARGUMENTS = (
+    "order_id",
+    "line_id",
+    "line_ids",
+    "variant_id",
+    "address",
+    "queue",
+    "reason",
+    "summary",
+    "orders",
+    "notes",
+    "passages",
+    "price_cents",
+    "status",
+    "estimated_delivery",
+    "shipping_address",
+    "line1",
+    "phone",
+    "country",
+    "name",
+    "email",
+    "\ud800",
+)

@@ -1,7 +1,8 @@
 """Text that tries to get out of its box, and run files that are full of it.
 
-`PAYLOADS` are texts a customer, an agent, a tool or a judge may say; `NAMES` are names a model or a case may have. What runs
-would set ``window.__in``; what gets out would ask `LEAK`. `write_hostile_runs` puts all of them everywhere in a record.
+`PAYLOADS` are texts a customer, an agent, a tool or a judge may say; `NAMES` are names a model or a case may have. What
+runs would set ``window.__in``; what gets out would ask `LEAK`. `write_hostile_runs` puts all of them everywhere in a
+record.
 """
 
 from __future__ import annotations
@@ -196,9 +197,29 @@ def talk(case_id: str, texts: list[str], model: str, ended_by: str = "customer_g
     for turn, text in enumerate(texts, 1):
         acts = [Act("pushed", str(turn)), Act("gave", text[:500], text[:500])]
         c.messages += [Message(turn, "customer", text, acts, [text[:200]]), Message(turn, "agent", text)]
-        c.tool_calls.append(ToolCall(turn, len(c.tool_calls), text[:200], {text[:200]: text, "list": [text[:200]]}, {"result": text}, None, True))
-        c.tool_calls.append(ToolCall(turn, len(c.tool_calls), "get_order", text, {"error": text[:500]}, text[:200], False))
-        c.changes.append({"table": text[:200], "id": text[:200], "field": text[:200], "old": text[:500], "new": {text[:100]: text[:500]}})
+        c.tool_calls.append(
+            ToolCall(
+                turn,
+                len(c.tool_calls),
+                text[:200],
+                {text[:200]: text, "list": [text[:200]]},
+                {"result": text},
+                None,
+                True,
+            )
+        )
+        c.tool_calls.append(
+            ToolCall(turn, len(c.tool_calls), "get_order", text, {"error": text[:500]}, text[:200], False)
+        )
+        c.changes.append(
+            {
+                "table": text[:200],
+                "id": text[:200],
+                "field": text[:200],
+                "old": text[:500],
+                "new": {text[:100]: text[:500]},
+            }
+        )
         c.faults.append(Fault(text[:100], text[:200], text[:500]))
     c.usage = {"agent": Usage(10, 5), texts[0][:100]: Usage(1, 1)}
     return c

@@ -64,41 +64,101 @@ KIND = DeskKind(
 )
 
 LOANS = [
-    {"loan_id": "LN-101", "card": "7001", "title": "The Long Tide", "due": "2026-07-01", "next_due": "2026-07-22", "fee_cents": 0,
-     "customer_id": "R-1", "sender": "ida@example.org", "sender_name": "Ida Berg"},
-    {"loan_id": "LN-102", "card": "7002", "title": "A Short History of Bread", "due": "2026-06-01", "next_due": "2026-06-22", "fee_cents": 420,
-     "customer_id": "R-2", "sender": "omar@example.org", "sender_name": "Omar Haddad"},
-]  # fmt: skip
+    {
+        "loan_id": "LN-101",
+        "card": "7001",
+        "title": "The Long Tide",
+        "due": "2026-07-01",
+        "next_due": "2026-07-22",
+        "fee_cents": 0,
+        "customer_id": "R-1",
+        "sender": "ida@example.org",
+        "sender_name": "Ida Berg",
+    },
+    {
+        "loan_id": "LN-102",
+        "card": "7002",
+        "title": "A Short History of Bread",
+        "due": "2026-06-01",
+        "next_due": "2026-06-22",
+        "fee_cents": 420,
+        "customer_id": "R-2",
+        "sender": "omar@example.org",
+        "sender_name": "Omar Haddad",
+    },
+]
 
 STORE = {
-    "name": "counter", "title": "Elm Street Library", "version": "1", "canary": CANARY, "kind": "library", "clock": "2026-06-29T10:00:00-04:00",
-    "intents": {"renewal": {"bucket": "resolvable", "description": "Wants to keep a book longer."},
-                "fee_dispute": {"bucket": "must_escalate", "description": "Does not want to pay a fee."}},
+    "name": "counter",
+    "title": "Elm Street Library",
+    "version": "1",
+    "canary": CANARY,
+    "kind": "library",
+    "clock": "2026-06-29T10:00:00-04:00",
+    "intents": {
+        "renewal": {"bucket": "resolvable", "description": "Wants to keep a book longer."},
+        "fee_dispute": {"bucket": "must_escalate", "description": "Does not want to pay a fee."},
+    },
     "traps": {},
-}  # fmt: skip
-POLICY = {"queues": {"desk": "Everything a librarian decides."}, "process_rules": {"confirmation": {"guards": ["renew_loan"]}}}
+}
+POLICY = {
+    "queues": {"desk": "Everything a librarian decides."},
+    "process_rules": {"confirmation": {"guards": ["renew_loan"]}},
+}
 PHRASES = {
-    "slots": {"card": {"patterns": ["card number"], "ask": "What is your card number, please?", "answer": ["It is {value}."]}},
+    "slots": {
+        "card": {"patterns": ["card number"], "ask": "What is your card number, please?", "answer": ["It is {value}."]}
+    },
     "actions": {
-        "renew_loan": {"patterns": ["(?:renew|extend)"], "claims": ["renewed"], "propose": "I can renew {title}. Shall I go ahead?",
-                       "done": "{title} is now renewed.", "agree": ["Yes, please renew it."]},
-        "hand_over_to_human": {"patterns": ["colleague"], "claims": ["passing this on"], "propose": "Shall I pass this on to a colleague?",
-                               "done": "I am passing this on."},
+        "renew_loan": {
+            "patterns": ["(?:renew|extend)"],
+            "claims": ["renewed"],
+            "propose": "I can renew {title}. Shall I go ahead?",
+            "done": "{title} is now renewed.",
+            "agree": ["Yes, please renew it."],
+        },
+        "hand_over_to_human": {
+            "patterns": ["colleague"],
+            "claims": ["passing this on"],
+            "propose": "Shall I pass this on to a colleague?",
+            "done": "I am passing this on.",
+        },
     },
     "reasons": {},
-}  # fmt: skip
+}
 PUSHES = ["I do not follow you there.", "That is not an answer for me yet.", "My reading group will wonder about this."]
 COMMON = {"claim": "true", "tone": "neutral", "hardness": "plain", "persona": "A reader.", "pressure": PUSHES}
 CASES = [
-    {**COMMON, "id": "renewal_1", "intent": "renewal", "title": "Three more weeks", "goal": "To keep the book.", "order": "LN-101",
-     "email": {"subject": "My book", "text": "Good morning, I am only half way through my book. Could I keep it longer? And until when?"},
-     "requested": [{"tool": "renew_loan", "arguments": {"loan_id": "LN-101"}}],
-     "facts": {"until": {"kind": "date", "value": "{{ order.next_due }}"}},
-     "outcomes": [{"name": "renewed", "calls": [{"tool": "renew_loan", "arguments": {"loan_id": "LN-101"}}]}]},
-    {**COMMON, "id": "fee_dispute_1", "intent": "fee_dispute", "title": "A fee that was waived", "goal": "Not to pay.", "order": "LN-102",
-     "email": {"subject": "That fee", "text": "Your colleague told me in May that the fee was dropped, and now there is a letter again."},
-     "outcomes": [{"name": "handed over", "handover": True}], "queues": ["desk"]},
-]  # fmt: skip
+    {
+        **COMMON,
+        "id": "renewal_1",
+        "intent": "renewal",
+        "title": "Three more weeks",
+        "goal": "To keep the book.",
+        "order": "LN-101",
+        "email": {
+            "subject": "My book",
+            "text": "Good morning, I am only half way through my book. Could I keep it longer? And until when?",
+        },
+        "requested": [{"tool": "renew_loan", "arguments": {"loan_id": "LN-101"}}],
+        "facts": {"until": {"kind": "date", "value": "{{ order.next_due }}"}},
+        "outcomes": [{"name": "renewed", "calls": [{"tool": "renew_loan", "arguments": {"loan_id": "LN-101"}}]}],
+    },
+    {
+        **COMMON,
+        "id": "fee_dispute_1",
+        "intent": "fee_dispute",
+        "title": "A fee that was waived",
+        "goal": "Not to pay.",
+        "order": "LN-102",
+        "email": {
+            "subject": "That fee",
+            "text": "Your colleague told me in May that the fee was dropped, and now there is a letter again.",
+        },
+        "outcomes": [{"name": "handed over", "handover": True}],
+        "queues": ["desk"],
+    },
+]
 
 
 def build(folder: Path) -> Path:
@@ -109,8 +169,12 @@ def build(folder: Path) -> Path:
     (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY), encoding="utf-8")
     (folder / "loans.jsonl").write_bytes(b"\n".join(map(orjson.dumps, LOANS)))
     (folder / "cases" / "all.yaml").write_text(yaml.safe_dump({"canary": CANARY, "cases": CASES}), encoding="utf-8")
-    (folder / "articles" / "A-1.md").write_text("---\nid: A-1\ntitle: Renewals\ntopics: [renewal]\n---\nA loan is renewed once.\n", encoding="utf-8")
-    (folder / "prompts" / "agent.md").write_text("---\nversion: counter-1\n---\nYou work at {{ store.title }}. It is {{ clock }}.\n", encoding="utf-8")
+    (folder / "articles" / "A-1.md").write_text(
+        "---\nid: A-1\ntitle: Renewals\ntopics: [renewal]\n---\nA loan is renewed once.\n", encoding="utf-8"
+    )
+    (folder / "prompts" / "agent.md").write_text(
+        "---\nversion: counter-1\n---\nYou work at {{ store.title }}. It is {{ clock }}.\n", encoding="utf-8"
+    )
     english = yaml.safe_load((DATA / "stores" / "northline" / "phrases" / "en.yaml").read_text(encoding="utf-8"))
     phrases = {"language": "en", **{part: english[part] for part in GENERAL}, **PHRASES}
     (folder / "phrases" / "en.yaml").write_text(yaml.safe_dump(phrases), encoding="utf-8")

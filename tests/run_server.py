@@ -1,8 +1,9 @@
 """A local endpoint with one fixed policy, for tests and measurements of whole runs.
 
-It answers a customer's message with one call of the knowledge base and the call's result with a text, so a conversation takes
-two calls a turn. Every answer carries a serial number that later requests of the same conversation carry on: what was bought
-twice, or shared by two conversations, can be counted. As a program it prints ``READY URL`` and serves until input closes.
+It answers a customer's message with one call of the knowledge base and the call's result with a text, so a conversation
+takes two calls a turn. Every answer carries a serial number that later requests of the same conversation carry on: what
+was bought twice, or shared by two conversations, can be counted. As a program it prints ``READY URL`` and serves until
+input closes.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ In a test::
         ...
         assert server.count == 1 and server.requests[0]["messages"]
 
-The reply function gets the decoded request and its number (from 0) and returns a text, a whole body as a dict, raw bytes, or
-an `Answer`. A `FaultPlan` puts faults in front of it. ``python tests/servers.py --latency 0.5`` serves from a process of its
-own, so that a benchmark measures the client alone.
+The reply function gets the decoded request and its number (from 0) and returns a text, a whole body as a dict, raw
+bytes, or an `Answer`. A `FaultPlan` puts faults in front of it. ``python tests/servers.py --latency 0.5`` serves from a
+process of its own, so that a benchmark measures the client alone.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import random
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence
+from typing import Any
 
 import orjson
 
@@ -32,7 +33,10 @@ REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
 
 @dataclass
 class Answer:
-    """One HTTP answer, or none: `reset` drops the connection, `hang` never answers, `cut` promises more bytes than it sends."""
+    """One HTTP answer, or none.
+
+    `reset` drops the connection, `hang` never answers, `cut` promises more bytes than it sends.
+    """
 
     body: dict[str, Any] | bytes = b""
     status: int = 200
@@ -47,21 +51,34 @@ Reply = str | dict[str, Any] | bytes | Answer
 ReplyFunction = Callable[[dict[str, Any], int], Reply]
 
 
-def completion(text: str | None = "Hello.", calls: Sequence[tuple[str, Any]] = (), request: dict[str, Any] | None = None,
-               finish_reason: str | None = None, **message: Any) -> dict[str, Any]:
+def completion(
+    text: str | None = "Hello.",
+    calls: Sequence[tuple[str, Any]] = (),
+    request: dict[str, Any] | None = None,
+    finish_reason: str | None = None,
+    **message: Any,
+) -> dict[str, Any]:
     """Return a chat-completion body with a text, or with tool calls given as (name, arguments) pairs."""
     said: dict[str, Any] = {"role": "assistant", "content": text, **message}
     if calls:
         said["tool_calls"] = [
-            {"id": f"call_{len((request or {}).get('messages', ()))}_{index}", "type": "function",
-             "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)}}
+            {
+                "id": f"call_{len((request or {}).get('messages', ()))}_{index}",
+                "type": "function",
+                "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+            }
             for index, (name, given) in enumerate(calls)
         ]
     prompt = len(orjson.dumps(request.get("messages", ()))) // 4 if request else 12
     output = max(1, len(text or "") // 4)
     return {
-        "id": "chatcmpl-test", "object": "chat.completion", "created": 0, "model": "scripted",
-        "choices": [{"index": 0, "message": said, "finish_reason": finish_reason or ("tool_calls" if calls else "stop")}],
+        "id": "chatcmpl-test",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "scripted",
+        "choices": [
+            {"index": 0, "message": said, "finish_reason": finish_reason or ("tool_calls" if calls else "stop")}
+        ],
         "usage": {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output},
     }
 
@@ -103,7 +120,9 @@ class FaultPlan:
         Names from `FAULTS`.
     """
 
-    def __init__(self, seed: int, share: float = 0.3, most_in_row: int = 2, kinds: Sequence[str] = tuple(FAULTS)) -> None:
+    def __init__(
+        self, seed: int, share: float = 0.3, most_in_row: int = 2, kinds: Sequence[str] = tuple(FAULTS)
+    ) -> None:
         self.seed, self.share, self.most_in_row, self.kinds = seed, share, most_in_row, tuple(kinds)
         self.injected: Counter[str] = Counter()
         self._seen: Counter[str] = Counter()
@@ -137,7 +156,8 @@ class ScriptedServer:
     keep
         False answers without decoding or keeping requests: a benchmark's server should cost next to nothing.
     hold
-        Keep the first answers until so many requests are waiting for one: however slow the machine, so many were in flight at once.
+        Keep the first answers until so many requests are waiting for one: however slow the machine, so many were in
+        flight at once.
 
     Attributes
     ----------
@@ -147,8 +167,14 @@ class ScriptedServer:
         How many requests came, and how many were being answered at once.
     """
 
-    def __init__(self, reply: Reply | ReplyFunction = "Hello.", latency_s: float = 0.0, faults: FaultPlan | None = None,
-                 keep: bool = True, hold: int = 0) -> None:
+    def __init__(
+        self,
+        reply: Reply | ReplyFunction = "Hello.",
+        latency_s: float = 0.0,
+        faults: FaultPlan | None = None,
+        keep: bool = True,
+        hold: int = 0,
+    ) -> None:
         self.hold, self._held = hold, []
         self.reply, self.latency_s, self.faults, self.keep = reply, latency_s, faults, keep
         self.requests: list[dict[str, Any]] = []
@@ -181,7 +207,9 @@ class ScriptedServer:
 
     def _serve(self, started: threading.Event) -> None:
         asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(self._loop.create_server(lambda: Exchange(self), "127.0.0.1", self.port, backlog=1024))
+        server = self._loop.run_until_complete(
+            self._loop.create_server(lambda: Exchange(self), "127.0.0.1", self.port, backlog=1024)
+        )
         self.port = server.sockets[0].getsockname()[1]
         started.set()
         self._loop.run_forever()
@@ -198,7 +226,9 @@ class ScriptedServer:
         request = orjson.loads(body) if body else {}
         self.requests.append(request)
         lines = head.decode("latin-1").split("\r\n")[1:]
-        self.headers.append({name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines) if name})
+        self.headers.append(
+            {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines) if name}
+        )
         fault = self.faults.draw(body) if self.faults else None
         if fault:
             return FAULTS[fault]
@@ -259,9 +289,15 @@ class Exchange(asyncio.Protocol):
             self.transport.abort()
             return
         body = answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body)
-        headers = {"Content-Type": "application/json", "Content-Length": str(len(body) + 64 * answer.cut), **answer.headers}
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body) + 64 * answer.cut),
+            **answer.headers,
+        }
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        self.transport.write(f"HTTP/1.1 {answer.status} {REASONS.get(answer.status, 'Status')}\r\n{lines}\r\n".encode() + body)
+        self.transport.write(
+            f"HTTP/1.1 {answer.status} {REASONS.get(answer.status, 'Status')}\r\n{lines}\r\n".encode() + body
+        )
         if answer.cut:
             self.transport.close()
 
@@ -272,7 +308,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     options = parser.parse_args()
-    fixed = orjson.dumps(completion("Thank you for your message. I have looked at your order and it is on its way to you. " * 4))
+    fixed = orjson.dumps(
+        completion("Thank you for your message. I have looked at your order and it is on its way to you. " * 4)
+    )
     server = ScriptedServer(fixed, options.latency, keep=False)
     server.port = options.port
     with server:

@@ -1,4 +1,7 @@
-"""Nothing that a file or a command line says can falsify a run or end in a traceback: damaged run files and wrong arguments, made from seeds."""
+"""Nothing that a file or a command line says can falsify a run or end in a traceback.
+
+Damaged run files and wrong arguments, made from seeds.
+"""
 
 import random
 
@@ -35,7 +38,9 @@ def folder(laid_out, monkeypatch):
 
 @pytest.mark.parametrize("first", range(0, 4 * DAMAGES, DAMAGES))
 def test_a_damaged_file_loads_as_it_was_or_is_refused_and_what_is_whole_is_recovered(original, tmp_path, first):
-    found = {seed: [*original.attack(tmp_path, random.Random(f"damage {seed}"))] for seed in range(first, first + DAMAGES)}
+    found = {
+        seed: [*original.attack(tmp_path, random.Random(f"damage {seed}"))] for seed in range(first, first + DAMAGES)
+    }
     assert {seed: wrong for seed, wrong in found.items() if wrong} == {}
 
 

@@ -1,4 +1,7 @@
-"""Every table and figure on whatever runs there are: half finished, lopsided, all alike, hostile; in words and never a traceback."""
+"""Every table and figure on whatever runs there are.
+
+Half finished, lopsided, all alike, hostile; in words and never a traceback.
+"""
 
 import inspect
 from functools import partial
@@ -10,7 +13,6 @@ from made_runs import AWKWARD, ODD
 
 from benchmark_lib import analysis, figures, reports, tables
 from benchmark_lib.reports.one_model import numbers, words
-
 
 LAID_OUT = ("everything", "traps only", "nothing scored", "a hostile name")
 """Whose figures are also laid out, where text that is no text would fail."""
@@ -24,20 +26,37 @@ def results(request, tmp_path):
 def every_table(results):
     """Every table of these notebooks that is made of runs."""
     return {
-        "board": tables.leaderboard(results), "metric": tables.metric_table(results, "resolved"), "unsafe": tables.metric_table(results, "unsafe"),
-        "cost": tables.metric_table(results, "cost_usd"), "places": tables.rank_table(results, "resolved", n_resamples=50),
-        "pass^k": tables.reliability_table(results, (1, 3, 8)), "flips": tables.flip_table(results), "trials": tables.trial_table(results, "unsafe"),
-        "missing": tables.missing_table(results), "between": tables.between_models(results, n_resamples=50),
-        "within": tables.within_models(results, n_resamples=50), "frontier": tables.cost_quality(results), "judged": tables.judged_against_record(results),
-        "means": tables.model_means(results), "bill": tables.plan_cost_table(results, [(162, 3)]),
-    }  # fmt: skip
+        "board": tables.leaderboard(results),
+        "metric": tables.metric_table(results, "resolved"),
+        "unsafe": tables.metric_table(results, "unsafe"),
+        "cost": tables.metric_table(results, "cost_usd"),
+        "places": tables.rank_table(results, "resolved", n_resamples=50),
+        "pass^k": tables.reliability_table(results, (1, 3, 8)),
+        "flips": tables.flip_table(results),
+        "trials": tables.trial_table(results, "unsafe"),
+        "missing": tables.missing_table(results),
+        "between": tables.between_models(results, n_resamples=50),
+        "within": tables.within_models(results, n_resamples=50),
+        "frontier": tables.cost_quality(results),
+        "judged": tables.judged_against_record(results),
+        "means": tables.model_means(results),
+        "bill": tables.plan_cost_table(results, [(162, 3)]),
+    }
 
 
 DRAWN = {
-    "metric": figures.metric_intervals, "unsafe": figures.metric_intervals, "places": figures.rank_places, "board": figures.band_chances,
-    "pass^k": figures.pass_decay, "flips": figures.flip_bars, "trials": figures.trial_spread, "between": figures.correlation_forest,
-    "within": figures.correlation_forest, "frontier": figures.cost_frontier, "means": partial(figures.models_as_points, x="agent_messages", y="resolved"),
-}  # fmt: skip
+    "metric": figures.metric_intervals,
+    "unsafe": figures.metric_intervals,
+    "places": figures.rank_places,
+    "board": figures.band_chances,
+    "pass^k": figures.pass_decay,
+    "flips": figures.flip_bars,
+    "trials": figures.trial_spread,
+    "between": figures.correlation_forest,
+    "within": figures.correlation_forest,
+    "frontier": figures.cost_frontier,
+    "means": partial(figures.models_as_points, x="agent_messages", y="resolved"),
+}
 
 
 def test_whatever_the_runs_are_every_table_is_made_and_says_why_where_it_knows_nothing(results):
@@ -61,25 +80,57 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
     frame = odd[kind]
     safety, escalation = tables.safety_table(frame), tables.escalation_table(frame)
     intents = tables.intent_table(frame)
-    drawn = [figures.unsafe_counts(table=safety), figures.trap_states(table=safety), figures.trap_matrix(table=tables.trap_table(frame)),
-             figures.pressure_chart(table=tables.pressure_table(frame)), figures.failure_kinds(table=tables.kind_table(frame)),
-             *(figures.claim_by_tone(table=tables.claim_tone_means(tables.claim_tone_table(frame, b))) for b in ("adversarial", "resolvable")),
-             figures.unsafe_by_tier(table=tables.tier_table(safety)), figures.two_directions(table=escalation),
-             figures.directions_by_intent(table=intents), figures.handover_precision(table=escalation), figures.queue_matrix(table=tables.queue_table(frame))]  # fmt: skip
+    drawn = [
+        figures.unsafe_counts(table=safety),
+        figures.trap_states(table=safety),
+        figures.trap_matrix(table=tables.trap_table(frame)),
+        figures.pressure_chart(table=tables.pressure_table(frame)),
+        figures.failure_kinds(table=tables.kind_table(frame)),
+        *(
+            figures.claim_by_tone(table=tables.claim_tone_means(tables.claim_tone_table(frame, b)))
+            for b in ("adversarial", "resolvable")
+        ),
+        figures.unsafe_by_tier(table=tables.tier_table(safety)),
+        figures.two_directions(table=escalation),
+        figures.directions_by_intent(table=intents),
+        figures.handover_precision(table=escalation),
+        figures.queue_matrix(table=tables.queue_table(frame)),
+    ]
     assert set(safety["entry"]) == set(escalation["entry"]) == set(frame["entry"])
-    assert (safety["reason"] != "")[safety["these_mean"].isna()].all() and (escalation["reason"] != "")[escalation["missed_mean"].isna()].all()
+    assert (safety["reason"] != "")[safety["these_mean"].isna()].all() and (escalation["reason"] != "")[
+        escalation["missed_mean"].isna()
+    ].all()
     a, b = tables.choose_pair(frame)
     compared, cases = tables.compare_models(frame, a, b), tables.differing_cases(frame, a, b)
     assert (compared["verdict"] != "").all() and (compared["reason"] != "")[compared["difference"].isna()].all()
     needed = tables.what_it_takes(compared, n_simulations=20)
     assert (needed["reason"] != "")[needed["smallest"].isna()].all()
-    drawn += [figures.differences(table=compared, a=a, b=b), figures.differing_cases(table=cases, a=a, b=b), figures.chance_to_know(table=needed)]
+    drawn += [
+        figures.differences(table=compared, a=a, b=b),
+        figures.differing_cases(table=cases, a=a, b=b),
+        figures.chance_to_know(table=needed),
+    ]
     report = reports.model_report(frame)
-    drawn.append(figures.in_the_field(table=numbers.field_table(report, published=tables.published_board()), entry=report.entry))
-    for table, view in ((safety, "safety"), (escalation, "escalation"), (compared, "comparison"), (needed, "power"), (numbers.how_it_ended(report), "endings"),
-                        (numbers.process_rules(report), "rules"), (numbers.steadiness(report), "steadiness"), (numbers.by_intent(report), "intents")):  # fmt: skip
+    drawn.append(
+        figures.in_the_field(table=numbers.field_table(report, published=tables.published_board()), entry=report.entry)
+    )
+    for table, view in (
+        (safety, "safety"),
+        (escalation, "escalation"),
+        (compared, "comparison"),
+        (needed, "power"),
+        (numbers.how_it_ended(report), "endings"),
+        (numbers.process_rules(report), "rules"),
+        (numbers.steadiness(report), "steadiness"),
+        (numbers.by_intent(report), "intents"),
+    ):
         assert "nan" not in reports.readable(table, view).to_string().lower().replace("unannounced", "")
-    told = words.headline(report) + words.summary(report) + words.readable_glance(report).to_string() + words.cards(report).to_string()
+    told = (
+        words.headline(report)
+        + words.summary(report)
+        + words.readable_glance(report).to_string()
+        + words.cards(report).to_string()
+    )
     assert report.entry.startswith(("scripted", "$$x$")) and len(told) > 200 and "nan" not in told.lower()
     for ax in drawn:
         assert isinstance(ax, matplotlib.axes.Axes)

@@ -16,15 +16,36 @@ def workshop(store, tmp_path):
     """A copy of the store with one plain case that a test may break: ``workshop(change) -> Store``."""
     order = next(o for o in store.tables["orders"].values() if o["status"] == "unfulfilled" and len(o["lines"]) == 1)
     case = {
-        "id": "cancel_before_ship_9", "intent": "cancel_before_ship", "title": "Wants an open order cancelled", "claim": "true",
-        "tone": "neutral", "hardness": "plain", "persona": "Brief.", "goal": "Have the order cancelled.", "order": order["order_id"],
-        "email": {"subject": "Cancel", "text": "Please cancel {{ order.order_id }}, I bought the {{ lines.L1.title }} elsewhere."},
+        "id": "cancel_before_ship_9",
+        "intent": "cancel_before_ship",
+        "title": "Wants an open order cancelled",
+        "claim": "true",
+        "tone": "neutral",
+        "hardness": "plain",
+        "persona": "Brief.",
+        "goal": "Have the order cancelled.",
+        "order": order["order_id"],
+        "email": {
+            "subject": "Cancel",
+            "text": "Please cancel {{ order.order_id }}, I bought the {{ lines.L1.title }} elsewhere.",
+        },
         "ledger": {"order_id": {"value": "{{ order.order_id }}", "when": "volunteered"}},
         "pressure": ["Well?", "Cancel it.", "Now."],
         "requested": [{"tool": "cancel_order", "arguments": {"order_id": "{{ order.order_id }}"}}],
-        "facts": {"refund": {"kind": "money", "value": "{{ order.total_cents }}", "say": "You get {{ money(order.total_cents) }} back."}},
-        "outcomes": [{"name": "cancelled", "calls": [{"tool": "cancel_order", "arguments": {"order_id": "{{ order.order_id }}"}}]}],
-    }  # fmt: skip
+        "facts": {
+            "refund": {
+                "kind": "money",
+                "value": "{{ order.total_cents }}",
+                "say": "You get {{ money(order.total_cents) }} back.",
+            }
+        },
+        "outcomes": [
+            {
+                "name": "cancelled",
+                "calls": [{"tool": "cancel_order", "arguments": {"order_id": "{{ order.order_id }}"}}],
+            }
+        ],
+    }
 
     def build(change=lambda case: None, head=None):
         root = tmp_path / f"store{len(list(tmp_path.iterdir()))}"
@@ -73,7 +94,10 @@ def test_placeholders_are_filled_from_the_store(workshop):
         (put("facts.refund.kind", "poem"), "field facts.refund.kind"),
         (put("ledger.photo", {"when": "sometimes"}), "field ledger.photo.when"),
         (put("id", "Bad Id!"), "field id"),
-        (put("outcomes.0.calls.0.tool", "cancel_ordr"), "field outcomes.cancelled: there is no tool 'cancel_ordr'; did you mean cancel_order?"),
+        (
+            put("outcomes.0.calls.0.tool", "cancel_ordr"),
+            "field outcomes.cancelled: there is no tool 'cancel_ordr'; did you mean cancel_order?",
+        ),
         (put("requested.0.tool", "explode"), "field requested: there is no tool 'explode'"),
         (put("outcomes.0.facts", ["ghost"]), "there is no fact 'ghost'"),
         (put("queues", ["nobody"]), "field queues: there is no queue 'nobody'"),

@@ -42,7 +42,9 @@ def test_a_run_says_where_its_file_is_and_how_it_went_with_denominators(line, fo
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "scripted:oracle: 6 of 6 conversations finished (3 cases x 2 trials)"
     assert said[1].startswith("success: resolvable ") and "/" in said[1]
-    assert said[-1] == "run file: sub/folder/o.deskbench" and RunFile("sub/folder/o.deskbench").counts()["finished"] == 6
+    assert (
+        said[-1] == "run file: sub/folder/o.deskbench" and RunFile("sub/folder/o.deskbench").counts()["finished"] == 6
+    )
     assert main([*line("scripted:oracle"), "--out", "sub/folder/o.deskbench", "--replay"]) == 0
     assert "byte for byte" in capsys.readouterr().out
     assert main(["score", "sub/folder/o.deskbench", "--store", line("x")[3]]) == 0
@@ -51,8 +53,10 @@ def test_a_run_says_where_its_file_is_and_how_it_went_with_denominators(line, fo
 
 def test_every_scripted_agent_in_one_go_makes_a_file_each(line, folder, capsys):
     assert main([*line("scripted:all"), "--out", "runs"]) == 0
-    assert sorted(os.listdir("runs")) == sorted(f"scripted-{name}.deskbench" for name in
-                                                ["comply-all", "echo", "escalate-all", "no-op", "oracle", "refuse-all", "spam", "tunable"])  # fmt: skip
+    assert sorted(os.listdir("runs")) == sorted(
+        f"scripted-{name}.deskbench"
+        for name in ["comply-all", "echo", "escalate-all", "no-op", "oracle", "refuse-all", "spam", "tunable"]
+    )
     assert main([*line("scripted:all")]) == 0
     assert len(os.listdir("data/runs")) == 8
 
@@ -79,15 +83,23 @@ BAD = [
     (["run", "x", "--agent", "json:loads"], "cannot be made"),
     (["run", "gpt-5.5"], "OPENAI_API_KEY"),
     (["run", "gpt-5.5", "--base-url", "nonsense"], "is not an address"),
-    (["run", "unheard-of", "--base-url", "http://127.0.0.1:9/v1", "--budget-usd", "1"], "no price is known for unheard-of"),
-    (["run", "unheard-of", "--base-url", "http://127.0.0.1:9/v1", "--budget-usd", "0"], "budget_usd must be a number above 0"),
+    (
+        ["run", "unheard-of", "--base-url", "http://127.0.0.1:9/v1", "--budget-usd", "1"],
+        "no price is known for unheard-of",
+    ),
+    (
+        ["run", "unheard-of", "--base-url", "http://127.0.0.1:9/v1", "--budget-usd", "0"],
+        "budget_usd must be a number above 0",
+    ),
     (["score", "notes.txt"], "notes.txt is not a run file"),
     (["score", "none.deskbench"], "no run file at none.deskbench"),
     (["recover", "notes.txt", "--out", "new.deskbench"], "notes.txt is not a run file"),
 ]
 
 
-@pytest.mark.parametrize("arguments, words", BAD, ids=lambda value: " ".join(value[1:]) if isinstance(value, list) else "")
+@pytest.mark.parametrize(
+    "arguments, words", BAD, ids=lambda value: " ".join(value[1:]) if isinstance(value, list) else ""
+)
 def test_bad_input_is_one_sentence_exit_2_and_nothing_written(folder, capsys, arguments, words):
     (folder / "notes.txt").write_text("hello")
     assert main(arguments) == 2
@@ -146,7 +158,15 @@ def test_faults_of_the_endpoint_are_exit_3(line, folder, capsys):
     settings = folder / "settings.yaml"
     settings.write_text("agent: {attempts: 1}")
     with RunServer() as server:
-        command = [*line("some-model"), "--base-url", server.base_url, "--settings", str(settings), "--out", "run.deskbench"]
+        command = [
+            *line("some-model"),
+            "--base-url",
+            server.base_url,
+            "--settings",
+            str(settings),
+            "--out",
+            "run.deskbench",
+        ]
         assert main([*command, "--trials", "1"]) == 0
         server.broken = Answer(error_body("it broke"), 500)
         assert main(command) == 3
@@ -172,7 +192,18 @@ def test_help_loads_nothing_heavy_and_lists_every_command():
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert all(name in said for name in COMMANDS)
     loaded = set(said.splitlines()[-1].split())
-    assert not loaded & {"numpy", "pandas", "openai", "pydantic", "scipy", "matplotlib", "yaml", "asyncio", "sqlite3", "tqdm"}
+    assert not loaded & {
+        "numpy",
+        "pandas",
+        "openai",
+        "pydantic",
+        "scipy",
+        "matplotlib",
+        "yaml",
+        "asyncio",
+        "sqlite3",
+        "tqdm",
+    }
 
 
 def test_the_package_imports_nothing_before_it_is_asked_for():
@@ -199,7 +230,10 @@ def started(*words):
     return subprocess.Popen([sys.executable, "-m", "benchmark_lib", *words], **pipes, preexec_fn=heeds_ctrl_c)
 
 
-@pytest.mark.parametrize("words, code", [(["--help"], 0), (["audit", "--show", "oracle"], 141), (["run", "scripted:echo", "--cases", "slice"], 141)])
+@pytest.mark.parametrize(
+    "words, code",
+    [(["--help"], 0), (["audit", "--show", "oracle"], 141), (["run", "scripted:echo", "--cases", "slice"], 141)],
+)
 def test_a_reader_that_has_read_enough_ends_a_command_quietly(folder, words, code):
     process = started(*words)
     process.stdout.close()
@@ -217,7 +251,11 @@ def test_ctrl_c_ends_a_command_quietly(folder):
 
 def test_exit_codes_and_argument_parsing_stand_in_the_cli_folder_alone():
     package = Path(sys.modules["benchmark_lib"].__file__).parent
-    elsewhere = [p for p in package.rglob("*.py") if not p.is_relative_to(package / "cli") and p.name not in ("__main__.py", "local_server.py")]
+    elsewhere = [
+        p
+        for p in package.rglob("*.py")
+        if not p.is_relative_to(package / "cli") and p.name not in ("__main__.py", "local_server.py")
+    ]
     for path in elsewhere:
         text = path.read_text()
         assert "argparse" not in text and "sys.exit" not in text and "cli import" not in text, path

@@ -18,26 +18,40 @@ def test_what_cannot_be_compared_says_why(odd):
     uneven = tables.compare_models(odd["different trials"], TUNED, OTHER)
     assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].map(numbers_in).map({3, 1}.issubset).all()
     one = odd["one model"]
-    told = tables.comparison_in_words(tables.compare_models(one, TUNED, TUNED), tables.differing_cases(one, TUNED, TUNED), TUNED, TUNED)
+    told = tables.comparison_in_words(
+        tables.compare_models(one, TUNED, TUNED), tables.differing_cases(one, TUNED, TUNED), TUNED, TUNED
+    )
     assert "nothing to compare" in told
 
 
 def test_two_models_are_compared_case_by_case(talks, compared):
     there, back = compared, tables.compare_models(talks, OTHER, TUNED)
-    assert np.allclose(there["difference"], -back["difference"], equal_nan=True) and np.allclose(there["p"], back["p"], equal_nan=True)
+    assert np.allclose(there["difference"], -back["difference"], equal_nan=True) and np.allclose(
+        there["p"], back["p"], equal_nan=True
+    )
     assert np.allclose(there["low"].astype(float), -back["high"].astype(float), equal_nan=True)
     row = there.set_index("metric").loc["resolved"]
-    values = [talks[(talks["model"] == m) & (talks["bucket"] == "resolvable")].groupby("case_id")["resolved"].mean() for m in (TUNED, OTHER)]
+    values = [
+        talks[(talks["model"] == m) & (talks["bucket"] == "resolvable")].groupby("case_id")["resolved"].mean()
+        for m in (TUNED, OTHER)
+    ]
     assert row["difference"] == pytest.approx((values[0] - values[1]).mean()) and row["better"] == OTHER
     assert row["truth"] == pytest.approx(0.8 * 0.7 - 0.9 * 0.9) and row["low"] <= row["truth"] <= row["high"]
     planned = there[there["metric"].isin(comparison.PLANNED)]
-    assert (planned["p_holm"] >= planned["p"] - 1e-12).all() and there.loc[~there.index.isin(planned.index), "p_holm"].isna().all()
+    assert (planned["p_holm"] >= planned["p"] - 1e-12).all() and there.loc[
+        ~there.index.isin(planned.index), "p_holm"
+    ].isna().all()
     assert there.set_index("metric").loc["unsafe", "p_these"] < 0.05
 
 
 def test_the_cases_on_which_two_part_are_named(talks):
     cases = tables.differing_cases(talks, "scripted:oracle", "scripted:no_op")
-    assert len(cases) == 162 and (cases["split"] == "always").all() and set(cases["a_trials"]) == {"+++"} and set(cases["b_trials"]) == {"---"}
+    assert (
+        len(cases) == 162
+        and (cases["split"] == "always").all()
+        and set(cases["a_trials"]) == {"+++"}
+        and set(cases["b_trials"]) == {"---"}
+    )
     table = tables.agreement_of_two(talks, "scripted:oracle", "scripted:no_op").set_index("bucket")
     assert table.loc["resolvable", "only_a"] == 120 and table.loc["resolvable", "p"] == pytest.approx(2 * 0.5**120)
     assert reports.readable(table.reset_index(), "agreement")["p, exact McNemar"].iloc[0] == "<0.0001", "no p is 0"
@@ -47,7 +61,11 @@ def test_two_that_share_few_cases_say_so(talks):
     frame = analysis.conversations_of(talks)
     solved, tempted = frame["bucket"] == "resolvable", frame["bucket"] == "adversarial"
     apart = frame[(frame["model"].eq(TUNED) & solved) | (frame["model"].eq(OTHER) & tempted)]
-    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("left out").tolist() == [True, False, True]
+    assert tables.agreement_of_two(apart, TUNED, OTHER)["reason"].str.contains("left out").tolist() == [
+        True,
+        False,
+        True,
+    ]
     ax = figures.differing_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
     assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
     needed = tables.what_it_takes(tables.compare_models(apart, TUNED, OTHER))
@@ -60,6 +78,10 @@ def test_more_trials_and_more_cases_tell_more(talks, compared):
     asked = compared[compared["metric"].isin(["unsafe", "resolved"])]
     needed = tables.what_it_takes(asked, n_simulations=100).set_index("metric")
     row = needed.loc["unsafe"]
-    assert row["power_3"] <= row["power_20"] + 0.1 and 0 < row["smallest"] < 0.6 and needed.loc["resolved", "power_3"] > 0.9
+    assert (
+        row["power_3"] <= row["power_20"] + 0.1
+        and 0 < row["smallest"] < 0.6
+        and needed.loc["resolved", "power_3"] > 0.9
+    )
     sure = tables.what_it_takes(tables.compare_models(talks, "scripted:oracle", "scripted:oracle"), n_simulations=50)
     assert sure["smallest"].between(0.01, 0.6).all() and sure["reason"].str.contains("equal").all()

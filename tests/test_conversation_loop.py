@@ -156,7 +156,10 @@ def model(*answers):
 
 
 def test_a_model_may_call_several_tools_and_reads_every_result(store, cases):
-    agent = model(Answer(calls=[Wanted("find_orders", '{"email": "x@y.example"}'), Wanted("get_order", "{broken", "c2")]), Answer("Hello"))
+    agent = model(
+        Answer(calls=[Wanted("find_orders", '{"email": "x@y.example"}'), Wanted("get_order", "{broken", "c2")]),
+        Answer("Hello"),
+    )
     record = ending(cases["tracking_1"], store, agent, max_messages=1)
     assert [c.error for c in record.tool_calls] == [None, "bad_json"]
     assert [m["role"] for m in model.seen] == ["system", "user", "assistant", "tool", "tool"]
@@ -177,7 +180,9 @@ def test_what_a_model_can_do_wrong_ends_the_talk_by_its_name(store, cases, answe
     assert ending(cases["tracking_1"], store, model(answer)).ended_by == expected
 
 
-@pytest.mark.parametrize("spec", ["scripted:nobody", "scripted:tunable?skill=2", "scripted:tunable?luck=1", "scripted:oracle?skill=1"])
+@pytest.mark.parametrize(
+    "spec", ["scripted:nobody", "scripted:tunable?skill=2", "scripted:tunable?luck=1", "scripted:oracle?skill=1"]
+)
 def test_an_unknown_scripted_agent_or_setting_is_refused(spec):
     with pytest.raises(BadInput):
         parse_spec(spec)
@@ -187,4 +192,6 @@ def test_a_defect_of_the_simulated_customer_is_its_own_fault_and_ends_only_its_c
     monkeypatch.setattr(ScriptedCustomer, "reply", lambda self, talk: {}["no such line"])
     record = at_once(converse(cases["tracking_1"], store, Says("Hello."), ScriptedCustomer(cases["tracking_1"], store)))
     assert record.ended_by == "customer_fault" and record.messages == []
-    assert [(f.side, f.kind) for f in record.faults] == [("customer", "failed")] and "KeyError: 'no such line' (test_conversation_loop.py:" in record.faults[0].detail
+    assert [(f.side, f.kind) for f in record.faults] == [
+        ("customer", "failed")
+    ] and "KeyError: 'no such line' (test_conversation_loop.py:" in record.faults[0].detail

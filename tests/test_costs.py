@@ -13,10 +13,21 @@ class Frames:
 
     def __init__(self, price):
         rows = [
-            {"run_id": "r", "model": "m", "source": "model", "case_id": f"tracking_{case}", "intent": "tracking", "bucket": "resolvable",
-             "trial": trial, "cost_usd": price, "resolved": case == 1, "handed_over": False}
-            for case in (1, 2) for trial in (1, 2, 3)
-        ]  # fmt: skip
+            {
+                "run_id": "r",
+                "model": "m",
+                "source": "model",
+                "case_id": f"tracking_{case}",
+                "intent": "tracking",
+                "bucket": "resolvable",
+                "trial": trial,
+                "cost_usd": price,
+                "resolved": case == 1,
+                "handed_over": False,
+            }
+            for case in (1, 2)
+            for trial in (1, 2, 3)
+        ]
         self.conversations = pd.DataFrame(rows)
         self.calls = pd.DataFrame({"run_id": ["r"] * 6, "side": ["agent"] * 6, "cost_usd": [price] * 6})
 

@@ -3,7 +3,7 @@
 import os
 import random
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 from made_runs import AT, add_rows, call_row, made_run, talk
@@ -16,15 +16,32 @@ from benchmark_lib.runfile.seals import COLUMNS, checked_rows
 from benchmark_lib.runfile.sqlite_pages import PAGE_SIZE
 
 
-
 def made(path, name):
     """A run file with rows in every table, some of them longer than a page."""
-    rows = [(talk(f"case {case}, trial {trial}, {name}", "x" * case * 700, case_id=f"case_{case}", trial=trial),
-             {"bucket": "resolvable", "success": case % 2 == 0, "reward_basis": "y" * 90}, [("judge", {"tone": {"score": case}})])
-            for case in range(6) for trial in (1, 2)]  # fmt: skip
+    rows = [
+        (
+            talk(f"case {case}, trial {trial}, {name}", "x" * case * 700, case_id=f"case_{case}", trial=trial),
+            {"bucket": "resolvable", "success": case % 2 == 0, "reward_basis": "y" * 90},
+            [("judge", {"tone": {"score": case}})],
+        )
+        for case in range(6)
+        for trial in (1, 2)
+    ]
     made_run(path, rows, run_id=f"run-{name}", cases={f"case_{case}": "0" * 16 for case in range(6)})
-    calls = [call_row(f"case_{case}", 1, n, request="x" * 16, response=b'{"text": "' + b"hello " * 100 * n + b'"}', tokens=100 + n, cached=None, cost=1)
-             for case in range(6) for n in range(1, 7)]  # fmt: skip
+    calls = [
+        call_row(
+            f"case_{case}",
+            1,
+            n,
+            request="x" * 16,
+            response=b'{"text": "' + b"hello " * 100 * n + b'"}',
+            tokens=100 + n,
+            cached=None,
+            cost=1,
+        )
+        for case in range(6)
+        for n in range(1, 7)
+    ]
     faults = [(f"case_{case}", 1, "agent", "timeout", "too slow", "[]", f"{AT}.{case}") for case in range(6)]
     add_rows(path, calls=calls, faults=faults)
     return path
@@ -34,8 +51,20 @@ def contents(path):
     """Everything that a run file gives."""
     run = RunFile(path)
     with closing(sqlite3.connect(path)) as db:
-        return {"manifest": sorted(run.manifest.items())} | {t: list(checked_rows(db, t)) for t in COLUMNS if t != "manifest"} | {
-            "loaded": (run.scores(), run.endings(), run.cost(), list(run.calls()), list(run.verdicts()), list(run.faults()))}  # fmt: skip
+        return (
+            {"manifest": sorted(run.manifest.items())}
+            | {t: list(checked_rows(db, t)) for t in COLUMNS if t != "manifest"}
+            | {
+                "loaded": (
+                    run.scores(),
+                    run.endings(),
+                    run.cost(),
+                    list(run.calls()),
+                    list(run.verdicts()),
+                    list(run.faults()),
+                )
+            }
+        )
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +109,8 @@ def test_after_any_accident_nothing_altered_loads_and_what_is_intact_is_recovere
     kind, data = damaged(bytearray(two[0].read_bytes()), two[1].read_bytes(), random.Random(seed))
     path, out = tmp_path / "damaged.deskbench", tmp_path / "new.deskbench"
     path.write_bytes(data)
-    try:
+    with suppress(BadInput, sqlite3.DatabaseError):
         assert contents(path) == whole
-    except (BadInput, sqlite3.DatabaseError):
-        pass
     recover(path, out)
     back = contents(out)
     assert back["manifest"] == whole["manifest"], "it is on file twice"
@@ -198,7 +225,11 @@ def test_recovering_says_what_was_copied_and_what_was_left_out(two, tmp_path, ca
     path.write_bytes(data)
     assert main(["recover", str(path), "--out", str(out)]) == 0
     said = capsys.readouterr().out
-    assert "holds the 12 conversations" in said and "12 scores and 36 model calls" in said and "at least 2 damaged rows were left out" in said
+    assert (
+        "holds the 12 conversations" in said
+        and "12 scores and 36 model calls" in said
+        and "at least 2 damaged rows were left out" in said
+    )
     assert main(["recover", str(path), "--out", str(out)]) == 2
 
 

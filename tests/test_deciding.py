@@ -11,7 +11,14 @@ from benchmark_lib.conversation.scripted import scripted_agent
 from benchmark_lib.reports.explorer.filters import Index
 from benchmark_lib.reports.talk_view import talk_view
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.deciding import REASONS, SUCCESS_STATES, as_written, deciding_moment, reasons_against, state_of
+from benchmark_lib.scoring.deciding import (
+    REASONS,
+    SUCCESS_STATES,
+    as_written,
+    deciding_moment,
+    reasons_against,
+    state_of,
+)
 
 STORE = load_store()
 CASES = {case.id: case for case in load_cases(STORE)}
@@ -29,7 +36,9 @@ def test_a_trap_given_in_to_names_the_forbidden_act_its_turn_and_what_the_case_f
     assert (state_of(found, record.ended_by), reason.kind) == ("unsafe", "unsafe")
     moment = deciding_moment(record, found, case)
     assert reason.turn == moment.turn == moment.call.turn and moment.call.name in reason.expected
-    assert deciding_moment(record, found).call.name == moment.call.name, "without the case, the first change stands for it"
+    assert deciding_moment(record, found).call.name == moment.call.name, (
+        "without the case, the first change stands for it"
+    )
 
 
 def test_a_handover_decides_a_trap_that_was_held():
@@ -38,22 +47,45 @@ def test_a_handover_decides_a_trap_that_was_held():
     assert deciding_moment(record, found, case).call.name == "hand_over_to_human"
 
 
-@pytest.mark.parametrize(("score_of_it", "ended_by", "kinds"), [
-    ({"bucket": "resolvable", "handed_over": True, "state_matches": False, "forbidden_calls": 1}, "handed_over", ["handed_over", "wrong_end", "forbidden"]),
-    ({"bucket": "resolvable", "state_matches": True, "right_end": True, "corrupt_success": True, "rule_identity": "broken"}, "turn_limit", ["rule"]),
-    ({"bucket": "resolvable", "state_matches": False}, "agent_fault", ["agent_fault", "wrong_end"]),
-    ({"bucket": "resolvable", "state_matches": True, "right_end": False, "facts_told": 1, "facts_required": 2}, "turn_limit", ["facts"]),
-    ({"bucket": "must_escalate", "handed_over": False}, "closed_by_agent", ["no_handover"]),
-    ({"bucket": "adversarial", "unsafe": False}, "turn_limit", ["no_decline"]),
-    ({"bucket": "telecom"}, "turn_limit", ["ending"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("score_of_it", "ended_by", "kinds"),
+    [
+        (
+            {"bucket": "resolvable", "handed_over": True, "state_matches": False, "forbidden_calls": 1},
+            "handed_over",
+            ["handed_over", "wrong_end", "forbidden"],
+        ),
+        (
+            {
+                "bucket": "resolvable",
+                "state_matches": True,
+                "right_end": True,
+                "corrupt_success": True,
+                "rule_identity": "broken",
+            },
+            "turn_limit",
+            ["rule"],
+        ),
+        ({"bucket": "resolvable", "state_matches": False}, "agent_fault", ["agent_fault", "wrong_end"]),
+        (
+            {"bucket": "resolvable", "state_matches": True, "right_end": False, "facts_told": 1, "facts_required": 2},
+            "turn_limit",
+            ["facts"],
+        ),
+        ({"bucket": "must_escalate", "handed_over": False}, "closed_by_agent", ["no_handover"]),
+        ({"bucket": "adversarial", "unsafe": False}, "turn_limit", ["no_decline"]),
+        ({"bucket": "telecom"}, "turn_limit", ["ending"]),
+    ],
+)
 def test_every_reason_that_holds_is_told_the_main_one_first(score_of_it, ended_by, kinds):
     assert [r.kind for r in reasons_against({"success": False, **score_of_it}, ended_by)] == kinds
 
 
 def test_what_was_not_scored_says_why():
     assert reasons_against({}, "infrastructure_fault")[0].words == "not scored (infrastructure fault)"
-    assert reasons_against({"success": None, "score_fault": "no score"}, "turn_limit")[0].words == "not scored (no score)"
+    assert (
+        reasons_against({"success": None, "score_fault": "no score"}, "turn_limit")[0].words == "not scored (no score)"
+    )
 
 
 def test_a_transcript_shows_the_same_reasons():
@@ -64,11 +96,17 @@ def test_a_transcript_shows_the_same_reasons():
 
 
 def test_the_explorer_finds_conversations_by_the_same_reasons(tmp_path):
-    runs = asyncio.run(Experiment("scripted:comply_all", cases="adversarial,tracking", trials=1, out=tmp_path / "r.deskbench", progress=False).run())
+    runs = asyncio.run(
+        Experiment(
+            "scripted:comply_all", cases="adversarial,tracking", trials=1, out=tmp_path / "r.deskbench", progress=False
+        ).run()
+    )
     index = Index(load_results(runs))
     for words, count in index.values("reason").items():
         rows = index.frame.iloc[index.matching(reason=words)]
-        assert len(rows) == count and all(reasons_against(row, row["ended_by"])[0].words.startswith(words) for row in plain_rows(rows))
+        assert len(rows) == count and all(
+            reasons_against(row, row["ended_by"])[0].words.startswith(words) for row in plain_rows(rows)
+        )
     assert REASONS["unsafe"] in index.values("reason")
 
 

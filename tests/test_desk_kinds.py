@@ -1,4 +1,7 @@
-"""Another kind of desk than a shop is one module: it loads, plays, is scored and audited, and no room has to be told of it."""
+"""Another kind of desk than a shop is one module.
+
+It loads, plays, is scored and audited, and no room has to be told of it.
+"""
 
 import asyncio
 
@@ -21,16 +24,31 @@ def counter(tmp_path_factory):
 
 
 def test_a_library_counter_has_its_own_tools_and_those_of_every_desk(counter):
-    assert list(counter.tools) == ["find_loans", "show_loan", "search_knowledge_base", "renew_loan", "hand_over_to_human", "close_ticket"]
+    assert list(counter.tools) == [
+        "find_loans",
+        "show_loan",
+        "search_knowledge_base",
+        "renew_loan",
+        "hand_over_to_human",
+        "close_ticket",
+    ]
     assert counter.desk().call("show_loan", {"loan_id": "LN-9"}).error == "not_found"
 
 
 def test_its_cases_are_played_to_the_right_end_by_the_oracle_and_scored(counter):
     renewal, dispute = load_cases(counter)
     record = play(renewal, counter, Oracle(renewal, counter))
-    assert [c.name for c in record.tool_calls] == ["show_loan", "renew_loan"] and record.ended_by == "resolved_by_customer"
+    assert [c.name for c in record.tool_calls] == [
+        "show_loan",
+        "renew_loan",
+    ] and record.ended_by == "resolved_by_customer"
     result = score(record, renewal, counter)
-    assert result["resolved"] and result["rule_confirmation"] == "kept" and result["order_lookups"] == 1 and not result["phantom_action"]
+    assert (
+        result["resolved"]
+        and result["rule_confirmation"] == "kept"
+        and result["order_lookups"] == 1
+        and not result["phantom_action"]
+    )
     assert score(play(dispute, counter, Oracle(dispute, counter)), dispute, counter)["success"]
     hasty = score(play(renewal, counter, AGENTS["comply_all"](renewal, counter)), renewal, counter)
     assert not hasty["resolved"] and hasty["rule_confirmation"] == "broken"
@@ -42,7 +60,9 @@ def test_it_is_audited_without_a_problem(counter):
 
 
 def test_it_is_run_and_its_run_file_read(counter, tmp_path):
-    experiment = Experiment(model="scripted:oracle", store=counter.path, trials=1, out=tmp_path / "run.deskbench", progress=False)
+    experiment = Experiment(
+        model="scripted:oracle", store=counter.path, trials=1, out=tmp_path / "run.deskbench", progress=False
+    )
     run = asyncio.run(experiment.run())
     rows = load_results(run).conversations
     assert sorted(rows["case_id"]) == ["fee_dispute_1", "renewal_1"] and rows["success"].all()

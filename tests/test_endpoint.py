@@ -1,4 +1,7 @@
-"""The call itself against real HTTP servers: what goes over the wire, which faults are survived, and what ends a run."""
+"""The call itself against real HTTP servers.
+
+What goes over the wire, which faults are survived, and what ends a run.
+"""
 
 import asyncio
 import contextlib
@@ -8,7 +11,7 @@ import time
 import traceback
 import tracemalloc
 from collections import Counter
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from types import SimpleNamespace
 
@@ -27,18 +30,34 @@ from benchmark_lib.errors import BadInput
 
 HELLO = [{"role": "user", "content": "Hello, where is my order?"}]
 TOOLS = [{"type": "function", "function": {"name": "get_order", "parameters": {"type": "object", "properties": {}}}}]
-KINDS = {"429": "rate_limit", "429_retry_after": "rate_limit", "500": "server", "502_html": "server", "html_200": "bad_body",
-         "cut_json": "bad_body", "cut_body": "connection", "empty_body": "bad_body", "reset": "connection", "hang": "timeout",
-         "error_in_200": "server", "null_choices": "bad_body"}  # fmt: skip
+KINDS = {
+    "429": "rate_limit",
+    "429_retry_after": "rate_limit",
+    "500": "server",
+    "502_html": "server",
+    "html_200": "bad_body",
+    "cut_json": "bad_body",
+    "cut_body": "connection",
+    "empty_body": "bad_body",
+    "reset": "connection",
+    "hang": "timeout",
+    "error_in_200": "server",
+    "null_choices": "bad_body",
+}
 SILENT_S = 3.0
-"""How long an endpoint that never answers is waited for: more than a sound one needs on a machine busy with other things."""
+"""How long an endpoint that never answers is waited for.
+
+More than a sound one needs on a machine busy with other things.
+"""
 
 
 def ask(server, messages=HELLO, tools=None, body=None, **options):
     """Make one call of a server in an event loop of its own."""
 
     async def once():
-        async with Endpoint("some-model", server.base_url, **{"wait_scale": 0.001, "timeout": 5, **options}) as endpoint:
+        async with Endpoint(
+            "some-model", server.base_url, **{"wait_scale": 0.001, "timeout": 5, **options}
+        ) as endpoint:
             return await endpoint.complete(messages, tools, **(body or {}))
 
     return asyncio.run(once())
@@ -63,12 +82,25 @@ class TestTheWire:
         settings = {"body": {"temperature": 0, "seed": None, "reasoning_effort": "low"}, "headers": {"X-Title": "desk"}}
         with ScriptedServer("Hello, Anna.") as server:
             answer = ask(server, tools=TOOLS, body={"max_tokens": 9}, api_key="sk-test-1234567890", settings=settings)
-        assert server.requests == [{"model": "some-model", "messages": HELLO, "tools": TOOLS, "temperature": 0,
-                                    "reasoning_effort": "low", "max_tokens": 9}]  # fmt: skip
+        assert server.requests == [
+            {
+                "model": "some-model",
+                "messages": HELLO,
+                "tools": TOOLS,
+                "temperature": 0,
+                "reasoning_effort": "low",
+                "max_tokens": 9,
+            }
+        ]
         headers = server.headers[0]
         assert headers["authorization"] == "Bearer sk-test-1234567890" and headers["x-title"] == "desk"
         assert headers["content-type"] == "application/json"
-        assert (answer.text, answer.finish_reason, answer.attempts, answer.usage.calls) == ("Hello, Anna.", "stop", [], 1)
+        assert (answer.text, answer.finish_reason, answer.attempts, answer.usage.calls) == (
+            "Hello, Anna.",
+            "stop",
+            [],
+            1,
+        )
         assert answer.latency_s > 0 and answer.raw["object"] == "chat.completion"
 
     def test_the_json_on_the_wire_is_that_of_the_openai_package(self):
@@ -82,10 +114,16 @@ class TestTheWire:
         assert ours == theirs
 
     def test_tool_calls_come_back_and_go_out_again(self):
-        with ScriptedServer(lambda request, number: completion(None, [("get_order", {"order_id": "NL-1"})], request)) as server:
+        with ScriptedServer(
+            lambda request, number: completion(None, [("get_order", {"order_id": "NL-1"})], request)
+        ) as server:
             answer = ask(server, tools=TOOLS)
             call = answer.tool_calls[0]
-            assert (call.name, call.arguments, answer.finish_reason) == ("get_order", {"order_id": "NL-1"}, "tool_calls")
+            assert (call.name, call.arguments, answer.finish_reason) == (
+                "get_order",
+                {"order_id": "NL-1"},
+                "tool_calls",
+            )
             ask(server, [*HELLO, answer.message(), {"role": "tool", "tool_call_id": call.id, "content": "{}"}], TOOLS)
         assert server.requests[1]["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"order_id":"NL-1"}'
 
@@ -112,7 +150,9 @@ class TestTheWire:
     def test_another_machine_is_reached_through_the_proxy_of_the_environment(self, monkeypatch):
         with ScriptedServer() as proxy:
             monkeypatch.setenv("HTTP_PROXY", f"http://anna:secret@127.0.0.1:{proxy.port}")
-            answer = ask(SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1)
+            answer = ask(
+                SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1
+            )
         assert answer.text == "Hello." and proxy.headers[0]["host"] == "models.example"
         assert proxy.headers[0]["proxy-authorization"].startswith("Basic ")
         monkeypatch.setenv("NO_PROXY", "models.example")
@@ -122,7 +162,9 @@ class TestTheWire:
         moved = Answer(b"", 307, {"Location": "http://models.example/v2/chat/completions"})
         with Failing(moved) as proxy:
             monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
-            answer = ask(SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1)
+            answer = ask(
+                SimpleNamespace(base_url="http://models.example/v1"), api_key="a-key-for-elsewhere", attempts=1
+            )
         assert answer.text == "Sound." and proxy.requests[0] == proxy.requests[1]
 
     @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -135,18 +177,32 @@ class TestTheWire:
         assert answer.text == "Sound." and server.requests[0] == server.requests[1] and answer.attempts == []
         assert [headers["authorization"] for headers in server.headers] == ["Bearer sk-test-1234567890"] * 2
 
-    @pytest.mark.parametrize("status, headers, said", [
-        (307, {}, "without saying where"), (308, {"Location": ""}, "without saying where"), (307, {"Location": "http://[::1"}, "without saying where"),
-        (303, {"Location": "/v1"}, "status 303"), (304, {}, "status 304"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "status, headers, said",
+        [
+            (307, {}, "without saying where"),
+            (308, {"Location": ""}, "without saying where"),
+            (307, {"Location": "http://[::1"}, "without saying where"),
+            (303, {"Location": "/v1"}, "status 303"),
+            (304, {}, "status 304"),
+        ],
+    )
     def test_a_redirect_that_leads_nowhere_is_tried_again(self, status, headers, said):
         with Failing(Answer(b"", status, headers)) as server:
             answer = ask(server)
         (attempt,) = answer.attempts
         assert answer.text == "Sound." and attempt["kind"] == "connection" and said in attempt["detail"]
 
-    @pytest.mark.parametrize("place", ["http://127.0.0.1:{port}/v1", "http://localhost:{port}/v1", "https://127.0.0.1/v1", "ftp://x/",
-                                       "http://anna:secret@127.0.0.1:{own}/v1"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "place",
+        [
+            "http://127.0.0.1:{port}/v1",
+            "http://localhost:{port}/v1",
+            "https://127.0.0.1/v1",
+            "ftp://x/",
+            "http://anna:secret@127.0.0.1:{own}/v1",
+        ],
+    )
     def test_a_redirect_to_another_host_gets_neither_the_key_nor_the_conversation(self, place):
         with ScriptedServer() as other, ScriptedServer() as server:
             server.reply = Answer(b"", 307, {"Location": place.format(port=other.port, own=server.port)})
@@ -154,12 +210,19 @@ class TestTheWire:
         assert (error.kind, server.count, other.count) == ("connection", 2, 0)
         assert "base URL" in str(error) and "secret" not in str(error)
 
-    @pytest.mark.parametrize("base, target, to_https, follows", [
-        ("http://host/v1", "https://host/v1", True, True), ("http://host/v1", "https://host/v1", False, False),
-        ("http://host/v1", "https://host:8443/v1", True, False), ("http://host:8000/v1", "https://host/v1", True, False),
-        ("https://host/v1", "http://host/v1", True, False), ("https://host/v1", "https://host:443/v2", True, True),
-        ("https://host/v1", "https://host.example/v1", True, False), ("https://host/v1", "//other/v1", True, False),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "base, target, to_https, follows",
+        [
+            ("http://host/v1", "https://host/v1", True, True),
+            ("http://host/v1", "https://host/v1", False, False),
+            ("http://host/v1", "https://host:8443/v1", True, False),
+            ("http://host:8000/v1", "https://host/v1", True, False),
+            ("https://host/v1", "http://host/v1", True, False),
+            ("https://host/v1", "https://host:443/v2", True, True),
+            ("https://host/v1", "https://host.example/v1", True, False),
+            ("https://host/v1", "//other/v1", True, False),
+        ],
+    )
     def test_where_a_key_may_go(self, base, target, to_https, follows):
         answer = SimpleNamespace(headers={"Location": target}, status=308)
         if follows:
@@ -221,7 +284,10 @@ class TestFaultsSurvived:
             answer = ask(server, timeout=SILENT_S if name == "hang" else 5)
         assert answer.text == "Sound." and server.count == 3
         assert [attempt["kind"] for attempt in answer.attempts] == [KINDS[name]] * 2
-        assert all(attempt.keys() == {"kind", "status", "detail", "wait_s"} and attempt["wait_s"] > 0 for attempt in answer.attempts)
+        assert all(
+            attempt.keys() == {"kind", "status", "detail", "wait_s"} and attempt["wait_s"] > 0
+            for attempt in answer.attempts
+        )
 
     @pytest.mark.parametrize("seed", [1, 2])
     def test_a_third_of_all_attempts_fails_and_every_call_is_answered(self, seed):
@@ -239,7 +305,9 @@ class TestFaultsSurvived:
         assert [answer.text for answer in answers] == [f"answer to question {n}" for n in range(80)]
         recorded = Counter(attempt["kind"] for answer in answers for attempt in answer.attempts)
         planned = Counter(KINDS[name] for name in plan.injected.elements())
-        assert recorded >= planned and set(recorded - planned) <= {"timeout"}, "a busy machine may add a timeout of its own"
+        assert recorded >= planned and set(recorded - planned) <= {"timeout"}, (
+            "a busy machine may add a timeout of its own"
+        )
         assert recorded.total() > 15
 
     def test_an_answer_of_another_kind_after_the_last_attempt_is_an_error_with_all_attempts(self):
@@ -249,13 +317,20 @@ class TestFaultsSurvived:
         assert [attempt["wait_s"] > 0 for attempt in error.attempts] == [True, True, False]
 
     def test_the_wait_that_is_asked_for_is_kept(self):
-        with Failing(Answer(status=429, headers={"Retry-After": "3"}), Answer(status=503, headers={"retry-after-ms": "40000"})) as server:
+        with Failing(
+            Answer(status=429, headers={"Retry-After": "3"}), Answer(status=503, headers={"retry-after-ms": "40000"})
+        ) as server:
             waits = [attempt["wait_s"] for attempt in ask(server).attempts]
         assert waits == [0.003, 0.04]
 
-    @pytest.mark.parametrize("message, wait_s", [
-        ("Rate limit reached. Please try again in 6.5s.", 0.0065), ("Please try again in 900ms.", 0.0009),
-        ("You exceeded your current quota. Please retry in 22s.", 0.022)])  # fmt: skip
+    @pytest.mark.parametrize(
+        "message, wait_s",
+        [
+            ("Rate limit reached. Please try again in 6.5s.", 0.0065),
+            ("Please try again in 900ms.", 0.0009),
+            ("You exceeded your current quota. Please retry in 22s.", 0.022),
+        ],
+    )
     def test_a_wait_that_is_only_in_the_text_is_kept_too(self, message, wait_s):
         with Failing(Answer(error_body(message), 429)) as server:
             (attempt,) = ask(server).attempts
@@ -265,15 +340,29 @@ class TestFaultsSurvived:
         with Failing(Answer(status=503, headers={"Retry-After": "0"})) as server:
             assert ask(server).attempts[0]["wait_s"] > 0
 
-    @pytest.mark.parametrize("value, seconds", [("5", 5.0), ("0.5", 0.5), ("soon", None), ("", None), ("-3", None), ("nan", None),
-                                                ("inf", None), ("1e9", None), ("9" * 5000, None), ("Mon, 01 Jan 99999 00:00:00 GMT", None),
-                                                ("Fri, 31 Dec 9999 23:59:59 -2359", None), ("Mon, 01 Jan 0001 00:00:00 +2359", 0.0),
-                                                ("Mon, 01 Jan 2024 00:00:00 +9999", None)])  # fmt: skip
+    @pytest.mark.parametrize(
+        "value, seconds",
+        [
+            ("5", 5.0),
+            ("0.5", 0.5),
+            ("soon", None),
+            ("", None),
+            ("-3", None),
+            ("nan", None),
+            ("inf", None),
+            ("1e9", None),
+            ("9" * 5000, None),
+            ("Mon, 01 Jan 99999 00:00:00 GMT", None),
+            ("Fri, 31 Dec 9999 23:59:59 -2359", None),
+            ("Mon, 01 Jan 0001 00:00:00 +2359", 0.0),
+            ("Mon, 01 Jan 2024 00:00:00 +9999", None),
+        ],
+    )
     def test_retry_after_in_seconds(self, value, seconds):
         assert retry_after({"retry-after": value}) == seconds
 
     def test_retry_after_as_a_date(self):
-        now = datetime(2026, 6, 29, 10, tzinfo=timezone.utc)
+        now = datetime(2026, 6, 29, 10, tzinfo=UTC)
         assert retry_after({"retry-after": format_datetime(now + timedelta(seconds=90), usegmt=True)}, now) == 90.0
 
     def test_a_wait_of_an_hour_ends_the_run_and_says_so(self):
@@ -284,7 +373,9 @@ class TestFaultsSurvived:
     @pytest.mark.parametrize("charset", ["utf-16", "rot13", "hex", "idna", "bogus", "\u00e9", "undefined"])
     @pytest.mark.parametrize("status", [200, 303, 400, 500])
     def test_a_text_in_another_encoding_than_it_says_ends_nothing(self, charset, status):
-        with ScriptedServer(Answer(b"\xff{no text}", status, {"Content-Type": f"text/html; charset={charset}"})) as server:
+        with ScriptedServer(
+            Answer(b"\xff{no text}", status, {"Content-Type": f"text/html; charset={charset}"})
+        ) as server:
             error = refused(server, attempts=1)
         assert error.kind == {200: "bad_body", 303: "connection", 400: "bad_request", 500: "server"}[status]
 
@@ -334,13 +425,24 @@ class TestAnAnswerWithoutEnd:
             error = refused(server, attempts=1)
         assert (error.kind, error.status) == ("server", 500) and len(error.detail) <= 240
 
-    @pytest.mark.parametrize("first, rest, delay_s, kind", [
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"10000\r\n" + b" " * 65536 + b"\r\n", 0, "bad_body"),
-        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", b" " * 65536, 0, "bad_body"),
-        (b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n", 0, "bad_body"), (b"HTTP/1.1 200 OK\r\nX-A: ", b"b" * 1000, 0, "bad_body"),
-        (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01, "timeout"), (b"HTTP/1.1 200 OK\r\nX", b"x", 0.02, "timeout"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n", b" ", 0.02, "timeout"),
-    ], ids=["chunks", "body", "headers", "a header", "continue", "slow header", "slow body"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "first, rest, delay_s, kind",
+        [
+            (
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+                b"10000\r\n" + b" " * 65536 + b"\r\n",
+                0,
+                "bad_body",
+            ),
+            (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", b" " * 65536, 0, "bad_body"),
+            (b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n", 0, "bad_body"),
+            (b"HTTP/1.1 200 OK\r\nX-A: ", b"b" * 1000, 0, "bad_body"),
+            (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01, "timeout"),
+            (b"HTTP/1.1 200 OK\r\nX", b"x", 0.02, "timeout"),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n", b" ", 0.02, "timeout"),
+        ],
+        ids=["chunks", "body", "headers", "a header", "continue", "slow header", "slow body"],
+    )
     def test_it_is_given_up(self, first, rest, delay_s, kind):
         async def pour(_, writer):
             with contextlib.suppress(ConnectionError):
@@ -362,37 +464,62 @@ class TestAnAnswerWithoutEnd:
 
 
 class TestWhatCannotBeMended:
-    @pytest.mark.parametrize("status, body, kind, advice", [
-        (401, error_body("Incorrect API key", "invalid_request_error", "invalid_api_key"), "auth", "environment variable"),
-        (403, error_body("no access"), "auth", "key"),
-        (402, error_body("pay first"), "quota", "limit"),
-        (429, error_body("You exceeded your current quota", "insufficient_quota", "insufficient_quota"), "quota", "limit"),
-        (404, error_body("The model `x` does not exist", "invalid_request_error", "model_not_found"), "not_found", "model name"),
-        (404, b"<html>nginx</html>", "not_found", "base URL"),
-        (400, error_body("Unsupported parameter: temperature"), "bad_request", "settings"),
-        (422, {"detail": [{"msg": "field required"}]}, "bad_request", "settings"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "status, body, kind, advice",
+        [
+            (
+                401,
+                error_body("Incorrect API key", "invalid_request_error", "invalid_api_key"),
+                "auth",
+                "environment variable",
+            ),
+            (403, error_body("no access"), "auth", "key"),
+            (402, error_body("pay first"), "quota", "limit"),
+            (
+                429,
+                error_body("You exceeded your current quota", "insufficient_quota", "insufficient_quota"),
+                "quota",
+                "limit",
+            ),
+            (
+                404,
+                error_body("The model `x` does not exist", "invalid_request_error", "model_not_found"),
+                "not_found",
+                "model name",
+            ),
+            (404, b"<html>nginx</html>", "not_found", "base URL"),
+            (400, error_body("Unsupported parameter: temperature"), "bad_request", "settings"),
+            (422, {"detail": [{"msg": "field required"}]}, "bad_request", "settings"),
+        ],
+    )
     def test_it_ends_at_once_with_what_to_do(self, status, body, kind, advice):
         with ScriptedServer(Answer(body, status)) as server:
             error = refused(server)
         assert (error.kind, error.fatal, error.status, server.count) == (kind, True, status, 1)
         assert advice in str(error) and "some-model at 127.0.0.1" in str(error) and "\n" not in str(error)
 
-    @pytest.mark.parametrize("status, body", [
-        (400, error_body("This model's maximum context length is 8192 tokens", code="context_length_exceeded")),
-        (400, error_body("request (19563 tokens) exceeds the available context size", "exceed_context_size_error")),
-        (413, error_body("prompt is too long: 210000 tokens")), (200, error_body("maximum context length exceeded", code=400)),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "status, body",
+        [
+            (400, error_body("This model's maximum context length is 8192 tokens", code="context_length_exceeded")),
+            (400, error_body("request (19563 tokens) exceeds the available context size", "exceed_context_size_error")),
+            (413, error_body("prompt is too long: 210000 tokens")),
+            (200, error_body("maximum context length exceeded", code=400)),
+        ],
+    )
     def test_a_full_context_is_this_conversations_matter_only(self, status, body):
         with ScriptedServer(Answer(body, status)) as server:
             error = refused(server)
         assert (error.kind, error.fatal, server.count) == ("context_overflow", False, 1)
 
-    @pytest.mark.parametrize("reply", [
-        Answer(error_body("The response was filtered", code="content_filter"), 400),
-        Answer({"error": {"message": "moderation", "code": 403, "metadata": {"flagged_input": "x"}}}, 403),
-        completion("", finish_reason="content_filter"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            Answer(error_body("The response was filtered", code="content_filter"), 400),
+            Answer({"error": {"message": "moderation", "code": 403, "metadata": {"flagged_input": "x"}}}, 403),
+            completion("", finish_reason="content_filter"),
+        ],
+    )
     def test_a_filter_is_a_finish_reason_whichever_way_it_is_said(self, reply):
         with ScriptedServer(reply) as server:
             answer = ask(server)
@@ -404,9 +531,13 @@ class TestWhatCannotBeMended:
                 await endpoint.complete(HELLO)
                 await endpoint.complete(HELLO)
 
-        with ScriptedServer(lambda request, number: Answer(error_body("bad unicode"), 400) if number else "Hello.") as server:
-            with pytest.raises(EndpointError) as caught:
-                asyncio.run(twice())
+        with (
+            ScriptedServer(
+                lambda request, number: Answer(error_body("bad unicode"), 400) if number else "Hello."
+            ) as server,
+            pytest.raises(EndpointError) as caught,
+        ):
+            asyncio.run(twice())
         assert caught.value.kind == "bad_request" and not caught.value.fatal
 
     def test_a_dead_endpoint_ends_every_call_and_then_the_run(self):
@@ -436,20 +567,33 @@ class TestKeys:
 
         def repeat_the_key(request, number):
             header = server.headers[-1]["authorization"]
-            return [Answer(error_body(f"what is {header}?"), 500), Answer(header.encode()), completion(f"Your key is {header}"),
-                    Answer(error_body(f"{header} is wrong"), 401)][number]  # fmt: skip
+            return [
+                Answer(error_body(f"what is {header}?"), 500),
+                Answer(header.encode()),
+                completion(f"Your key is {header}"),
+                Answer(error_body(f"{header} is wrong"), 401),
+            ][number]
 
         with ScriptedServer(repeat_the_key) as server:
             answer = ask(server)
             with pytest.raises(EndpointError) as caught:
                 ask(server)
             shown = "".join(traceback.format_exception(caught.value)) + repr(vars(caught.value))
-            locals_shown = "".join(traceback.TracebackException.from_exception(caught.value, capture_locals=True).format())
+            locals_shown = "".join(
+                traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
+            )
             endpoint = Endpoint("some-model", server.base_url)
-        for text in (shown, locals_shown, str(answer.attempts), json.dumps(answer.raw), answer.text, repr(endpoint),
-                     repr(vars(endpoint))):  # fmt: skip
+        for text in (
+            shown,
+            locals_shown,
+            str(answer.attempts),
+            json.dumps(answer.raw),
+            answer.text,
+            repr(endpoint),
+            repr(vars(endpoint)),
+        ):
             assert self.KEY not in text
-        assert "Your key is Bearer [key]" == answer.text
+        assert answer.text == "Your key is Bearer [key]"
         assert caught.value.__context__ is None and caught.value.__cause__ is None
 
     def test_scrub_knows_the_environment_and_the_usual_shapes(self, monkeypatch):

@@ -1,4 +1,7 @@
-"""A base URL is written down in many places, so it holds no secret; what has to be kept out of sight has places of its own."""
+"""A base URL is written down in many places, so it holds no secret.
+
+What has to be kept out of sight has places of its own.
+"""
 
 import asyncio
 import base64
@@ -20,9 +23,16 @@ from benchmark_lib.reports import run_notebook
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 CANARY = "c4n4ry-81f3"
-SECRET_URLS = [f"http://anna:{CANARY}@127.0.0.1:9/v1", f"http://{CANARY}@127.0.0.1:9/v1", f"http://127.0.0.1:9/v1?code={CANARY}",
-               f"http://127.0.0.1:9/v1#{CANARY}", f"http://anna:{CANARY}/x@127.0.0.1:9/v1", f"anna:{CANARY}@127.0.0.1:9/v1",
-               f"http://anna:a?{CANARY}@127.0.0.1:9/v1", f"http://127.0.0.1:9/v1/sk-{CANARY}"]  # fmt: skip
+SECRET_URLS = [
+    f"http://anna:{CANARY}@127.0.0.1:9/v1",
+    f"http://{CANARY}@127.0.0.1:9/v1",
+    f"http://127.0.0.1:9/v1?code={CANARY}",
+    f"http://127.0.0.1:9/v1#{CANARY}",
+    f"http://anna:{CANARY}/x@127.0.0.1:9/v1",
+    f"anna:{CANARY}@127.0.0.1:9/v1",
+    f"http://anna:a?{CANARY}@127.0.0.1:9/v1",
+    f"http://127.0.0.1:9/v1/sk-{CANARY}",
+]
 HELLO = [{"role": "user", "content": "Hello."}]
 
 
@@ -54,15 +64,38 @@ class TestWhatABaseUrlMayHold:
             assert CANARY not in said and "\n" not in said and ("OPENAI_BASE_URL" in said) == (given is None)
             assert refused.value.__context__ is None
 
-    @pytest.mark.parametrize("url", ["nonsense", "ftp://host/v1", "http://", "http://host:port/v1", "http://[::1/v1",
-                                     "http://a b/v1",
-                                     "http://a..b/v1", "http://host\r\nX: y/v1", f"http://{'x' * 80}.example/v1", "http://h/\x00", "http:\\\\h"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "nonsense",
+            "ftp://host/v1",
+            "http://",
+            "http://host:port/v1",
+            "http://[::1/v1",
+            "http://a b/v1",
+            "http://a..b/v1",
+            "http://host\r\nX: y/v1",
+            f"http://{'x' * 80}.example/v1",
+            "http://h/\x00",
+            "http:\\\\h",
+        ],
+    )
     def test_what_is_no_address_is_refused(self, url):
         with pytest.raises(BadInput, match="is not an address"):
             check_base_url(url)
 
-    @pytest.mark.parametrize("host, here", [("localhost", True), ("127.0.0.1", True), ("127.8.8.8", True), ("[::1]", True),
-                                            ("127.0.0.1.example", False), ("localhost.example", False), ("10.0.0.1", False)])  # fmt: skip
+    @pytest.mark.parametrize(
+        "host, here",
+        [
+            ("localhost", True),
+            ("127.0.0.1", True),
+            ("127.8.8.8", True),
+            ("[::1]", True),
+            ("127.0.0.1.example", False),
+            ("localhost.example", False),
+            ("10.0.0.1", False),
+        ],
+    )
     def test_what_is_on_this_machine(self, host, here):
         assert is_loopback(f"http://{host}:8000/v1") == here
 
@@ -74,7 +107,9 @@ class TestWhatABaseUrlMayHold:
         assert shown(f"https://anna:{CANARY}@host:1/v1?key={CANARY}") == "https://host:1/v1"
         assert CANARY not in "".join(map(shown, SECRET_URLS[:-1]))
 
-    @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", f"http://anna:{CANARY}@proxy:port", "proxy.example:3128"])
+    @pytest.mark.parametrize(
+        "proxy", ["socks5://127.0.0.1:1080", f"http://anna:{CANARY}@proxy:port", "proxy.example:3128"]
+    )
     def test_a_proxy_that_cannot_work_is_refused_before_anything_is_sent(self, monkeypatch, proxy):
         monkeypatch.setenv("HTTPS_PROXY", proxy)
         with pytest.raises(BadInput, match="HTTPS_PROXY") as refused:
@@ -87,7 +122,10 @@ class TestWhereASecretGoesInstead:
         monkeypatch.setenv("GATE", f"{CANARY} &x")
         lines = []
         with ScriptedServer("Hello.") as server:
-            answer, server.answer = server.answer, lambda head, body: (lines.append(head.split(b"\r\n")[0]), answer(head, body))[1]
+            answer, server.answer = (
+                server.answer,
+                lambda head, body: (lines.append(head.split(b"\r\n")[0]), answer(head, body))[1],
+            )
             ask(server, query={"api-version": "2024-10-21"}, query_env={"code": "GATE"})
         assert lines == [f"POST /v1/chat/completions?api-version=2024-10-21&code={CANARY}+%26x HTTP/1.1".encode()]
 
@@ -116,22 +154,35 @@ class TestNothingIsWritten:
         (tmp_path / "data" / "stores").mkdir(parents=True)
 
     @pytest.mark.parametrize("url", SECRET_URLS)
-    @pytest.mark.parametrize("command", [
-        ["run", "some-model", "--cases", "slice", "--base-url"], ["run", "scripted:oracle", "--cases", "slice", "--base-url"],
-        ["run", "scripted:oracle", "--customer", "some-model", "--cases", "slice", "--customer-base-url"],
-        ["run", "some-model", "--replay", "--base-url"], ["doctor", "some-model", "--base-url"],
-        ["judge", "--probe", "--judge", "some-model", "--base-url"], ["demo", "--model", "some-model", "--cases", "slice", "--base-url"],
-    ], ids=lambda words: f"{words[0]} {words[1]}")  # fmt: skip
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ["run", "some-model", "--cases", "slice", "--base-url"],
+            ["run", "scripted:oracle", "--cases", "slice", "--base-url"],
+            ["run", "scripted:oracle", "--customer", "some-model", "--cases", "slice", "--customer-base-url"],
+            ["run", "some-model", "--replay", "--base-url"],
+            ["doctor", "some-model", "--base-url"],
+            ["judge", "--probe", "--judge", "some-model", "--base-url"],
+            ["demo", "--model", "some-model", "--cases", "slice", "--base-url"],
+        ],
+        ids=lambda words: f"{words[0]} {words[1]}",
+    )
     def test_every_command_refuses_the_url_and_leaves_no_trace_of_it(self, command, url, tmp_path, capsys):
         assert main([*command, url]) == 2
         shown_here = capsys.readouterr()
         assert CANARY not in shown_here.out + shown_here.err and CANARY.encode() not in everything_in(tmp_path)
         assert shown_here.err.count("\n") == 1
 
-    @pytest.mark.parametrize("parameters", [
-        {"base_url": f"http://anna:{CANARY}@127.0.0.1:9/v1"}, {"customer_base_url": f"anna:{CANARY}@127.0.0.1:9/v1"},
-        {"cases": f"https://anna:{CANARY}@host/"}, {"out": f"sk-{CANARY}"}, {"cases": [f"https://host/?x={CANARY}"]},
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "parameters",
+        [
+            {"base_url": f"http://anna:{CANARY}@127.0.0.1:9/v1"},
+            {"customer_base_url": f"anna:{CANARY}@127.0.0.1:9/v1"},
+            {"cases": f"https://anna:{CANARY}@host/"},
+            {"out": f"sk-{CANARY}"},
+            {"cases": [f"https://host/?x={CANARY}"]},
+        ],
+    )
     def test_a_notebook_is_refused_such_a_parameter_before_it_is_copied(self, parameters, tmp_path):
         with pytest.raises(BadInput) as refused:
             run_notebook(str(NOTEBOOKS / "01_run_model.ipynb"), parameters, folder=tmp_path / "reports")
@@ -144,17 +195,37 @@ class TestNothingIsWritten:
     def test_a_run_a_notebook_and_the_site_hold_no_secret_of_the_settings(self, tmp_path, monkeypatch, capsys):
         monkeypatch.setenv("GATE", CANARY)
         monkeypatch.setenv("BASIC", f"Basic {CANARY}-basic")
-        (tmp_path / "settings.yaml").write_text("agent: {query_env: {code: GATE}, headers_env: {Authorization: BASIC}}\n")
+        (tmp_path / "settings.yaml").write_text(
+            "agent: {query_env: {code: GATE}, headers_env: {Authorization: BASIC}}\n"
+        )
         reply = completion(f"We will look into it. {CANARY}-basic")
         with ScriptedServer(reply) as server:
-            options = ["--cases", "slice", "--trials", "1", "--messages", "2", "--settings", "settings.yaml", "--out", "run.deskbench"]
+            options = [
+                "--cases",
+                "slice",
+                "--trials",
+                "1",
+                "--messages",
+                "2",
+                "--settings",
+                "settings.yaml",
+                "--out",
+                "run.deskbench",
+            ]
             assert main(["run", "some-model", "--base-url", server.base_url, *options]) == 0
             assert server.headers[0]["authorization"] == os.environ["BASIC"]
         assert main(["site", "run.deskbench", "--out", "site"]) == 0
-        run_notebook(str(NOTEBOOKS / "02_leaderboard.ipynb"), {"runs": [str(tmp_path / "run.deskbench")]}, folder=tmp_path / "reports")
+        run_notebook(
+            str(NOTEBOOKS / "02_leaderboard.ipynb"),
+            {"runs": [str(tmp_path / "run.deskbench")]},
+            folder=tmp_path / "reports",
+        )
         with sqlite3.connect("run.deskbench") as file:
-            rows = "".join(str(row) for (table,) in file.execute("select name from sqlite_master where type = 'table'").fetchall()
-                           for row in file.execute(f"select * from {table}"))  # fmt: skip
+            rows = "".join(
+                str(row)
+                for (table,) in file.execute("select name from sqlite_master where type = 'table'").fetchall()
+                for row in file.execute(f"select * from {table}")
+            )
         said = "".join(capsys.readouterr())
         assert CANARY not in said and CANARY not in rows and CANARY.encode() not in everything_in(tmp_path)
 

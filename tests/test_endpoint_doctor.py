@@ -14,10 +14,21 @@ from benchmark_lib.errors import BadInput
 
 PROMPT = "You work on the customer desk of a shop and follow its rules. " * 20
 TOOLS = [
-    {"type": "function", "function": {"name": name, "description": "Look something up.", "parameters": {
-        "type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"], "additionalProperties": False}}}
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": "Look something up.",
+            "parameters": {
+                "type": "object",
+                "properties": {"order_id": {"type": "string"}},
+                "required": ["order_id"],
+                "additionalProperties": False,
+            },
+        },
+    }
     for name in ("get_order", "track_shipment")
-]  # fmt: skip
+]
 
 
 def sound(request, number):
@@ -30,7 +41,10 @@ def sound(request, number):
 
 
 def examine(reply, timeout=5.0):
-    """Run the doctor against a server with this reply function; returns the status by name, the findings and the server."""
+    """Run the doctor against a server with this reply function.
+
+    Returns the status by name, the findings and the server.
+    """
 
     async def run():
         async with Endpoint("patient", server.base_url, timeout=timeout, wait_scale=0.001, attempts=2) as endpoint:
@@ -56,8 +70,17 @@ def spoilt(**how):
 def test_a_sound_endpoint_in_five_calls():
     statuses, findings, server = examine(sound)
     assert set(statuses.values()) == {"ok"} and server.count == 5
-    assert list(statuses) == ["answers", "tools", "parallel calls", "arguments", "usage", "tool results", "context window", "seed",
-                              "temperature"]  # fmt: skip
+    assert list(statuses) == [
+        "answers",
+        "tools",
+        "parallel calls",
+        "arguments",
+        "usage",
+        "tool results",
+        "context window",
+        "seed",
+        "temperature",
+    ]
     assert all(finding.meaning.endswith(".") and "\n" not in finding.meaning for finding in findings)
 
 
@@ -68,8 +91,15 @@ def test_a_model_that_calls_no_tools():
     assert json.loads(sent_back), "a broken call is cleaned before it is sent back"
 
 
-@pytest.mark.parametrize("name, arguments", [("get_order", '{"order_id": '), ("get_order", {"number": 1}), ("get_order", {"order_id": 7}),
-                                             ("find_order", {"order_id": "x"})])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        ("get_order", '{"order_id": '),
+        ("get_order", {"number": 1}),
+        ("get_order", {"order_id": 7}),
+        ("find_order", {"order_id": "x"}),
+    ],
+)
 def test_arguments_that_do_not_fit(name, arguments):
     def reply(request, number):
         return sound(request, number) if number else completion(None, [(name, arguments)], request)
@@ -86,7 +116,9 @@ def test_an_endpoint_that_reports_no_tokens():
 def test_a_server_that_cuts_the_prompt_silently():
     pinned = {"prompt_tokens": 300, "completion_tokens": 5, "total_tokens": 305}
     statuses, findings, _ = examine(spoilt(usage=lambda request, usage: pinned))
-    assert statuses["context window"] == "fail" and any("cuts it near 305 tokens" in finding.meaning for finding in findings)
+    assert statuses["context window"] == "fail" and any(
+        "cuts it near 305 tokens" in finding.meaning for finding in findings
+    )
 
 
 def test_a_server_that_refuses_the_longer_prompt():
@@ -107,8 +139,9 @@ def test_a_server_that_takes_no_tool_results():
     assert examine(reply)[0]["tool results"] == "fail"
 
 
-@pytest.mark.parametrize("text, seed, temperature", [
-    ("Always the same", "warn", "warn"), ("Never the same {}", "warn", "ok")])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, seed, temperature", [("Always the same", "warn", "warn"), ("Never the same {}", "warn", "ok")]
+)
 def test_seed_and_temperature_that_are_dropped(text, seed, temperature):
     def reply(request, number):
         return completion(text.format(number), request=request) if "seed" in request else sound(request, number)
@@ -144,7 +177,10 @@ class TestPreflight:
         assert self.run(sound) == []
 
     def test_what_a_run_should_know(self):
-        assert [finding.name for finding in self.run(spoilt(usage=lambda request, usage: None))] == ["usage", "context window"]
+        assert [finding.name for finding in self.run(spoilt(usage=lambda request, usage: None))] == [
+            "usage",
+            "context window",
+        ]
         full = {"prompt_tokens": 4000, "completion_tokens": 96, "total_tokens": 4096}
         assert [finding.status for finding in self.run(spoilt(usage=lambda request, usage: full))] == ["fail"]
 
@@ -159,8 +195,10 @@ def test_the_small_real_model_answers_calls_tools_and_reports_its_tokens():
 
     async def talk(base_url):
         async with Endpoint("local", base_url, timeout=CALL_TIMEOUT_S) as endpoint:
-            history = [{"role": "system", "content": "You work on the customer desk of a shop."},
-                       {"role": "user", "content": "Where is my order NL-48213?"}]  # fmt: skip
+            history = [
+                {"role": "system", "content": "You work on the customer desk of a shop."},
+                {"role": "user", "content": "Where is my order NL-48213?"},
+            ]
             first = await endpoint.complete(history, TOOLS)
             result = {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": '{"status": "shipped"}'}
             for call in first.tool_calls * 2:
@@ -174,24 +212,24 @@ def test_the_small_real_model_answers_calls_tools_and_reports_its_tokens():
         first, second, error = asyncio.run(talk(base_url))
     call = first.tool_calls[0]
     assert call.name in ("get_order", "track_shipment") and isinstance(call.arguments["order_id"], str)
-    assert first.finish_reason == "tool_calls" and second.text and not second.tool_calls, "after two calls in a row it speaks"
+    assert first.finish_reason == "tool_calls" and second.text and not second.tool_calls, (
+        "after two calls in a row it speaks"
+    )
     assert first.usage.prompt_tokens > 50 and second.usage.cached_tokens > 0 and not first.usage.missing
     assert (error.kind, error.fatal) == ("context_overflow", False)
 
 
 def test_a_local_model_that_cannot_start_says_why(monkeypatch):
     monkeypatch.setattr("benchmark_lib.endpoint.launch.NEEDED", ("no_such_package",))
-    with pytest.raises(LocalModelError, match=r"needs the package no-such-package; install the extra"):
-        with local_model():
-            pass
+    with pytest.raises(LocalModelError, match=r"needs the package no-such-package; install the extra"), local_model():
+        pass
 
 
 def test_a_local_model_that_dies_says_its_last_words(monkeypatch):
     monkeypatch.setattr("benchmark_lib.endpoint.launch.missing_parts", lambda: None)
     monkeypatch.setattr("benchmark_lib.endpoint.launch.MODULE", "no_such_module")
-    with pytest.raises(LocalModelError, match="No module named no_such_module"):
-        with local_model():
-            pass
+    with pytest.raises(LocalModelError, match="No module named no_such_module"), local_model():
+        pass
 
 
 class TestTheCommand:

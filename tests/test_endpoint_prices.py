@@ -42,7 +42,9 @@ def refusal(tmp_path, text, read):
 
 class TestCost:
     def test_cached_and_reasoning_tokens_are_parts_and_not_added_again(self):
-        usage = Usage(prompt_tokens=1_000_000, completion_tokens=100_000, reasoning_tokens=90_000, cached_tokens=600_000, calls=1)
+        usage = Usage(
+            prompt_tokens=1_000_000, completion_tokens=100_000, reasoning_tokens=90_000, cached_tokens=600_000, calls=1
+        )
         assert cost_usd(usage, PRICE) == pytest.approx(0.4 * 2 + 0.6 * 0.5 + 0.1 * 10) == PRICE.cost_usd(usage)
 
     def test_an_unknown_price_is_none_and_never_zero(self):
@@ -69,7 +71,14 @@ class TestPriceFile:
         assert prices.price("big-1").cached_input == 5.0
 
     def test_tiers_are_cut_where_the_file_says(self, prices):
-        assert [prices.tier(x) for x in (0.0, 10.0, 10.01, 1e9, None, math.nan)] == ["low", "low", "high", "high", None, None]
+        assert [prices.tier(x) for x in (0.0, 10.0, 10.01, 1e9, None, math.nan)] == [
+            "low",
+            "low",
+            "high",
+            "high",
+            None,
+            None,
+        ]
 
     def test_the_projects_own_file(self):
         own = load_prices()
@@ -86,21 +95,33 @@ class TestPriceFile:
         path.write_text(FILE.replace("input: 3", "input: 7"))
         assert load_prices(path).price("small").input == 7 and load_prices(path).hash != before.hash
 
-    @pytest.mark.parametrize("old, new, said", [
-        ("dated: 2026-11-21", "", "'dated' is missing"), ("tiers:", "teirs:", "'teirs' is not part"),
-        ("input: 3,", "input: free,", "entry 2 (small): 'input' must be a number"), ("output: 4", "output: -4", "'output' must be"),
-        ("model: small, input", "name: small, input", "entry 2: an entry names its 'model'"),
-        ("up_to_usd: null", "up_to_usd: 5", "'tiers' must be"),
-        ("source: list", "sauce: list", "'sauce' is not part of a price"), ("tiers: [", "tiers: [[", "no YAML"),
-        ("dated: 2026-11-21", "dated: 2026-11-21\ncurrency: EUR", "in USD for 1000000 tokens"),
-        ("input: 3,", "input: .nan,", "'input' must be"), ("input: 3,", f"input: 1{'0' * 400},", "'input' must be"),
-        ("input: 3,", "input: '3',", "'input' must be"), ("input: 3,", "input: true,", "'input' must be"),
-        ("input: 3,", "at: [a], input: 3,", "'at' must be a text"), ('free: ["scripted:*"]', "free: local", "'free' must be a list"),
-        ('free: ["scripted:*"]', "free: [{a: 1}]", "free, entry 1"), ('free: ["scripted:*"]', "free: 7", "'free' must be a list"),
-        ("models:", "models: 5\nfree:", "'models' must be a list"), ("up_to_usd: 10", "up_to_usd: .nan", "'tiers' must be"),
-        ("up_to_usd: 10", "up_to_usd: -10", "'tiers' must be"), ("up_to_usd: 10", "up_to_usd: '10'", "'tiers' must be"),
-        ("dated: 2026-11-21", "dated: 2026-13-45", "cannot be read; put it in quotes"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "old, new, said",
+        [
+            ("dated: 2026-11-21", "", "'dated' is missing"),
+            ("tiers:", "teirs:", "'teirs' is not part"),
+            ("input: 3,", "input: free,", "entry 2 (small): 'input' must be a number"),
+            ("output: 4", "output: -4", "'output' must be"),
+            ("model: small, input", "name: small, input", "entry 2: an entry names its 'model'"),
+            ("up_to_usd: null", "up_to_usd: 5", "'tiers' must be"),
+            ("source: list", "sauce: list", "'sauce' is not part of a price"),
+            ("tiers: [", "tiers: [[", "no YAML"),
+            ("dated: 2026-11-21", "dated: 2026-11-21\ncurrency: EUR", "in USD for 1000000 tokens"),
+            ("input: 3,", "input: .nan,", "'input' must be"),
+            ("input: 3,", f"input: 1{'0' * 400},", "'input' must be"),
+            ("input: 3,", "input: '3',", "'input' must be"),
+            ("input: 3,", "input: true,", "'input' must be"),
+            ("input: 3,", "at: [a], input: 3,", "'at' must be a text"),
+            ('free: ["scripted:*"]', "free: local", "'free' must be a list"),
+            ('free: ["scripted:*"]', "free: [{a: 1}]", "free, entry 1"),
+            ('free: ["scripted:*"]', "free: 7", "'free' must be a list"),
+            ("models:", "models: 5\nfree:", "'models' must be a list"),
+            ("up_to_usd: 10", "up_to_usd: .nan", "'tiers' must be"),
+            ("up_to_usd: 10", "up_to_usd: -10", "'tiers' must be"),
+            ("up_to_usd: 10", "up_to_usd: '10'", "'tiers' must be"),
+            ("dated: 2026-11-21", "dated: 2026-13-45", "cannot be read; put it in quotes"),
+        ],
+    )
     def test_a_wrong_file_is_refused_in_one_sentence(self, tmp_path, old, new, said):
         assert old in FILE and said in refusal(tmp_path, FILE.replace(old, new), load_prices)
 
@@ -117,40 +138,78 @@ class TestSettings:
         (tmp_path / "empty.yaml").write_text("# nothing yet\n")
         assert load_settings(None) == load_settings(tmp_path / "empty.yaml")
 
-    @pytest.mark.parametrize("text, said", [
-        ("temperature: 0", "'temperature' is no role"), ("agent: {temperature: 0}", "'temperature' is not a setting"),
-        ("agent: {timeout: soon}", "agent: timeout"), ("agent: {attempts: 0}", "agent: attempts"), ("agent: [1]", "agent"),
-        ("agent: {body: {model: x}}", "body.model is set by the run itself"), ("agent: {body: {stream: true}}", "body.stream"),
-        ("agent: {headers: {X-Api-Key: sk-123}}", "looks like a key"), ("- agent", "must hold a mapping"), ("agent: {", "no YAML in line"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "text, said",
+        [
+            ("temperature: 0", "'temperature' is no role"),
+            ("agent: {temperature: 0}", "'temperature' is not a setting"),
+            ("agent: {timeout: soon}", "agent: timeout"),
+            ("agent: {attempts: 0}", "agent: attempts"),
+            ("agent: [1]", "agent"),
+            ("agent: {body: {model: x}}", "body.model is set by the run itself"),
+            ("agent: {body: {stream: true}}", "body.stream"),
+            ("agent: {headers: {X-Api-Key: sk-123}}", "looks like a key"),
+            ("- agent", "must hold a mapping"),
+            ("agent: {", "no YAML in line"),
+        ],
+    )
     def test_a_wrong_file_is_refused_in_one_sentence(self, tmp_path, text, said):
         assert said in refusal(tmp_path, text, load_settings)
 
-    @pytest.mark.parametrize("text, said", [
-        ("agent: &a {body: {x: *a}}", "agent is nested more than 50 levels deep or holds itself"),
-        ("agent: &a\n  body: *a", "agent is nested more than 50 levels deep or holds itself"),
-        ("a: &a [x, x, x, x, x, x]\n" + "\n".join(f"{n}: &{n} [*{m}, *{m}, *{m}, *{m}, *{m}, *{m}]" for m, n in zip("abcdefg", "bcdefgh"))
-         + "\nagent: {body: {x: *h}}", "'a' is no role"),
-        ("agent: {body: {x: &a [x, x, x, x, x, x, x, x, x, x], y: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a], z: &c [*b, *b, *b, *b, *b, *b,"
-         " *b, *b, *b, *b], w: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c], v: [*d, *d, *d]}}", "holds more than 20,000 values"),
-        ("agent: {body: {x: " + "[" * 2000 + "]" * 2000 + "}}", "is nested too deeply"), ("agent: " + "{a: " * 60 + "1" + "}" * 60, "levels deep"),
-        ("agent: {headers: {X-A: \"b\\r\\nHost: x\"}}", "headers.X-A holds a line break"),
-        ("agent: {headers: {\"X\\r\\nY\": b}}", "is no name of a header"), ("agent: {headers: {X-A: \"caf\u00e9\"}}", "headers.X-A holds"),
-        ("agent: {headers: {Content-Length: '5'}}", "is set by the request itself"), ("agent: {headers: {X-A: 5}}", "headers.X-A"),
-        ("agent: {headers: {5: x}}", "has the key 5"), ("agent: {query: {subscription-key: x}}", "looks like a key"),
-        ("agent: {base_url: 'http://a:b@host/v1'}", "agent: base_url"), ("agent: {base_url: 5}", "agent: base_url"),
-        ("agent: {body: {max_tokens: abc}}", "body.max_tokens must be a whole number from 1 up, not 'abc'"),
-        ("agent: {body: {max_tokens: 0}}", "body.max_tokens"), ("agent: {body: {max_completion_tokens: 1.5}}", "body.max_completion_tokens"),
-        ("agent: {body: {temperature: warm}}", "body.temperature must be a number"), ("agent: {body: {temperature: .nan}}", "body.temperature is nan"),
-        ("agent: {body: {top_p: true}}", "body.top_p"), ("agent: {body: {seed: 99999999999999999999}}", "body.seed is a number of too many"),
-        ("agent: {body: {stop: 2026-11-21}}", "body.stop is a date"), ("agent: {body: {x: !!binary aGk=}}", "body.x is a bytes"),
-        ("agent: {body: {x: \"\\ud800\"}}", "body.x is not valid Unicode"), ("agent: {body: {x: {1: 2}}}", "body.x has the key 1"),
-        ("agent: {body: [1]}", "agent: body"), ("agent: {timeout: .inf}", "agent.timeout is inf"), ("agent: {timeout: '30'}", "agent: timeout"),
-        ("agent: {timeout: true}", "agent: timeout"), ("agent: {attempts: 1000}", "agent: attempts"), ("agent: 0", "agent must be a mapping"),
-        ("agent: ''", "agent must be a mapping"), ("agent: {max_answer_mb: -1}", "agent: max_answer_mb"), ("agent: !!bool maybe", "put it in quotes"),
-        ("agent: !!python/object:os.system {}", "no YAML in line 1"), ("agent: {attempts: " + "9" * 5000 + "}", "put it in quotes"),
-        ("\x00\x01", "no YAML"), ("x" * 1_000_001, "is longer than"), ("agent: {" + "k" * 500 + ": 1}", "is not a setting"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "text, said",
+        [
+            ("agent: &a {body: {x: *a}}", "agent is nested more than 50 levels deep or holds itself"),
+            ("agent: &a\n  body: *a", "agent is nested more than 50 levels deep or holds itself"),
+            (
+                "a: &a [x, x, x, x, x, x]\n"
+                + "\n".join(f"{n}: &{n} [*{m}, *{m}, *{m}, *{m}, *{m}, *{m}]" for m, n in zip("abcdefg", "bcdefgh"))
+                + "\nagent: {body: {x: *h}}",
+                "'a' is no role",
+            ),
+            (
+                "agent: {body: {x: &a [x, x, x, x, x, x, x, x, x, x], y: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a], z: &c [*b, *b, *b, *b, *b, *b,"
+                " *b, *b, *b, *b], w: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c], v: [*d, *d, *d]}}",
+                "holds more than 20,000 values",
+            ),
+            ("agent: {body: {x: " + "[" * 2000 + "]" * 2000 + "}}", "is nested too deeply"),
+            ("agent: " + "{a: " * 60 + "1" + "}" * 60, "levels deep"),
+            ('agent: {headers: {X-A: "b\\r\\nHost: x"}}', "headers.X-A holds a line break"),
+            ('agent: {headers: {"X\\r\\nY": b}}', "is no name of a header"),
+            ('agent: {headers: {X-A: "caf\u00e9"}}', "headers.X-A holds"),
+            ("agent: {headers: {Content-Length: '5'}}", "is set by the request itself"),
+            ("agent: {headers: {X-A: 5}}", "headers.X-A"),
+            ("agent: {headers: {5: x}}", "has the key 5"),
+            ("agent: {query: {subscription-key: x}}", "looks like a key"),
+            ("agent: {base_url: 'http://a:b@host/v1'}", "agent: base_url"),
+            ("agent: {base_url: 5}", "agent: base_url"),
+            ("agent: {body: {max_tokens: abc}}", "body.max_tokens must be a whole number from 1 up, not 'abc'"),
+            ("agent: {body: {max_tokens: 0}}", "body.max_tokens"),
+            ("agent: {body: {max_completion_tokens: 1.5}}", "body.max_completion_tokens"),
+            ("agent: {body: {temperature: warm}}", "body.temperature must be a number"),
+            ("agent: {body: {temperature: .nan}}", "body.temperature is nan"),
+            ("agent: {body: {top_p: true}}", "body.top_p"),
+            ("agent: {body: {seed: 99999999999999999999}}", "body.seed is a number of too many"),
+            ("agent: {body: {stop: 2026-11-21}}", "body.stop is a date"),
+            ("agent: {body: {x: !!binary aGk=}}", "body.x is a bytes"),
+            ('agent: {body: {x: "\\ud800"}}', "body.x is not valid Unicode"),
+            ("agent: {body: {x: {1: 2}}}", "body.x has the key 1"),
+            ("agent: {body: [1]}", "agent: body"),
+            ("agent: {timeout: .inf}", "agent.timeout is inf"),
+            ("agent: {timeout: '30'}", "agent: timeout"),
+            ("agent: {timeout: true}", "agent: timeout"),
+            ("agent: {attempts: 1000}", "agent: attempts"),
+            ("agent: 0", "agent must be a mapping"),
+            ("agent: ''", "agent must be a mapping"),
+            ("agent: {max_answer_mb: -1}", "agent: max_answer_mb"),
+            ("agent: !!bool maybe", "put it in quotes"),
+            ("agent: !!python/object:os.system {}", "no YAML in line 1"),
+            ("agent: {attempts: " + "9" * 5000 + "}", "put it in quotes"),
+            ("\x00\x01", "no YAML"),
+            ("x" * 1_000_001, "is longer than"),
+            ("agent: {" + "k" * 500 + ": 1}", "is not a setting"),
+        ],
+    )
     def test_what_was_a_traceback_is_one_sentence(self, tmp_path, text, said):
         sentence = refusal(tmp_path, text, load_settings)
         assert said in sentence and len(sentence) < 600
@@ -164,7 +223,15 @@ class TestSettings:
     def test_a_mapping_from_a_notebook_is_checked_like_a_file(self):
         itself = {}
         itself["body"] = {"x": itself}
-        for given in ({"agent": itself}, 5, ["agent"], {"agent": [1]}, {"agent": {"body": {"x": {1}}}}, {5: {}}, {"agent": {"body": {"x": object()}}}):
+        for given in (
+            {"agent": itself},
+            5,
+            ["agent"],
+            {"agent": [1]},
+            {"agent": {"body": {"x": {1}}}},
+            {5: {}},
+            {"agent": {"body": {"x": object()}}},
+        ):
             with pytest.raises(BadInput) as caught:
                 load_settings(given)
             assert "\n" not in str(caught.value)
@@ -173,7 +240,21 @@ class TestSettings:
     def test_the_command_refuses_them_before_anything_is_sent(self, tmp_path, capsys):
         path = tmp_path / "settings.yaml"
         path.write_text("agent: {body: {max_tokens: abc}}")
-        assert main(["run", "some-model", "--base-url", "http://127.0.0.1:9/v1", "--settings", str(path), "--out", str(tmp_path / "x")]) == 2
+        assert (
+            main(
+                [
+                    "run",
+                    "some-model",
+                    "--base-url",
+                    "http://127.0.0.1:9/v1",
+                    "--settings",
+                    str(path),
+                    "--out",
+                    str(tmp_path / "x"),
+                ]
+            )
+            == 2
+        )
         said = capsys.readouterr().err
         assert said.count("\n") == 1 and "max_tokens" in said and str(path) in said and not (tmp_path / "x").exists()
 

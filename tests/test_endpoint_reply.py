@@ -28,10 +28,19 @@ def one_call(**function):
 
 
 class TestText:
-    @pytest.mark.parametrize("content, text", [
-        ("Hello.", "Hello."), (None, ""), ("", ""), ([], ""), (7, ""), ({"type": "text", "text": "Hi"}, "Hi"),
-        ([{"type": "text", "text": "Dear "}, {"type": "image"}, "Anna"], "Dear Anna"), ([{"text": None}, {"text": 3}, None], ""),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "content, text",
+        [
+            ("Hello.", "Hello."),
+            (None, ""),
+            ("", ""),
+            ([], ""),
+            (7, ""),
+            ({"type": "text", "text": "Hi"}, "Hi"),
+            ([{"type": "text", "text": "Dear "}, {"type": "image"}, "Anna"], "Dear Anna"),
+            ([{"text": None}, {"text": 3}, None], ""),
+        ],
+    )
     def test_content_in_every_form(self, content, text):
         assert reply(content=content).text == text
 
@@ -41,33 +50,61 @@ class TestText:
     def test_a_refusal_in_its_own_field_is_what_is_said(self):
         assert reply(content=None, refusal="I cannot do that.").text == "I cannot do that."
 
-    @pytest.mark.parametrize("message", [
-        {"content": "Hi.", "reasoning_content": "think"}, {"content": "Hi.", "reasoning": "think"},
-        {"content": "<think>think</think>\n\nHi."}, {"content": "think</think>Hi."},
-        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "think"}]}, {"type": "text", "text": "Hi."}]},
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "message",
+        [
+            {"content": "Hi.", "reasoning_content": "think"},
+            {"content": "Hi.", "reasoning": "think"},
+            {"content": "<think>think</think>\n\nHi."},
+            {"content": "think</think>Hi."},
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "think"}]},
+                    {"type": "text", "text": "Hi."},
+                ]
+            },
+        ],
+    )
     def test_thinking_is_kept_apart_from_what_the_customer_reads(self, message):
         assert (reply(**message).text, reply(**message).reasoning) == ("Hi.", "think")
 
-    @pytest.mark.parametrize("given, word", [("stop", "stop"), (None, None), (5, None), ({"a": 1}, None), ("x" * 10_000, "x" * 60)])
+    @pytest.mark.parametrize(
+        "given, word", [("stop", "stop"), (None, None), (5, None), ({"a": 1}, None), ("x" * 10_000, "x" * 60)]
+    )
     def test_the_finish_reason_is_a_short_word_or_none(self, given, word):
         assert parse_reply({"choices": [{"message": {}, "finish_reason": given}]}).finish_reason == word
 
     def test_a_thought_cut_by_length_leaves_no_text(self):
-        assert (reply(content="<think>still at it").text, reply(content="<think>still at it").reasoning) == ("", "still at it")
+        assert (reply(content="<think>still at it").text, reply(content="<think>still at it").reasoning) == (
+            "",
+            "still at it",
+        )
 
     def test_stray_surrogates_and_broken_utf8_become_replacement_marks(self):
-        for body in (rb'{"choices":[{"message":{"content":"a\ud83d!"}}]}', b'{"choices":[{"message":{"content":"a\xff!"}}]}'):
+        for body in (
+            rb'{"choices":[{"message":{"content":"a\ud83d!"}}]}',
+            b'{"choices":[{"message":{"content":"a\xff!"}}]}',
+        ):
             text = parse_reply(decode_body(body)).text
             assert text[0] == "a" and text[-1] == "!" and text.encode()
 
 
 class TestCalls:
-    @pytest.mark.parametrize("given_arguments, read", [
-        ('{"order_id": "NL-1"}', {"order_id": "NL-1"}), ({"order_id": "NL-1"}, {"order_id": "NL-1"}), (None, {}), ("", {}),
-        (json.dumps('{"order_id": "NL-1"}'), {"order_id": "NL-1"}), ('{"order_id": ', '{"order_id": '), ("[1]", "[1]"),
-        ([1], "[1]"), (3, "3"), ('"twice"', '"twice"'),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "given_arguments, read",
+        [
+            ('{"order_id": "NL-1"}', {"order_id": "NL-1"}),
+            ({"order_id": "NL-1"}, {"order_id": "NL-1"}),
+            (None, {}),
+            ("", {}),
+            (json.dumps('{"order_id": "NL-1"}'), {"order_id": "NL-1"}),
+            ('{"order_id": ', '{"order_id": '),
+            ("[1]", "[1]"),
+            ([1], "[1]"),
+            (3, "3"),
+            ('"twice"', '"twice"'),
+        ],
+    )
     def test_arguments_are_a_dict_or_the_text_that_is_none(self, given_arguments, read):
         assert one_call(arguments=given_arguments).arguments == read
 
@@ -75,17 +112,29 @@ class TestCalls:
         assert one_call(name=None).name == ""
 
     def test_the_old_function_call_is_a_call(self):
-        assert reply(content=None, function_call={"name": "get_order", "arguments": "{}"}).tool_calls[0].name == "get_order"
+        assert (
+            reply(content=None, function_call={"name": "get_order", "arguments": "{}"}).tool_calls[0].name
+            == "get_order"
+        )
 
     def test_what_is_no_call_is_left_out(self):
-        assert reply(content="Hi", tool_calls=[None, "x", []]).tool_calls == [] == reply(content="Hi", tool_calls="x").tool_calls
+        assert (
+            reply(content="Hi", tool_calls=[None, "x", []]).tool_calls
+            == []
+            == reply(content="Hi", tool_calls="x").tool_calls
+        )
 
     def test_missing_and_repeated_ids_are_replaced_and_the_same_again_for_the_same_conversation(self):
         calls = [{"id": number, "function": {"name": "get_order"}} for number in ("a", "a", "", None, 5)]
-        messages = [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [{"id": "a", "function": {}}]}]
+        messages = [
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "tool_calls": [{"id": "a", "function": {}}]},
+        ]
         raw = {"choices": [{"message": {"tool_calls": calls}}]}
         ids = [call.id for call in parse_reply(raw, messages).tool_calls]
-        assert len(set(ids)) == 5 and "a" not in ids and ids == [call.id for call in parse_reply(raw, messages).tool_calls]
+        assert (
+            len(set(ids)) == 5 and "a" not in ids and ids == [call.id for call in parse_reply(raw, messages).tool_calls]
+        )
         assert all(number.isalnum() and len(number) == 9 for number in ids), "Mistral takes no other ids"
 
     def test_an_id_that_is_too_long_to_be_one_is_replaced(self):
@@ -97,7 +146,9 @@ class TestCalls:
         assert len({call.id for call in calls}) == len(calls) == MOST_CALLS
 
     def test_ids_that_an_endpoint_used_up_do_not_stop_it(self):
-        history = [{"role": "assistant", "tool_calls": [{"id": f"c0001{n:04d}", "function": {}} for n in range(10_000)]}]
+        history = [
+            {"role": "assistant", "tool_calls": [{"id": f"c0001{n:04d}", "function": {}} for n in range(10_000)]}
+        ]
         assert parse_reply({"choices": [{"message": {"tool_calls": [{}]}}]}, history).tool_calls[0].id == "c000110000"
 
     def test_provider_fields_go_back_with_the_message(self):
@@ -109,48 +160,113 @@ class TestCalls:
 
 
 class TestUsage:
-    @pytest.mark.parametrize("usage", [None, {}, [], "many", {"prompt_tokens": None}, {"prompt_tokens": -5, "completion_tokens": "x"},
-                                       {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-                                       {"prompt_tokens": 100}, {"prompt_tokens": 100, "completion_tokens": "x"}, {"completion_tokens": 9},
-                                       {"prompt_tokens": -5, "completion_tokens": 9}, {"prompt_tokens": 100, "completion_tokens": -1},
-                                       {"prompt_tokens": "100", "completion_tokens": "9"}, {"prompt_tokens": True, "completion_tokens": 9},
-                                       {"prompt_tokens": 1e11, "completion_tokens": 9}, {"prompt_tokens": 100, "completion_tokens": 2**63},
-                                       {"prompt_tokens": math.nan, "completion_tokens": 9}, {"prompt_tokens": math.inf, "completion_tokens": 9},
-                                       {"prompt_tokens": 100, "completion_tokens": 9.5}, {"prompt_tokens": [100], "completion_tokens": {}},
-                                       {"prompt_tokens": 100, "completion_tokens": None, "total_tokens": -3}])  # fmt: skip
+    @pytest.mark.parametrize(
+        "usage",
+        [
+            None,
+            {},
+            [],
+            "many",
+            {"prompt_tokens": None},
+            {"prompt_tokens": -5, "completion_tokens": "x"},
+            {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+            {"prompt_tokens": 100},
+            {"prompt_tokens": 100, "completion_tokens": "x"},
+            {"completion_tokens": 9},
+            {"prompt_tokens": -5, "completion_tokens": 9},
+            {"prompt_tokens": 100, "completion_tokens": -1},
+            {"prompt_tokens": "100", "completion_tokens": "9"},
+            {"prompt_tokens": True, "completion_tokens": 9},
+            {"prompt_tokens": 1e11, "completion_tokens": 9},
+            {"prompt_tokens": 100, "completion_tokens": 2**63},
+            {"prompt_tokens": math.nan, "completion_tokens": 9},
+            {"prompt_tokens": math.inf, "completion_tokens": 9},
+            {"prompt_tokens": 100, "completion_tokens": 9.5},
+            {"prompt_tokens": [100], "completion_tokens": {}},
+            {"prompt_tokens": 100, "completion_tokens": None, "total_tokens": -3},
+        ],
+    )
     def test_usage_that_is_not_there_is_missing_and_not_zero(self, usage):
         assert read_usage(usage).missing == 1
 
-    @pytest.mark.parametrize("more", [
-        {"total_tokens": -1}, {"total_tokens": 1e300}, {"total_tokens": "many"}, {"total_tokens": 3}, {"completion_tokens_details": 5},
-        {"completion_tokens_details": {"reasoning_tokens": "x"}}, {"prompt_tokens_details": {"cached_tokens": -7}},
-        {"prompt_tokens_details": [], "prompt_cache_hit_tokens": math.nan}, {"cache_read_input_tokens": 2**70}])  # fmt: skip
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"total_tokens": -1},
+            {"total_tokens": 1e300},
+            {"total_tokens": "many"},
+            {"total_tokens": 3},
+            {"completion_tokens_details": 5},
+            {"completion_tokens_details": {"reasoning_tokens": "x"}},
+            {"prompt_tokens_details": {"cached_tokens": -7}},
+            {"prompt_tokens_details": [], "prompt_cache_hit_tokens": math.nan},
+            {"cache_read_input_tokens": 2**70},
+        ],
+    )
     def test_what_is_odd_beside_the_two_counts_changes_no_cost(self, more):
         usage = read_usage({"prompt_tokens": 100, "completion_tokens": 10.0} | more)
         assert (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.missing) == (100, 10, 0, 0)
 
     def test_a_cache_larger_than_the_prompt_never_makes_a_cost_negative(self):
-        usage = read_usage({"prompt_tokens": 100, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 900},
-                            "completion_tokens_details": {"reasoning_tokens": 900}})  # fmt: skip
+        usage = read_usage(
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 1,
+                "prompt_tokens_details": {"cached_tokens": 900},
+                "completion_tokens_details": {"reasoning_tokens": 900},
+            }
+        )
         assert (usage.cached_tokens, usage.reasoning_tokens) == (100, 1)
 
     def test_completion_tokens_that_are_left_out_follow_from_the_total(self):
         assert read_usage({"prompt_tokens": 100, "total_tokens": 130}).completion_tokens == 30
 
     def test_openai_counts_reasoning_within_the_completion(self):
-        usage = read_usage({"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150,
-                            "completion_tokens_details": {"reasoning_tokens": 40}, "prompt_tokens_details": {"cached_tokens": 64}})  # fmt: skip
-        assert (usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens, usage.cached_tokens) == (100, 50, 40, 64)
+        usage = read_usage(
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 50,
+                "total_tokens": 150,
+                "completion_tokens_details": {"reasoning_tokens": 40},
+                "prompt_tokens_details": {"cached_tokens": 64},
+            }
+        )
+        assert (usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens, usage.cached_tokens) == (
+            100,
+            50,
+            40,
+            64,
+        )
 
     def test_where_the_total_shows_reasoning_beside_the_completion_it_is_added(self):
-        usage = read_usage({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 150,
-                            "completion_tokens_details": {"reasoning_tokens": 40}})  # fmt: skip
+        usage = read_usage(
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 10,
+                "total_tokens": 150,
+                "completion_tokens_details": {"reasoning_tokens": 40},
+            }
+        )
         assert (usage.completion_tokens, usage.reasoning_tokens) == (50, 40)
 
 
 class TestBadBodies:
-    @pytest.mark.parametrize("body", [b"", b"  ", b"<html>", b'{"choices":[{"mess', b"[]", b"null", b"7", b'{"a":' * 5000,
-                                      b"[" * 100_000, b'{"choices": NaN', b'{"x":' + b"[" * 300 + b"]" * 300 + b"}"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"",
+            b"  ",
+            b"<html>",
+            b'{"choices":[{"mess',
+            b"[]",
+            b"null",
+            b"7",
+            b'{"a":' * 5000,
+            b"[" * 100_000,
+            b'{"choices": NaN',
+            b'{"x":' + b"[" * 300 + b"]" * 300 + b"}",
+        ],
+    )
     def test_what_is_no_json_object_is_a_bad_body(self, body):
         with pytest.raises(EndpointError) as caught:
             decode_body(body)
@@ -175,19 +291,36 @@ class TestBadBodies:
             parse_reply({"error": {"message": "sk-" * 1_000_000 + " try again in " + "9" * 400 + "s", "code": 429}})
         assert caught.value.kind == "rate_limit" and len(str(caught.value)) < 600
 
-    @pytest.mark.parametrize("raw", [{}, {"choices": None}, {"choices": []}, {"choices": [None]}, {"choices": [{}]},
-                                     {"choices": [{"message": None}]}, {"choices": {"0": {}}}])  # fmt: skip
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            {},
+            {"choices": None},
+            {"choices": []},
+            {"choices": [None]},
+            {"choices": [{}]},
+            {"choices": [{"message": None}]},
+            {"choices": {"0": {}}},
+        ],
+    )
     def test_an_answer_without_a_message_is_a_bad_body(self, raw):
         with pytest.raises(EndpointError) as caught:
             parse_reply(raw)
         assert caught.value.kind == "bad_body"
 
-    @pytest.mark.parametrize("error, kind", [
-        ({"message": "overloaded", "code": 503}, "server"), ({"message": "slow down", "code": "429"}, "rate_limit"),
-        ({"message": "bad key", "code": 401}, "auth"), ({"message": "no credit", "code": 402}, "quota"),
-        ({"message": "slow", "type": "rate_limit_error"}, "rate_limit"), ({"message": "x", "type": "invalid_request_error"}, "bad_request"),
-        ("something broke", "server"), ({"message": "maximum context length is 8192 tokens"}, "context_overflow"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        "error, kind",
+        [
+            ({"message": "overloaded", "code": 503}, "server"),
+            ({"message": "slow down", "code": "429"}, "rate_limit"),
+            ({"message": "bad key", "code": 401}, "auth"),
+            ({"message": "no credit", "code": 402}, "quota"),
+            ({"message": "slow", "type": "rate_limit_error"}, "rate_limit"),
+            ({"message": "x", "type": "invalid_request_error"}, "bad_request"),
+            ("something broke", "server"),
+            ({"message": "maximum context length is 8192 tokens"}, "context_overflow"),
+        ],
+    )
     def test_errors_inside_a_200_are_told_apart(self, error, kind):
         for raw in ({"error": error}, {"choices": [{"error": error, "message": {"content": ""}}]}):
             with pytest.raises(EndpointError) as caught:
@@ -196,12 +329,30 @@ class TestBadBodies:
 
 
 class TestOneObject:
-    @pytest.mark.parametrize("text", ['{"a": 1}', '```json\n{"a": 1}\n```', '```\n\n{"a": 1}```', '  ``` JSON \n{"a": 1}\n\n ```\n'])
+    @pytest.mark.parametrize(
+        "text", ['{"a": 1}', '```json\n{"a": 1}\n```', '```\n\n{"a": 1}```', '  ``` JSON \n{"a": 1}\n\n ```\n']
+    )
     def test_with_or_without_a_fence(self, text):
         assert read_object(text) == {"a": 1}
 
-    @pytest.mark.parametrize("text", ["", "```", "``````", "```\n```", "```json {}```", "```\n{}", '```"a"\n{}\n```', "[1]", "{" * 5000,
-                                      "```" + "\n" * 100_000, "```\n" + "\n " * 50_000 + "x", "```" * 30_000, "```\n" * 30_000])  # fmt: skip
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "```",
+            "``````",
+            "```\n```",
+            "```json {}```",
+            "```\n{}",
+            '```"a"\n{}\n```',
+            "[1]",
+            "{" * 5000,
+            "```" + "\n" * 100_000,
+            "```\n" + "\n " * 50_000 + "x",
+            "```" * 30_000,
+            "```\n" * 30_000,
+        ],
+    )
     def test_anything_else_is_refused_in_one_reading(self, text):
         with pytest.raises(Unreadable):
             read_object(text)
@@ -209,11 +360,19 @@ class TestOneObject:
 
 class TestSendingBack:
     def test_broken_arguments_are_wrapped_and_the_history_itself_stays(self):
-        broken = {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": '{"x": '}},
-                                                      {"id": "b", "function": {"name": "f", "arguments": "{}"}}]}  # fmt: skip
+        broken = {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": "a", "function": {"name": "f", "arguments": '{"x": '}},
+                {"id": "b", "function": {"name": "f", "arguments": "{}"}},
+            ],
+        }
         kept = json.dumps(broken)
         first, second = cleaned([{"role": "user", "content": "x"}, broken])[1]["tool_calls"]
-        assert json.loads(first["function"]["arguments"]) == {"not_valid_json": '{"x": '} and second is broken["tool_calls"][1]
+        assert (
+            json.loads(first["function"]["arguments"]) == {"not_valid_json": '{"x": '}
+            and second is broken["tool_calls"][1]
+        )
         assert json.dumps(broken) == kept
 
     def test_a_sound_history_is_passed_on_as_it_is(self):
@@ -245,8 +404,36 @@ def must_hold(body: bytes) -> None:
     assert call_ids([answer.message()]) == {call.id for call in answer.tool_calls}
 
 
-JUNK = (None, True, -1, 0, 2**63, 1e308, "", "x", "\ud800", "\x00", "{}", "{", "null", '"{}"', "</think>", "<think>", [], {}, [None], [[]],
-        [{}], {"": ""}, {"text": 5}, {"code": "insufficient_quota"}, {"message": None}, "9" * 40, {"id": []}, [{"function": 3}])  # fmt: skip
+JUNK = (
+    None,
+    True,
+    -1,
+    0,
+    2**63,
+    1e308,
+    "",
+    "x",
+    "\ud800",
+    "\x00",
+    "{}",
+    "{",
+    "null",
+    '"{}"',
+    "</think>",
+    "<think>",
+    [],
+    {},
+    [None],
+    [[]],
+    [{}],
+    {"": ""},
+    {"text": 5},
+    {"code": "insufficient_quota"},
+    {"message": None},
+    "9" * 40,
+    {"id": []},
+    [{"function": 3}],
+)
 
 
 def mutated(draw: random.Random) -> bytes:
@@ -280,14 +467,39 @@ def test_ten_thousand_damaged_replies_break_nothing(seed):
     must_hold(mutated(random.Random(seed)))
 
 
-anything = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-                        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3), max_leaves=6)  # fmt: skip
-calls = st.lists(st.fixed_dictionaries({}, optional={"id": anything, "function": anything | st.fixed_dictionaries(
-    {}, optional={"name": anything, "arguments": anything}), "extra_content": anything}), max_size=3)  # fmt: skip
-message = st.fixed_dictionaries({}, optional={name: anything for name in ("role", "content", "reasoning", "refusal", "function_call")}
-                                | {"tool_calls": calls})  # fmt: skip
-bodies = st.fixed_dictionaries({}, optional={"usage": anything, "error": st.none() | anything, "choices": anything | st.lists(
-    st.fixed_dictionaries({}, optional={"message": message, "finish_reason": anything, "error": st.none()}), max_size=2)})  # fmt: skip
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+calls = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "id": anything,
+            "function": anything | st.fixed_dictionaries({}, optional={"name": anything, "arguments": anything}),
+            "extra_content": anything,
+        },
+    ),
+    max_size=3,
+)
+message = st.fixed_dictionaries(
+    {},
+    optional={name: anything for name in ("role", "content", "reasoning", "refusal", "function_call")}
+    | {"tool_calls": calls},
+)
+bodies = st.fixed_dictionaries(
+    {},
+    optional={
+        "usage": anything,
+        "error": st.none() | anything,
+        "choices": anything
+        | st.lists(
+            st.fixed_dictionaries({}, optional={"message": message, "finish_reason": anything, "error": st.none()}),
+            max_size=2,
+        ),
+    },
+)
 
 
 @settings(max_examples=400, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -299,8 +511,9 @@ def test_any_json_at_all_breaks_nothing(body):
 def test_damaged_replies_over_http_neither_crash_nor_hang():
     async def ask_all(base_url: str) -> list:
         async with Endpoint("any", base_url, attempts=2, wait_scale=0.001, timeout=5) as endpoint:
-            return await asyncio.gather(*(endpoint.complete([{"role": "user", "content": str(n)}]) for n in range(300)),
-                                        return_exceptions=True)  # fmt: skip
+            return await asyncio.gather(
+                *(endpoint.complete([{"role": "user", "content": str(n)}]) for n in range(300)), return_exceptions=True
+            )
 
     with ScriptedServer(lambda request, number: Answer(mutated(random.Random(number)))) as server:
         results = asyncio.run(ask_all(server.base_url))

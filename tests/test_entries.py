@@ -1,4 +1,7 @@
-"""Two runs of one model are two entries: in every frame, table and picture, in the report, the explorer and the site."""
+"""Two runs of one model are two entries.
+
+In every frame, table and picture, in the report, the explorer and the site.
+"""
 
 import asyncio
 import re
@@ -45,10 +48,17 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     brief = folder / "brief.md"
     brief.write_text("Be brief. {policy}")
-    asked = [dict(model=TUNED, seed=1), dict(model=TUNED, seed=2), dict(model=OWN, agent=Careful), dict(model=OWN, agent=Careful, prompt=brief)]
+    asked = [
+        dict(model=TUNED, seed=1),
+        dict(model=TUNED, seed=2),
+        dict(model=OWN, agent=Careful),
+        dict(model=OWN, agent=Careful, prompt=brief),
+    ]
     made = []
     for number, options in enumerate(asked):
-        experiment = Experiment(**options, cases=CASES, trials=2 + number % 2, out=folder / f"{number}.deskbench", progress=False)
+        experiment = Experiment(
+            **options, cases=CASES, trials=2 + number % 2, out=folder / f"{number}.deskbench", progress=False
+        )
         made.append(asyncio.run(experiment.run()))
         add_calls_and_verdicts(made[-1], number)
     names = load_results(*made).entries
@@ -82,35 +92,70 @@ def entries(runs):
     return list(runs)
 
 
-# --- the name ----------------------------------------------------------------------------------------------------------
+# --- the name
+# ----------------------------------------------------------------------------------------------------------
 
 
 def manifest(run_id, model="acme", source="model", cases=3, **inputs):
-    shown = {"store": "northline 1.0.0", "customer": "scripted", "prompt": "northline agent-1", "settings": {}, "seed": 0, **inputs}
-    return {"run_id": run_id, "model": model, "source": source, "trials": 3, "planned": {f"case_{n}": 3 for n in range(cases)},
-            "inputs": {name: value if isinstance(value, dict) and "hash" in value else part(value) for name, value in shown.items()}}  # fmt: skip
+    shown = {
+        "store": "northline 1.0.0",
+        "customer": "scripted",
+        "prompt": "northline agent-1",
+        "settings": {},
+        "seed": 0,
+        **inputs,
+    }
+    return {
+        "run_id": run_id,
+        "model": model,
+        "source": source,
+        "trials": 3,
+        "planned": {f"case_{n}": 3 for n in range(cases)},
+        "inputs": {
+            name: value if isinstance(value, dict) and "hash" in value else part(value) for name, value in shown.items()
+        },
+    }
 
 
-@pytest.mark.parametrize(("runs", "names"), [
-    ([{}], ["acme"]),
-    ([{"seed": 0}, {"seed": 7}], ["acme [seed 0]", "acme [seed 7]"]),
-    ([{}, {"customer": "gpt-x"}], ["acme [customer scripted]", "acme [customer gpt-x]"]),
-    ([{}, {"settings": {"agent": {"temperature": 0.2}}}], ["acme [default settings]", "acme [temperature 0.2]"]),
-    ([{"settings": {"agent": {"seed": 1, "reasoning": {"effort": e}}}} for e in ("low", "high")],
-     ["acme [reasoning effort low]", "acme [reasoning effort high]"]),
-    ([{"settings": {"customer": {"temperature": t}}} for t in (0, 1)], ["acme [customer temperature 0]", "acme [customer temperature 1]"]),
-    ([{}, {"store": "northline 1.1.0", "prompt": "northline agent-2"}], ["acme [northline 1.0.0]", "acme [northline 1.1.0]"]),
-    ([{"agent": None}, {"agent": "mine:Desk"}], ["acme [no own agent]", "acme [agent mine:Desk]"]),
-    ([{}, {"prompt": "own.md own"}], ["acme [prompt agent-1]", "acme [prompt own]"]),
-    ([{"prompt": {"value": "own.md own", "hash": h * 12}} for h in "ab"], ["acme [prompt own (aaaaaaaa)]", "acme [prompt own (bbbbbbbb)]"]),
-    ([{"seed": s, "customer": c} for c in ("scripted", "gpt-x") for s in (0, 7)],
-     [f"acme [customer {c}, seed {s}]" for c in ("scripted", "gpt-x") for s in (0, 7)]),
-    ([{"cases": 3}, {"cases": 1}], ["acme [3 cases]", "acme [1 case]"]),
-    ([{}, {}], ["acme [r0]", "acme [r1]"]),
-    ([{}, {"source": "imported", "store": "tau-bench airline"}], ["acme", "acme [tau-bench airline]"]),
-    ([{}, {"model": "other", "seed": 7}], ["acme", "other"]),
-    ([{"seed": 0}, {"seed": 7}, {"model": "acme [seed 7]"}], ["acme [seed 0]", "acme [seed 7] [r1]", "acme [seed 7] [r2]"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [
+        ([{}], ["acme"]),
+        ([{"seed": 0}, {"seed": 7}], ["acme [seed 0]", "acme [seed 7]"]),
+        ([{}, {"customer": "gpt-x"}], ["acme [customer scripted]", "acme [customer gpt-x]"]),
+        ([{}, {"settings": {"agent": {"temperature": 0.2}}}], ["acme [default settings]", "acme [temperature 0.2]"]),
+        (
+            [{"settings": {"agent": {"seed": 1, "reasoning": {"effort": e}}}} for e in ("low", "high")],
+            ["acme [reasoning effort low]", "acme [reasoning effort high]"],
+        ),
+        (
+            [{"settings": {"customer": {"temperature": t}}} for t in (0, 1)],
+            ["acme [customer temperature 0]", "acme [customer temperature 1]"],
+        ),
+        (
+            [{}, {"store": "northline 1.1.0", "prompt": "northline agent-2"}],
+            ["acme [northline 1.0.0]", "acme [northline 1.1.0]"],
+        ),
+        ([{"agent": None}, {"agent": "mine:Desk"}], ["acme [no own agent]", "acme [agent mine:Desk]"]),
+        ([{}, {"prompt": "own.md own"}], ["acme [prompt agent-1]", "acme [prompt own]"]),
+        (
+            [{"prompt": {"value": "own.md own", "hash": h * 12}} for h in "ab"],
+            ["acme [prompt own (aaaaaaaa)]", "acme [prompt own (bbbbbbbb)]"],
+        ),
+        (
+            [{"seed": s, "customer": c} for c in ("scripted", "gpt-x") for s in (0, 7)],
+            [f"acme [customer {c}, seed {s}]" for c in ("scripted", "gpt-x") for s in (0, 7)],
+        ),
+        ([{"cases": 3}, {"cases": 1}], ["acme [3 cases]", "acme [1 case]"]),
+        ([{}, {}], ["acme [r0]", "acme [r1]"]),
+        ([{}, {"source": "imported", "store": "tau-bench airline"}], ["acme", "acme [tau-bench airline]"]),
+        ([{}, {"model": "other", "seed": 7}], ["acme", "other"]),
+        (
+            [{"seed": 0}, {"seed": 7}, {"model": "acme [seed 7]"}],
+            ["acme [seed 0]", "acme [seed 7] [r1]", "acme [seed 7] [r2]"],
+        ),
+    ],
+)
 def test_a_run_is_called_by_its_model_and_by_what_differs(runs, names):
     assert list(entry_names(manifest(f"r{n}", **options) for n, options in enumerate(runs)).values()) == names
 
@@ -120,10 +165,15 @@ def test_a_short_name_keeps_what_tells_the_runs_apart():
     long = analysis.short_name(f"{'a' * 50} [seed 7]")
     assert long.endswith("a… [seed 7]") and len(long) == 36
     both = [analysis.short_name(f"acme-large [customer {'c' * 40}, seed {n}]") for n in (1, 2)]
-    assert [b[-8:] for b in both] == [" seed 1]", " seed 2]"] and {b[:5] for b in both} == {"acme-"} and {len(b) for b in both} == {36}
+    assert (
+        [b[-8:] for b in both] == [" seed 1]", " seed 2]"]
+        and {b[:5] for b in both} == {"acme-"}
+        and {len(b) for b in both} == {36}
+    )
 
 
-# --- frames ------------------------------------------------------------------------------------------------------------
+# --- frames
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_two_seeds_and_two_prompts_are_four_entries(entries):
@@ -144,12 +194,15 @@ def test_a_record_is_found_by_its_entry(results, runs):
         results.record(OWN, "abusive_1")
 
 
-# --- tables ------------------------------------------------------------------------------------------------------------
+# --- tables
+# ------------------------------------------------------------------------------------------------------------
 
 
 def calibrated(results):
     items = results.verdicts[["run_id", "case_id", "trial", "scorer"]].drop_duplicates()
-    return tables.judge_calibrated(results, items.assign(label=(37 * items["trial"] + 11 * items["case_id"].str.len()) % 101))
+    return tables.judge_calibrated(
+        results, items.assign(label=(37 * items["trial"] + 11 * items["case_id"].str.len()) % 101)
+    )
 
 
 def first_pushes(results):
@@ -159,16 +212,36 @@ def first_pushes(results):
 
 T = tables
 OF_ONE_ENTRY = {
-    "cost_table": T.cost_table, "customer_flag_table": T.customer_flag_table, "escalation_table": T.escalation_table, "findings": T.findings,
-    "flip_table": T.flip_table, "honesty_table": T.honesty_table, "intent_table": T.intent_table, "judge_calibrated": calibrated,
-    "judge_table": T.judge_table, "kind_table": T.kind_table, "leaderboard": T.leaderboard, "metric_table": lambda r: T.metric_table(r, "resolved"),
-    "missing_table": T.missing_table, "plan_cost_table": lambda r: T.plan_cost_table(r, [(10, 3)]), "pressure_table": first_pushes,
-    "promise_table": T.promise_table, "queue_table": T.queue_table, "reliability_table": T.reliability_table, "safety_table": T.safety_table,
-    "said_table": T.said_table, "trap_table": T.trap_table, "trial_table": T.trial_table, "unsafe_table": T.unsafe_table,
-    "wide_reliability": lambda r: T.wide_reliability(T.reliability_table(r)), "with_and_without_flagged": T.with_and_without_flagged,
-    "claim_tone_table": T.claim_tone_table, "model_means": T.model_means, "cost_quality": T.cost_quality,
+    "cost_table": T.cost_table,
+    "customer_flag_table": T.customer_flag_table,
+    "escalation_table": T.escalation_table,
+    "findings": T.findings,
+    "flip_table": T.flip_table,
+    "honesty_table": T.honesty_table,
+    "intent_table": T.intent_table,
+    "judge_calibrated": calibrated,
+    "judge_table": T.judge_table,
+    "kind_table": T.kind_table,
+    "leaderboard": T.leaderboard,
+    "metric_table": lambda r: T.metric_table(r, "resolved"),
+    "missing_table": T.missing_table,
+    "plan_cost_table": lambda r: T.plan_cost_table(r, [(10, 3)]),
+    "pressure_table": first_pushes,
+    "promise_table": T.promise_table,
+    "queue_table": T.queue_table,
+    "reliability_table": T.reliability_table,
+    "safety_table": T.safety_table,
+    "said_table": T.said_table,
+    "trap_table": T.trap_table,
+    "trial_table": T.trial_table,
+    "unsafe_table": T.unsafe_table,
+    "wide_reliability": lambda r: T.wide_reliability(T.reliability_table(r)),
+    "with_and_without_flagged": T.with_and_without_flagged,
+    "claim_tone_table": T.claim_tone_table,
+    "model_means": T.model_means,
+    "cost_quality": T.cost_quality,
     "judge_disagreements": T.judge_disagreements,
-}  # fmt: skip
+}
 """Tables whose rows speak of one entry each: they are the same whoever stands beside it."""
 
 FIELD_COLUMNS = ("rank", "frontier", "place", "judge_is_entrant", "of", "label", "bias", "notes", "block")
@@ -186,15 +259,43 @@ OVER_ENTRIES = {
 """Tables over entries: how many they hold in each panel."""
 
 ELSEWHERE = {
-    "SuccessCounts", "case_matrix", "headline", "per_case", "success_counts",  # of the conversations of one entry
-    "agreement_of_two", "choose_pair", "compare_models", "comparison_in_words", "differing_cases", "what_it_takes",  # of two entries, below
-    "customer_sensitivity", "recovered_correlations", "recovered_differences", "recovered_rates", "published_trap_table", "tier_correlation",  # below
-    "entrant_judges", "judge_agreement_table", "judged_against_record",  # of judges, over all conversations
-    "blind_table", "detector_table", "unlabelled",  # of detectors
-    "detectable_table", "power_table", "textbook_table", "wide_textbook", "on_frontier",  # of numbers
-    "general_ranking", "published_board", "published_checks", "published_escalation_cells", "published_order", "published_pass_hat_k",
-    "ranking_against_desk", "tier_safety",  # of what others published
-}  # fmt: skip
+    "SuccessCounts",
+    "case_matrix",
+    "headline",
+    "per_case",
+    "success_counts",  # of the conversations of one entry
+    "agreement_of_two",
+    "choose_pair",
+    "compare_models",
+    "comparison_in_words",
+    "differing_cases",
+    "what_it_takes",  # of two entries, below
+    "customer_sensitivity",
+    "recovered_correlations",
+    "recovered_differences",
+    "recovered_rates",
+    "published_trap_table",
+    "tier_correlation",  # below
+    "entrant_judges",
+    "judge_agreement_table",
+    "judged_against_record",  # of judges, over all conversations
+    "blind_table",
+    "detector_table",
+    "unlabelled",  # of detectors
+    "detectable_table",
+    "power_table",
+    "textbook_table",
+    "wide_textbook",
+    "on_frontier",  # of numbers
+    "general_ranking",
+    "published_board",
+    "published_checks",
+    "published_escalation_cells",
+    "published_order",
+    "published_pass_hat_k",
+    "ranking_against_desk",
+    "tier_safety",  # of what others published
+}
 
 
 def test_no_table_is_forgotten_here():
@@ -239,16 +340,23 @@ def test_customers_are_compared_run_against_run(results, entries):
     frame = frame.assign(customer=frame["customer"].where(frame["entry"] != entries[3], "gpt-x"))
     table = tables.customer_sensitivity(frame, ["agent_messages"])
     assert table[["model", "entry_a", "entry_b", "customer_a", "customer_b"]].drop_duplicates().to_numpy().tolist() == [
-        [OWN, entries[3], entries[2], "gpt-x", "scripted"]]  # fmt: skip
+        [OWN, entries[3], entries[2], "gpt-x", "scripted"]
+    ]
 
 
 def test_what_is_recovered_of_an_agent_is_never_pooled_over_its_runs(results):
-    panel = pd.DataFrame([{"model": entry, "credulity": 0.5, **{f"true_{name}": 0.5 for name in TRUTHS}} for entry in SEEDS])
+    panel = pd.DataFrame(
+        [{"model": entry, "credulity": 0.5, **{f"true_{name}": 0.5 for name in TRUTHS}} for entry in SEEDS]
+    )
     rates = tables.recovered_rates(panel, results)
     means = tables.metric_table(results, "escalation_accuracy").set_index("entry")["mean"]
-    found = rates[(rates["metric"] == "escalation_accuracy") & (rates["interval"] == "mean")].set_index("entry")["estimate"]
+    found = rates[(rates["metric"] == "escalation_accuracy") & (rates["interval"] == "mean")].set_index("entry")[
+        "estimate"
+    ]
     assert found.to_dict() == pytest.approx(means[SEEDS].to_dict())
-    assert set(tables.recovered_differences(panel, results)["a"]) == {SEEDS[0]} and len(tables.recovered_correlations(panel, rates))
+    assert set(tables.recovered_differences(panel, results)["a"]) == {SEEDS[0]} and len(
+        tables.recovered_correlations(panel, rates)
+    )
 
 
 def test_two_runs_of_one_model_are_one_family(results, entries):
@@ -259,18 +367,31 @@ def test_two_runs_of_one_model_are_one_family(results, entries):
     assert correlation["families"].tolist() == [1] and correlation["models"].tolist() == [2]
 
 
-# --- pictures ----------------------------------------------------------------------------------------------------------
+# --- pictures
+# ----------------------------------------------------------------------------------------------------------
 
 BY_NAME = {
-    "band_chances": T.unsafe_table, "cost_frontier": T.cost_quality, "escalation_both_ways": T.leaderboard, "failure_kinds": T.kind_table,
-    "flip_bars": T.flip_table, "handover_precision": T.escalation_table, "messages_against_resolution": T.leaderboard,
-    "metric_intervals": lambda r: T.metric_table(r, "escalation_accuracy"), "models_as_points": T.model_means,
-    "pass_decay": lambda r: T.reliability_table(r, (1, 2)), "pressure_chart": T.pressure_table,
-    "rank_places": lambda r: T.rank_table(r, "escalation_accuracy", n_resamples=20), "trap_matrix": T.trap_table, "trap_states": T.safety_table,
-    "trial_spread": lambda r: T.trial_table(r, "escalation_accuracy"), "two_directions": T.escalation_table,
+    "band_chances": T.unsafe_table,
+    "cost_frontier": T.cost_quality,
+    "escalation_both_ways": T.leaderboard,
+    "failure_kinds": T.kind_table,
+    "flip_bars": T.flip_table,
+    "handover_precision": T.escalation_table,
+    "messages_against_resolution": T.leaderboard,
+    "metric_intervals": lambda r: T.metric_table(r, "escalation_accuracy"),
+    "models_as_points": T.model_means,
+    "pass_decay": lambda r: T.reliability_table(r, (1, 2)),
+    "pressure_chart": T.pressure_table,
+    "rank_places": lambda r: T.rank_table(r, "escalation_accuracy", n_resamples=20),
+    "trap_matrix": T.trap_table,
+    "trap_states": T.safety_table,
+    "trial_spread": lambda r: T.trial_table(r, "escalation_accuracy"),
+    "two_directions": T.escalation_table,
     "unsafe_by_tier": lambda r: T.tier_table(T.safety_table(r)),
-    "unsafe_counts": T.safety_table, "unsafe_intervals": T.unsafe_table, "value_picture": T.leaderboard,
-}  # fmt: skip
+    "unsafe_counts": T.safety_table,
+    "unsafe_intervals": T.unsafe_table,
+    "value_picture": T.leaderboard,
+}
 NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queue_matrix"}
 """Pictures of means over entries; their tables are tested above."""
 OF_TWO_OR_NONE = {"chance_to_know", "differences", "in_the_field", "differing_cases", "power_curves", "textbook_decay"}
@@ -314,15 +435,24 @@ def test_a_picture_of_two_names_both(results):
     assert said.count("[seed1]") >= 2 and said.count("[seed2]") >= 2
 
 
-# --- report, explorer, site --------------------------------------------------------------------------------------------
+# --- report, explorer, site
+# --------------------------------------------------------------------------------------------
 
 
 def test_a_report_is_of_one_run(results, each_alone):
     for entry, its in each_alone.items():
         report, alone = reports.model_report(results, entry), reports.model_report(its)
         assert set(report.mine["run_id"]) == {its.runs[0].run_id} and report.field["run_id"].nunique() == 2
-        assert words.verdict(report).startswith(analysis.short_name(entry)) and words.summary(report).startswith("Among 2 runs")
-        for make in (numbers.how_it_ended, numbers.process_rules, numbers.said_against_did, numbers.customer_experience, numbers.steadiness):
+        assert words.verdict(report).startswith(analysis.short_name(entry)) and words.summary(report).startswith(
+            "Among 2 runs"
+        )
+        for make in (
+            numbers.how_it_ended,
+            numbers.process_rules,
+            numbers.said_against_did,
+            numbers.customer_experience,
+            numbers.steadiness,
+        ):
             pd.testing.assert_frame_equal(make(report), make(alone))
         pd.testing.assert_frame_equal(trap_by_trap(report, results), trap_by_trap(alone, its))
         used = [numbers.tool_use(r, results).set_index("what")[["value", "conversations"]] for r in (report, alone)]
@@ -353,9 +483,13 @@ def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_
         page = (site.path / f"{name}.html").read_text().replace("<wbr>", "")
         assert all(mark in page for mark in ("[seed 1]", "[seed 2]", "[prompt agent-1]", "[prompt brief]")), name
     for page in (site.path / "models").glob("*.html"):
-        assert len(set(re.findall(r"transcripts/([^/\"]+)/", page.read_text()))) == 1, "a page links the transcripts of its own run only"
+        assert len(set(re.findall(r"transcripts/([^/\"]+)/", page.read_text()))) == 1, (
+            "a page links the transcripts of its own run only"
+        )
 
 
 def test_runs_that_differ_in_nothing_are_told_apart_by_their_ids(tmp_path):
-    same = [made_run(tmp_path / f"{n}.deskbench", [(talk("hello", "hello"), None, [])], run_id=f"made-{n}") for n in (1, 2)]
+    same = [
+        made_run(tmp_path / f"{n}.deskbench", [(talk("hello", "hello"), None, [])], run_id=f"made-{n}") for n in (1, 2)
+    ]
     assert tables.leaderboard(load_results(same))["entry"].tolist() == ["made [made-1]", "made [made-2]"]

@@ -15,7 +15,9 @@ def test_precision_and_recall_are_what_counting_gives(talks):
     given = mine[mine["handed_over"]]["bucket"].value_counts()
     assert row["precision"] == pytest.approx(given["must_escalate"] / (given["must_escalate"] + given["resolvable"]))
     assert row["recall"] == pytest.approx(mine[mine["bucket"] == "must_escalate"]["handed_over"].mean())
-    assert row["precision_low"] < row["precision"] < row["precision_high"] and row["recall"] == pytest.approx(1 - row["missed_mean"])
+    assert row["precision_low"] < row["precision"] < row["precision_high"] and row["recall"] == pytest.approx(
+        1 - row["missed_mean"]
+    )
     even = row["recall"] / (row["recall"] + row["over_mean"])
     assert row["precision_even"] == pytest.approx(even)
 
@@ -36,8 +38,12 @@ def test_each_intent_stands_for_itself(talks):
     assert set(worst["panel"]) == set(table["panel"]) and worst["share"].between(0, 1).all()
     uneven = talks[(talks["trial"] == 1) | talks["case_id"].str.endswith("1")]
     for row in tables.worst_intents(tables.intent_table(uneven)).to_dict("records"):
-        mine = analysis.conversations_of(uneven).query("panel == @row['panel'] and bucket == @row['bucket'] and intent == @row['intent']")["handed_over"]
-        assert row["wrong_conversations"] == int((mine != (row["bucket"] == "must_escalate")).sum()), "conversations that went wrong, not a mean times conversations"
+        mine = analysis.conversations_of(uneven).query(
+            "panel == @row['panel'] and bucket == @row['bucket'] and intent == @row['intent']"
+        )["handed_over"]
+        assert row["wrong_conversations"] == int((mine != (row["bucket"] == "must_escalate")).sum()), (
+            "conversations that went wrong, not a mean times conversations"
+        )
 
 
 def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(talks):

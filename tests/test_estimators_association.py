@@ -25,7 +25,10 @@ SCIPY = {"spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
 
 @FEW
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=9), st.sampled_from(sorted(SCIPY)))
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=9),
+    st.sampled_from(sorted(SCIPY)),
+)
 def test_weights_are_repetitions(rows, method):
     x, y, times = (np.array(column, dtype=float) for column in zip(*rows))
     long_x, long_y = np.repeat(x, times.astype(int)), np.repeat(y, times.astype(int))
@@ -84,7 +87,9 @@ def test_undefined_correlations_say_why():
 def test_the_six_published_models_in_a_general_ranking_and_on_the_desk():
     ranking = pd.read_csv(REFERENCE / "usecase_ranking_customer_support.csv").dropna(subset="supportagentbench_model")
     board = pd.read_csv(REFERENCE / "supportagentbench_board_2026-07.csv").set_index("model")
-    found = estimators.correlation(ranking["score"], board.loc[ranking["supportagentbench_model"], "escalation_accuracy_pct"])
+    found = estimators.correlation(
+        ranking["score"], board.loc[ranking["supportagentbench_model"], "escalation_accuracy_pct"]
+    )
     assert found.n == 6 and found.p > 0.05 and found.low < 0 < found.high
 
 

@@ -78,7 +78,10 @@ def test_the_cautious_interval_holds_the_others_and_changes_sides(rows):
 @given(COUNTS)
 def test_within_trap_permutation_is_every_regrouping(rows):
     a, b = (np.array(x) for x in zip(*rows))
-    per_trap = [[sum(pooled[i] for i in chosen) for chosen in combinations(range(6), 3)] for pooled in ([1] * t + [0] * (6 - t) for t in a + b)]
+    per_trap = [
+        [sum(pooled[i] for i in chosen) for chosen in combinations(range(6), 3)]
+        for pooled in ([1] * t + [0] * (6 - t) for t in a + b)
+    ]
     sums = np.array([sum(first) for first in product(*per_trap)])
     expected = min(1, 2 * min((sums >= a.sum()).mean(), (sums <= a.sum()).mean()))
     found = estimators.within_trap_permutation(a, b, 3)
@@ -142,7 +145,10 @@ def test_ranks_are_sure_where_models_are_far_apart_and_open_where_equal():
 @given(st.integers(0, 10_000), st.integers(2, 6))
 def test_ranks_turn_round_with_the_direction(seed, models):
     values = np.random.default_rng(seed).random((models, 25)) + np.linspace(0, 0.4, models)[:, None]
-    up, down = estimators.rank_intervals(values, n_resamples=200), estimators.rank_intervals(values, higher_is_better=False, n_resamples=200)
+    up, down = (
+        estimators.rank_intervals(values, n_resamples=200),
+        estimators.rank_intervals(values, higher_is_better=False, n_resamples=200),
+    )
     assert (up.low <= up.rank).all() and (up.rank <= up.high).all()
     assert (up.low == models + 1 - down.high).all() and (up.high == models + 1 - down.low).all()
 
@@ -151,13 +157,21 @@ def test_ranks_leave_out_what_is_missing_and_say_so():
     values = np.random.default_rng(0).random((3, 10))
     values[0, 0], values[2] = np.nan, np.nan
     found = estimators.rank_intervals(values)
-    assert np.isnan(found.rank[2]) and found.n == 9 and "1 model without" in found.reason and "1 case of 10" in found.reason
+    assert (
+        np.isnan(found.rank[2])
+        and found.n == 9
+        and "1 model without" in found.reason
+        and "1 case of 10" in found.reason
+    )
     assert np.isnan(estimators.rank_intervals(np.full((2, 4), np.nan)).rank).all()
 
 
 def test_clusters_widen_ranks():
     values = np.repeat(np.random.default_rng(0).random((4, 8)) + np.arange(4)[:, None] * 0.12, 10, axis=1)
-    cases, clusters = estimators.rank_intervals(values), estimators.rank_intervals(values, clusters=np.repeat(range(8), 10))
+    cases, clusters = (
+        estimators.rank_intervals(values),
+        estimators.rank_intervals(values, clusters=np.repeat(range(8), 10)),
+    )
     assert (clusters.high - clusters.low).sum() > (cases.high - cases.low).sum()
 
 
@@ -167,8 +181,12 @@ def test_clusters_widen_ranks():
 def test_the_simulated_tests_are_the_tests_that_will_be_run():
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 4, (2, 15, 9))
-    assert within_trap_p_values(a, b, 3) == pytest.approx([estimators.within_trap_permutation(x, y, 3).p for x, y in zip(a, b)])
-    assert sign_flip_p_values(a - b, 3) == pytest.approx([estimators.paired_difference(x, y, n_resamples=2, bounds=None).p for x, y in zip(a, b)])
+    assert within_trap_p_values(a, b, 3) == pytest.approx(
+        [estimators.within_trap_permutation(x, y, 3).p for x, y in zip(a, b)]
+    )
+    assert sign_flip_p_values(a - b, 3) == pytest.approx(
+        [estimators.paired_difference(x, y, n_resamples=2, bounds=None).p for x, y in zip(a, b)]
+    )
 
 
 def test_power_at_the_ends():
@@ -178,19 +196,25 @@ def test_power_at_the_ends():
 
 
 def test_power_of_one_trial_is_a_sum_over_discordant_traps():
-    # With chances that are all or nothing (kappa near 0) and no coupling, sign flips depend on the discordant traps alone.
+    # With chances that are all or nothing (kappa near 0) and no coupling, sign flips depend on the discordant traps
+    # alone.
     a, b, traps = 0.3, 0.6, 10
     p10, p01 = a * (1 - b), b * (1 - a)
     expected = sum(
         stats.multinomial.pmf([i, j, traps - i - j], traps, [p10, p01, 1 - p10 - p01])
-        for i in range(traps + 1) for j in range(traps + 1 - i) if estimators.mcnemar_exact(i, j).p <= 0.05
-    )  # fmt: skip
+        for i in range(traps + 1)
+        for j in range(traps + 1 - i)
+        if estimators.mcnemar_exact(i, j).p <= 0.05
+    )
     found = estimators.power(a, b, traps=traps, trials=1, kappa=1e-3, coupling=0.0, estimand="like these")
     assert found.estimate == pytest.approx(expected, abs=4 * found.se)
 
 
 def test_more_traps_buy_more_than_more_trials_for_traps_like_these():
-    base, trials, traps = (estimators.power(2 / 18, 4 / 18, estimand="like these", traps=t, trials=n).estimate for t, n in ((18, 3), (18, 12), (72, 3)))
+    base, trials, traps = (
+        estimators.power(2 / 18, 4 / 18, estimand="like these", traps=t, trials=n).estimate
+        for t, n in ((18, 3), (18, 12), (72, 3))
+    )
     assert base < trials < traps
 
 

@@ -31,7 +31,9 @@ def test_pass_hat_k_is_the_share_of_k_subsets_that_all_pass(cases, k):
 @pytest.mark.parametrize("theta", [0.2, 0.9])
 def test_pass_hat_k_is_unbiased(theta):
     n, k = 7, 4
-    expected = sum(comb(n, c) * theta**c * (1 - theta) ** (n - c) * estimators.pass_hat_k([c], n, k) for c in range(n + 1))
+    expected = sum(
+        comb(n, c) * theta**c * (1 - theta) ** (n - c) * estimators.pass_hat_k([c], n, k) for c in range(n + 1)
+    )
     assert expected == pytest.approx(theta**k)
 
 
@@ -53,7 +55,9 @@ def test_the_curve_falls_and_stays_above_its_reference_line(successes):
     if len(successes) < 6:
         assert np.isnan(curve.estimate[3:]).all() and "too few to extrapolate" in curve.reason
         return
-    assert (np.diff(curve.estimate) <= 1e-12).all() and (curve.estimate[3:] >= np.minimum(curve.reference[3:], curve.estimate[2]) - 1e-12).all()
+    assert (np.diff(curve.estimate) <= 1e-12).all() and (
+        curve.estimate[3:] >= np.minimum(curve.reference[3:], curve.estimate[2]) - 1e-12
+    ).all()
     assert (curve.low <= curve.estimate).all() and (curve.estimate <= curve.high).all()
     assert curve.usable.tolist() == [True] + [False] * 7
     assert curve.reference == pytest.approx(curve.estimate[0] ** curve.k)
@@ -87,7 +91,10 @@ def test_pass_hat_1_of_every_case_alone_is_the_beta_binomial_rate():
 @pytest.mark.parametrize(("method", "scipys"), [("wilson", "wilson"), ("clopper-pearson", "exact")])
 def test_proportions_agree_with_scipy(method, scipys):
     for count, n in ((0, 18), (3, 18), (18, 18), (50, 54)):
-        found, theirs = estimators.proportion_interval(count, n, method), stats.binomtest(count, n).proportion_ci(method=scipys)
+        found, theirs = (
+            estimators.proportion_interval(count, n, method),
+            stats.binomtest(count, n).proportion_ci(method=scipys),
+        )
         assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
@@ -131,7 +138,10 @@ def test_clustered_means_say_what_is_missing_or_thin():
 @given(st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from([0, 1 / 3, 2 / 3, 1])), min_size=4, max_size=40))
 def test_clustered_rate_mirrors_and_holds_its_estimate(rows):
     clusters, values = [r[0] for r in rows], np.array([r[1] for r in rows])
-    found, mirrored = estimators.clustered_rate(values, clusters, trials=3), estimators.clustered_rate(1 - values, clusters, trials=3)
+    found, mirrored = (
+        estimators.clustered_rate(values, clusters, trials=3),
+        estimators.clustered_rate(1 - values, clusters, trials=3),
+    )
     assert 0 <= found.low <= found.estimate <= found.high <= 1 and found.low < found.high
     assert (mirrored.low, mirrored.high) == pytest.approx((1 - found.high, 1 - found.low), abs=1e-6)
 
@@ -166,7 +176,8 @@ def test_rows_share_resamples_and_clusters_of_one_are_cases():
     rows = np.random.default_rng(0).random((3, 20))
     together = estimators.bootstrap_interval(rows, n_resamples=500)
     assert [(r.low, r.high) for r in together] == [
-        pytest.approx((alone.low, alone.high)) for alone in (estimators.bootstrap_interval(row, n_resamples=500) for row in rows)
+        pytest.approx((alone.low, alone.high))
+        for alone in (estimators.bootstrap_interval(row, n_resamples=500) for row in rows)
     ]
     ones = estimators.bootstrap_interval(rows[0], clusters=range(20), n_resamples=500)
     assert (ones.low, ones.high) == pytest.approx((together[0].low, together[0].high))
@@ -174,7 +185,10 @@ def test_rows_share_resamples_and_clusters_of_one_are_cases():
 
 def test_whole_clusters_are_wider_than_cases_that_resemble_each_other():
     values = np.repeat(np.random.default_rng(0).random(10), 6)
-    cases, clusters = estimators.bootstrap_interval(values), estimators.bootstrap_interval(values, clusters=np.repeat(range(10), 6))
+    cases, clusters = (
+        estimators.bootstrap_interval(values),
+        estimators.bootstrap_interval(values, clusters=np.repeat(range(10), 6)),
+    )
     assert clusters.high - clusters.low > 1.8 * (cases.high - cases.low)
 
 
@@ -206,7 +220,9 @@ def test_trials_alone_are_never_resampled():
 def test_another_statistic_and_a_seed():
     values = np.random.default_rng(2).random(25)
     first = estimators.bootstrap_interval(values, np.median, n_resamples=500)
-    assert first.estimate == np.median(values) and first == estimators.bootstrap_interval(values, np.median, n_resamples=500)
+    assert first.estimate == np.median(values) and first == estimators.bootstrap_interval(
+        values, np.median, n_resamples=500
+    )
     assert first != estimators.bootstrap_interval(values, np.median, n_resamples=500, rng=np.random.default_rng(1))
 
 
@@ -218,9 +234,14 @@ def test_the_headline_is_the_median_and_the_interval_the_means():
     found = estimators.median_and_mean(values)
     assert (found.median, found.per_trial, found.mean.estimate) == (0.75, (0.75, 1.0, 0.25), pytest.approx(2 / 3))
     one = estimators.pass_hat_k_interval(values.sum(axis=1).astype(int), 3, 1)
-    assert (found.mean.low, found.mean.high) == (one.low, one.high) and not hasattr(found, "low"), "the median has no interval"
+    assert (found.mean.low, found.mean.high) == (one.low, one.high) and not hasattr(found, "low"), (
+        "the median has no interval"
+    )
     clustered = estimators.median_and_mean(np.tile(values, (6, 1)), clusters=np.arange(24) // 2)
-    assert clustered.mean.low == estimators.clustered_rate(np.tile(values.mean(axis=1), 6), np.arange(24) // 2, trials=3).low
+    assert (
+        clustered.mean.low
+        == estimators.clustered_rate(np.tile(values.mean(axis=1), 6), np.arange(24) // 2, trials=3).low
+    )
 
 
 def test_the_headline_says_how_few_trials_there_were():
@@ -233,7 +254,12 @@ def test_the_headline_says_how_few_trials_there_were():
 def test_a_pair_on_another_scale_is_multiplied_as_a_whole():
     pair = estimators.median_and_mean(np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0]]))
     nine = pair.times(9)
-    assert (nine.median, nine.mean.estimate, nine.mean.high, nine.n) == (9 * pair.median, 9 * pair.mean.estimate, 9 * pair.mean.high, 3)
+    assert (nine.median, nine.mean.estimate, nine.mean.high, nine.n) == (
+        9 * pair.median,
+        9 * pair.mean.estimate,
+        9 * pair.mean.high,
+        3,
+    )
     assert nine.per_trial == tuple(9 * v for v in pair.per_trial)
 
 
@@ -242,7 +268,9 @@ def test_a_trial_that_was_stopped_early_does_not_move_the_headline():
     values[:, 0] = np.arange(40) < 36
     values[39, 1] = 0
     found = estimators.median_and_mean(values)
-    assert found.median == 0.9 and found.mean.low < 0.9 < found.mean.high, "the median of 90 % of 40 cases and 0 % of one would be 45 %"
+    assert found.median == 0.9 and found.mean.low < 0.9 < found.mean.high, (
+        "the median of 90 % of 40 cases and 0 % of one would be 45 %"
+    )
     assert found.per_trial == (0.9, 0.0) and "1 trial with values of fewer than half of the cases" in found.reason
     values[20:, 1] = 1
     assert estimators.median_and_mean(values).median == pytest.approx(0.95)
@@ -260,7 +288,11 @@ def test_counts_and_costs_are_no_rates():
 def test_a_flip_rate_is_not_sure_because_two_clusters_agree():
     hits, sizes = [1, 0, 1, 0, 1, 0, 1, 0] + [1] * 12, [2] * 8 + [1] * 12
     found = estimators.flip_rate(hits, sizes, clusters=np.arange(20) // 4)
-    assert "over 8 cases" in found.method and "2 clusters with two trials are too few" in found.reason and found.high - found.low > 0.3
+    assert (
+        "over 8 cases" in found.method
+        and "2 clusters with two trials are too few" in found.reason
+        and found.high - found.low > 0.3
+    )
 
 
 @FEW
@@ -280,7 +312,10 @@ def test_flip_rate_needs_two_trials():
 
 def test_missing_bounds_hold_every_completion():
     successes, trials, planned = [1, 2, 0], [2, 3, 0], 3
-    means = [np.mean([(s + extra) / 3 for s, extra in zip(successes, extras)]) for extras in product(range(2), range(1), range(4))]
+    means = [
+        np.mean([(s + extra) / 3 for s, extra in zip(successes, extras)])
+        for extras in product(range(2), range(1), range(4))
+    ]
     found = estimators.missing_bounds(successes, trials, planned)
     assert (found.low, found.high) == pytest.approx((min(means), max(means)))
     assert (found.worst, found.best, found.missing) == (found.low, found.high, 4) and "4 of 9" in found.reason

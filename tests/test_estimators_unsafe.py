@@ -48,7 +48,9 @@ def test_these_traps_match_simulation_from_the_posterior():
 def test_nothing_unsafe_gives_the_exact_bounds():
     found = estimators.unsafe_posterior([0] * 18, 3)
     assert (found.low, found.these_low, found.observed, found.band) == (0, 0, 0, "safe")
-    assert found.high == pytest.approx(18 * stats.beta.ppf(0.975, 1, 18), rel=1e-6)  # 3.33: Clopper and Pearson, 0 of 18
+    assert found.high == pytest.approx(
+        18 * stats.beta.ppf(0.975, 1, 18), rel=1e-6
+    )  # 3.33: Clopper and Pearson, 0 of 18
     assert found.these_high == pytest.approx(18 * stats.beta.ppf(0.975, 1, 54), rel=1e-6)
 
 
@@ -59,7 +61,9 @@ def test_swapping_safe_and_unsafe_mirrors_the_answer(counts):
     traps = len(counts)
     assert mirrored.mean == pytest.approx(18 - found.mean, abs=1e-6)
     assert (mirrored.low, mirrored.high) == pytest.approx((18 - found.high, 18 - found.low), abs=1e-6)
-    assert (mirrored.these_low, mirrored.these_high) == pytest.approx((traps - found.these_high, traps - found.these_low), abs=1e-2)
+    assert (mirrored.these_low, mirrored.these_high) == pytest.approx(
+        (traps - found.these_high, traps - found.these_low), abs=1e-2
+    )
 
 
 @FEW

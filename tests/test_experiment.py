@@ -1,4 +1,7 @@
-"""`Experiment`: what is on file is never bought again, what may not change is refused, and a notebook cell is enough."""
+"""`Experiment`.
+
+What is on file is never bought again, what may not change is refused, and a notebook cell is enough.
+"""
 
 import asyncio
 import os
@@ -35,7 +38,14 @@ def shared_store(tmp_path_factory):
 def options(shared_store, tmp_path):
     """A small experiment on a copy of the store."""
     cases = ",".join(some_cases(shared_store, 3))
-    return {"store": shared_store, "cases": cases, "trials": 2, "messages": 2, "out": tmp_path / "run.deskbench", "progress": False}
+    return {
+        "store": shared_store,
+        "cases": cases,
+        "trials": 2,
+        "messages": 2,
+        "out": tmp_path / "run.deskbench",
+        "progress": False,
+    }
 
 
 @pytest.fixture
@@ -49,12 +59,17 @@ def run(*args, **options):
     return asyncio.run(Experiment(*args, **options).run())
 
 
-# --- resume and replay -------------------------------------------------------------------------------------------------
+# --- resume and replay
+# -------------------------------------------------------------------------------------------------
 
 
 def test_a_finished_run_is_not_bought_again_and_more_trials_and_cases_are_added(server, options, shared_store):
     first = run(MODEL, base_url=server.base_url, **options)
-    assert server.count == 6 * CALLS_A_CONVERSATION and first.counts() == {"finished": 6, "again": 0, "calls": server.count}
+    assert server.count == 6 * CALLS_A_CONVERSATION and first.counts() == {
+        "finished": 6,
+        "again": 0,
+        "calls": server.count,
+    }
     before = {(c, t): digest for c, t, digest, _ in first.conversations()}
     run(MODEL, base_url=server.base_url, **options)
     assert server.count == 6 * CALLS_A_CONVERSATION
@@ -85,7 +100,13 @@ def test_replay_needs_no_endpoint_and_gives_the_same_bytes(server, options):
 def test_replay_tells_what_does_not_come_out_the_same(server, options):
     made = run(MODEL, base_url=server.base_url, **options)
     calls = [call for call in RunFile(made.path).calls(responses=True) if call["n"] == 4 and call["trial"] == 1]
-    said = [{"response": call["response"].replace(b"looking", b"peering"), "attempts": orjson.dumps(call["attempts"]).decode()} for call in calls]
+    said = [
+        {
+            "response": call["response"].replace(b"looking", b"peering"),
+            "attempts": orjson.dumps(call["attempts"]).decode(),
+        }
+        for call in calls
+    ]
     add_rows(made.path, calls=[tuple({**call, **other}.values()) for call, other in zip(calls, said, strict=True)])
     change_rows(made.path, "DELETE FROM calls WHERE n = 3 AND trial = 2")
     with pytest.raises(BadInput, match="6 of 6 conversations do not replay .*another record.*written by code"):
@@ -117,19 +138,27 @@ def test_scripted_agents_replay_and_score_again_without_a_second_row(options):
     assert len(made.scores()) == 6
 
 
-# --- the manifest ------------------------------------------------------------------------------------------------------
+# --- the manifest
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_each_input_that_may_not_change_is_refused_by_name_and_what_may_change_is_not(options, tmp_path):
     run("scripted:no_op", **options)
     prompt = tmp_path / "other.md"
     prompt.write_text("---\nversion: mine\n---\nBe brief.")
-    changes = {"seed": {"seed": 7}, "messages": {"messages": 5}, "prompt": {"prompt": prompt},
-               "settings": {"settings": {"agent": {"body": {"temperature": 1}}}}, "tools": {"tools": own_tools(tmp_path)}}  # fmt: skip
+    changes = {
+        "seed": {"seed": 7},
+        "messages": {"messages": 5},
+        "prompt": {"prompt": prompt},
+        "settings": {"settings": {"agent": {"body": {"temperature": 1}}}},
+        "tools": {"tools": own_tools(tmp_path)},
+    }
     for name, change in changes.items():
         with pytest.raises(BadInput, match=f"begun with other inputs: {name} .*another --out"):
             run("scripted:no_op", **options | change)
-    with pytest.raises(BadInput, match="model is scripted:no_op there and scripted:echo here; seed is 0 there and 1 here"):
+    with pytest.raises(
+        BadInput, match="model is scripted:no_op there and scripted:echo here; seed is 0 there and 1 here"
+    ):
         run("scripted:echo", **options | {"seed": 1})
     run("scripted:no_op", **options | {"timeout": 3, "concurrency": 1, "trials": 1})
 
@@ -156,7 +185,9 @@ def test_a_changed_store_case_or_prompt_of_the_same_name_is_refused(options, tmp
     prompt = store / "prompts" / "agent.md"
     prompt.write_text(prompt.read_text() + "\nBe kind.\n")
     (store / "products.jsonl").write_text((store / "products.jsonl").read_text().replace("Carry-On", "Cabin Case"))
-    with pytest.raises(BadInput, match="prompt .* has another content .*; store .* has another content .*the text of case"):
+    with pytest.raises(
+        BadInput, match="prompt .* has another content .*; store .* has another content .*the text of case"
+    ):
         run("scripted:no_op", **options | {"store": store})
 
 
@@ -189,7 +220,8 @@ def test_the_default_file_depends_on_what_makes_another_run(options, tmp_path, m
     assert run("scripted:no_op", **options | {"seed": 1}).path != first.path
 
 
-# --- faults ------------------------------------------------------------------------------------------------------------
+# --- faults
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_model_name_costs_one_call_and_leaves_no_file(options):
@@ -235,7 +267,11 @@ def test_a_conversation_ended_by_a_fault_is_tried_again_by_the_next_same_command
     assert all(fault["kind"] == "server" for fault in broken.faults()) and list(broken.faults())
     server.broken, bought, kept = None, server.count, broken.counts()["calls"]
     mended = asyncio.run(experiment.run())
-    assert experiment.stopped is None and mended.counts() == {"finished": 6, "again": 0, "calls": 6 * CALLS_A_CONVERSATION}
+    assert experiment.stopped is None and mended.counts() == {
+        "finished": 6,
+        "again": 0,
+        "calls": 6 * CALLS_A_CONVERSATION,
+    }
     assert server.count - bought == 6 * CALLS_A_CONVERSATION - kept
     asyncio.run(Experiment(MODEL, replay=True, settings={"agent": {"attempts": 1}}, **options).run())
 
@@ -256,7 +292,8 @@ def test_an_endpoint_out_of_reach_is_told_of_at_once_however_many_attempts_a_cal
     assert not experiment.stopped.refused and "cannot be reached" in experiment.stopped.sentence
 
 
-# --- money -------------------------------------------------------------------------------------------------------------
+# --- money
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_scoring_that_fails_does_so_before_a_call_is_paid(server, options, monkeypatch):
@@ -328,7 +365,8 @@ def test_an_estimate_learns_from_what_calls_used():
     assert Estimate(lambda usage: usage.completion_tokens, {"max_tokens": 77}).cost(10) == 77
 
 
-# --- an agent of one's own, and bad options ----------------------------------------------------------------------------
+# --- an agent of one's own, and bad options
+# ----------------------------------------------------------------------------
 
 
 class Polite:
@@ -340,7 +378,9 @@ class Polite:
 
 
 def test_an_agent_of_ones_own_is_an_object_a_class_or_a_name(options, tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text("class Agent:\n    async def reply(self, talk):\n        return 'Hello.'\n\nagent = Agent()\n")
+    (tmp_path / "mine.py").write_text(
+        "class Agent:\n    async def reply(self, talk):\n        return 'Hello.'\n\nagent = Agent()\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     for number, agent in enumerate([Polite(), Polite, "mine:agent", "mine:Agent"]):
         made = run("my label", agent=agent, **options | {"out": tmp_path / f"{number}.deskbench"})
@@ -355,55 +395,63 @@ def test_an_agent_that_fails_is_named_with_case_and_place_and_the_rest_is_saved(
                 raise ZeroDivisionError("oops")
             return super().reply(talk)
 
-    with pytest.raises(BadInput, match=r"the agent failed in case \w+, trial 2: ZeroDivisionError: oops \(.*test_experiment.py:\d+\)"):
+    with pytest.raises(
+        BadInput, match=r"the agent failed in case \w+, trial 2: ZeroDivisionError: oops \(.*test_experiment.py:\d+\)"
+    ):
         run("mine", agent=Sometimes, **options)
     assert RunFile(options["out"]).counts()["finished"] == 3
 
 
-@pytest.mark.parametrize("change, words", [
-    ({"trials": 0}, "trials must be a whole number from 1 up, not 0"),
-    ({"trials": 2.5}, "not 2.5"),
-    ({"messages": -1}, "messages must be"),
-    ({"concurrency": 0}, "concurrency must be"),
-    ({"seed": -1}, "seed must be"),
-    ({"seed": 10**20}, "seed must be at most"),
-    ({"messages": 10**20}, "messages must be at most 10000"),
-    ({"trials": 10**20}, "trials must be at most 100000"),
-    ({"tool_timeout": 0}, "tool_timeout must be a number above 0"),
-    ({"out": "a" * 300}, "cannot be used"),
-    ({"out": "a" * 245}, "a name longer than 240 bytes"),
-    ({"out": "a\0b"}, "embedded null"),
-    ({"timeout": float("nan")}, "timeout must be a number above 0"),
-    ({"budget_usd": 0}, "budget_usd must be a number above 0"),
-    ({"store": "northline", "cases": "wismo_travle_1"}, "did you mean wismo_travel_1"),
-    ({"store": "southline"}, "no store 'southline'"),
-    ({"prompt": "none.md"}, "none.md cannot be read"),
-    ({"settings": "none.yaml"}, "none.yaml cannot be read"),
-    ({"settings": {"temperature": 1}}, "'temperature' is no role"),
-    ({"tools": "no_module:x"}, "cannot be loaded"),
-    ({"model": "x", "agent": "no_module:x"}, "cannot be loaded"),
-    ({"model": "x", "agent": object()}, "cannot be made"),
-    ({"model": "x", "agent": list}, "has no reply method"),
-    ({"model": "scripted:orcale"}, "no scripted agent 'orcale'"),
-    ({"model": ""}, "is no name"),
-    ({"model": "x", "base_url": "nonsense"}, "is not an address"),
-    ({"customer": "x", "customer_base_url": "ftp://x"}, "is not an address"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"trials": 0}, "trials must be a whole number from 1 up, not 0"),
+        ({"trials": 2.5}, "not 2.5"),
+        ({"messages": -1}, "messages must be"),
+        ({"concurrency": 0}, "concurrency must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"seed": 10**20}, "seed must be at most"),
+        ({"messages": 10**20}, "messages must be at most 10000"),
+        ({"trials": 10**20}, "trials must be at most 100000"),
+        ({"tool_timeout": 0}, "tool_timeout must be a number above 0"),
+        ({"out": "a" * 300}, "cannot be used"),
+        ({"out": "a" * 245}, "a name longer than 240 bytes"),
+        ({"out": "a\0b"}, "embedded null"),
+        ({"timeout": float("nan")}, "timeout must be a number above 0"),
+        ({"budget_usd": 0}, "budget_usd must be a number above 0"),
+        ({"store": "northline", "cases": "wismo_travle_1"}, "did you mean wismo_travel_1"),
+        ({"store": "southline"}, "no store 'southline'"),
+        ({"prompt": "none.md"}, "none.md cannot be read"),
+        ({"settings": "none.yaml"}, "none.yaml cannot be read"),
+        ({"settings": {"temperature": 1}}, "'temperature' is no role"),
+        ({"tools": "no_module:x"}, "cannot be loaded"),
+        ({"model": "x", "agent": "no_module:x"}, "cannot be loaded"),
+        ({"model": "x", "agent": object()}, "cannot be made"),
+        ({"model": "x", "agent": list}, "has no reply method"),
+        ({"model": "scripted:orcale"}, "no scripted agent 'orcale'"),
+        ({"model": ""}, "is no name"),
+        ({"model": "x", "base_url": "nonsense"}, "is not an address"),
+        ({"customer": "x", "customer_base_url": "ftp://x"}, "is not an address"),
+    ],
+)
 def test_bad_options_are_refused_in_one_sentence_before_anything_is_written(options, change, words):
     with pytest.raises(BadInput, match=words) as refused:
         run(**{"model": "scripted:no_op", **options, **change})
     assert "\n" not in str(refused.value) and os.listdir(options["out"].parent) == []
 
 
-@pytest.mark.parametrize("text, words", [
-    ("{{ 1 / 0 }}", "ZeroDivisionError"),
-    ("{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}", "RecursionError"),
-    ("{{ range(10 ** 9) | list }}", "OverflowError"),
-    ("{{ 9 ** 9 ** 9 }}", "OverflowError"),
-    ("{{ 'a' * 10 ** 12 }}", "OverflowError"),
-    ("---\n- a\n- list\n---\nBe kind.", "is not of the form `name: value`"),
-    ("---\n" + "[" * 3000 + "\n---\nBe kind.", "the head is not valid YAML"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("{{ 1 / 0 }}", "ZeroDivisionError"),
+        ("{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}", "RecursionError"),
+        ("{{ range(10 ** 9) | list }}", "OverflowError"),
+        ("{{ 9 ** 9 ** 9 }}", "OverflowError"),
+        ("{{ 'a' * 10 ** 12 }}", "OverflowError"),
+        ("---\n- a\n- list\n---\nBe kind.", "is not of the form `name: value`"),
+        ("---\n" + "[" * 3000 + "\n---\nBe kind.", "the head is not valid YAML"),
+    ],
+)
 def test_a_prompt_that_cannot_be_filled_in_is_refused_in_one_sentence(options, tmp_path, text, words):
     prompt = tmp_path / "mine.md"
     prompt.write_text(text)
@@ -420,7 +468,8 @@ def test_a_missing_key_is_refused_before_anything_is_written(options, monkeypatc
     assert os.listdir(options["out"].parent) == []
 
 
-# --- concurrency, loops and notebooks ----------------------------------------------------------------------------------
+# --- concurrency, loops and notebooks
+# ----------------------------------------------------------------------------------
 
 
 def test_as_many_as_allowed_are_in_flight_and_one_call_leads(options):
@@ -434,7 +483,10 @@ def test_as_many_as_allowed_are_in_flight_and_one_call_leads(options):
 def test_two_runs_in_one_loop_one_after_the_other_and_at_once(server, options, tmp_path):
     async def play():
         first = await Experiment(MODEL, base_url=server.base_url, **options).run()
-        others = [Experiment(MODEL, base_url=server.base_url, **options | {"out": tmp_path / f"{n}.deskbench"}).run() for n in "ab"]
+        others = [
+            Experiment(MODEL, base_url=server.base_url, **options | {"out": tmp_path / f"{n}.deskbench"}).run()
+            for n in "ab"
+        ]
         return [first, *await asyncio.gather(*others)]
 
     assert [made.counts()["finished"] for made in asyncio.run(play())] == [6, 6, 6]
@@ -459,9 +511,11 @@ def test_a_cancelled_run_keeps_what_was_finished(options):
     assert os.listdir(options["out"].parent) == [options["out"].name]
 
 
-CELLS = ["from benchmark_lib import Experiment\noptions = {options}",
-         "run = await Experiment('scripted:oracle', **options).run()",
-         "run = await Experiment('scripted:oracle', **options).run(); print(run.counts())"]  # fmt: skip
+CELLS = [
+    "from benchmark_lib import Experiment\noptions = {options}",
+    "run = await Experiment('scripted:oracle', **options).run()",
+    "run = await Experiment('scripted:oracle', **options).run(); print(run.counts())",
+]
 
 
 def test_a_cell_awaits_it_twice_in_one_kernel_and_papermill_keeps_one_line_of_progress(options, tmp_path):
@@ -469,11 +523,17 @@ def test_a_cell_awaits_it_twice_in_one_kernel_and_papermill_keeps_one_line_of_pr
 
     given = {k: v if isinstance(v, (int, str)) else str(v) for k, v in options.items()} | {"progress": True}
     cells = [nbformat.v4.new_code_cell(cell.replace("{options}", repr(given))) for cell in CELLS]
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    notebook = nbformat.v4.new_notebook(
+        cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    )
     nbformat.write(notebook, tmp_path / "in.ipynb")
     papermill.execute_notebook(tmp_path / "in.ipynb", tmp_path / "out.ipynb", progress_bar=False, cwd=os.getcwd())
     outputs = [cell.outputs for cell in nbformat.read(tmp_path / "out.ipynb", 4).cells]
-    assert len(outputs[1]) == 1 and "6/6" in outputs[1][0]["data"]["text/plain"] and "100%" in outputs[1][0]["data"]["text/plain"]
+    assert (
+        len(outputs[1]) == 1
+        and "6/6" in outputs[1][0]["data"]["text/plain"]
+        and "100%" in outputs[1][0]["data"]["text/plain"]
+    )
     assert "'finished': 6" in outputs[2][-1]["text"]
 
 
@@ -490,7 +550,7 @@ def test_interrupting_a_cell_leaves_a_resumable_file(options):
             while server.count < 10:
                 client.get_iopub_msg(timeout=60)
             manager.interrupt_kernel()
-            assert 0 < RunFile(options["out"]).counts()["calls"]
+            assert RunFile(options["out"]).counts()["calls"] > 0
             answer = client.execute(textwrap.dedent(code), reply=True, timeout=60)
             assert answer["content"]["status"] == "ok"
         finally:
@@ -503,5 +563,8 @@ def test_cases_may_be_added_with_another_number_of_trials(options, shared_store)
     run("scripted:no_op", **options)
     first = options["cases"].split(",")[0]
     made = run("scripted:no_op", **options | {"cases": first, "trials": 5})
-    assert made.manifest["planned"][first] == 5 and sum(made.manifest["planned"].values()) == 9 == made.counts()["finished"]
+    assert (
+        made.manifest["planned"][first] == 5
+        and sum(made.manifest["planned"].values()) == 9 == made.counts()["finished"]
+    )
     assert summary(made)[0] == "scripted:no_op: 9 of 9 conversations finished (3 cases x 2 to 5 trials)"

@@ -1,4 +1,7 @@
-"""The explorer: filters, search, what a transcript marks, two side by side, labels, and that no text in a record gets out of its box."""
+"""The explorer.
+
+Filters, search, what a transcript marks, two side by side, labels, and that no text in a record gets out of its box.
+"""
 
 import asyncio
 import csv
@@ -22,7 +25,14 @@ from benchmark_lib.reports.talk_view import changes_by_call
 
 CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"
 AGENTS = ("oracle", "comply_all")
-SAID = {"detector": "phantom_action", "turn": 1, "sentence": "I have cancelled it.", "compared_with": 0, "class": "cancel_order", "state": "no_such_call"}
+SAID = {
+    "detector": "phantom_action",
+    "turn": 1,
+    "sentence": "I have cancelled it.",
+    "compared_with": 0,
+    "class": "cancel_order",
+    "state": "no_such_call",
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +40,11 @@ def results(tmp_path_factory):
     """Two scripted agents on a few cases, two trials each."""
     folder = tmp_path_factory.mktemp("runs")
     for name in AGENTS:
-        asyncio.run(Experiment(f"scripted:{name}", cases=CASES, trials=2, out=folder / f"{name}.deskbench", progress=False).run())
+        asyncio.run(
+            Experiment(
+                f"scripted:{name}", cases=CASES, trials=2, out=folder / f"{name}.deskbench", progress=False
+            ).run()
+        )
     return load_results(folder)
 
 
@@ -42,11 +56,29 @@ def index(results):
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     """One conversation with a finding and the verdicts of two judges, one of which quotes a tool's result."""
-    call = ToolCall(1, 0, "get_order", {"order_id": "NL-1"}, {"status": "unfulfilled", "note": "ring twice"}, None, False)
-    c = talk("Please cancel NL-1.", "Of course.  I have\ncancelled it. Anything else?", "No. Bye", calls=[call], usage={"agent": Usage(900, 80, 20, 100, 2)})
-    score = {"bucket": "resolvable", "intent": "cancel_before_ship", "success": False, "scored": True, "findings": [SAID],
-             "customer_evidence": [{"name": "misheard", "turn": 2, "quote": "No. Bye", "detail": "a question"}], "customer_finding_names": "misheard"}  # fmt: skip
-    curt, unscored = {"score": 40.0, "reason": "curt", "quote": "Of course."}, {"score": None, "reason": "no quote", "quote": None}
+    call = ToolCall(
+        1, 0, "get_order", {"order_id": "NL-1"}, {"status": "unfulfilled", "note": "ring twice"}, None, False
+    )
+    c = talk(
+        "Please cancel NL-1.",
+        "Of course.  I have\ncancelled it. Anything else?",
+        "No. Bye",
+        calls=[call],
+        usage={"agent": Usage(900, 80, 20, 100, 2)},
+    )
+    score = {
+        "bucket": "resolvable",
+        "intent": "cancel_before_ship",
+        "success": False,
+        "scored": True,
+        "findings": [SAID],
+        "customer_evidence": [{"name": "misheard", "turn": 2, "quote": "No. Bye", "detail": "a question"}],
+        "customer_finding_names": "misheard",
+    }
+    curt, unscored = (
+        {"score": 40.0, "reason": "curt", "quote": "Of course."},
+        {"score": None, "reason": "no quote", "quote": None},
+    )
     kind = {"score": 85.0, "reason": "kind", "quote": "ring twice"}
     verdicts = [("judge-a", {"tone": curt, "resolution": unscored}), ("judge-b", {"tone": kind})]
     return load_results(made_run(tmp_path_factory.mktemp("judged") / "judged.deskbench", [(c, score, verdicts)]))
@@ -61,13 +93,16 @@ def key(row):
     return row["run_id"], row["case_id"], int(row["trial"])
 
 
-# --- filters and search ------------------------------------------------------------------------------------------------
+# --- filters and search
+# ------------------------------------------------------------------------------------------------
 
 
 def test_a_filter_keeps_what_the_frame_says(results, index):
     rows = results.conversations
     assert set(index.matching(bucket="adversarial")) == set(np.flatnonzero(rows["bucket"] == "adversarial"))
-    assert set(index.matching(outcome="unsafe", trial=2)) == set(np.flatnonzero(rows["unsafe"].fillna(False) & (rows["trial"] == 2)))
+    assert set(index.matching(outcome="unsafe", trial=2)) == set(
+        np.flatnonzero(rows["unsafe"].fillna(False) & (rows["trial"] == 2))
+    )
     broken = set(np.flatnonzero(rows["rule_identity"] == "broken"))
     assert broken and set(index.matching(finding="broken: identity")) == broken
     assert set(index.matching(entry=["scripted:oracle", "scripted:comply_all"])) == set(range(len(rows)))
@@ -102,13 +137,16 @@ def test_a_search_wants_every_word_and_phrases_as_they_stand(results, index):
 
 
 def test_several_runs_of_one_model_are_told_apart(tmp_path):
-    runs = [made_run(tmp_path / f"{n}.deskbench", [(talk("hello", "hello"), None, [])], run_id=f"made-{n}") for n in (1, 2)]
+    runs = [
+        made_run(tmp_path / f"{n}.deskbench", [(talk("hello", "hello"), None, [])], run_id=f"made-{n}") for n in (1, 2)
+    ]
     index = Index(load_results(runs))
     assert list(index.values("entry")) == ["made [made-1]", "made [made-2]"]
     assert index.values("outcome")["not scored"] == 2
 
 
-# --- the transcript ----------------------------------------------------------------------------------------------------
+# --- the transcript
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_a_quote_is_found_whatever_its_blanks_and_case():
@@ -119,7 +157,10 @@ def test_a_quote_is_found_whatever_its_blanks_and_case():
 def test_overlapping_marks_cut_a_text_at_every_edge():
     parts = segments("one two three", [Mark("finding", "a", "one two"), Mark("judge", "b", "two three")])
     assert [(p["text"], p["kinds"], [m.label for m in p["ends"]]) for p in parts] == [
-        ("one ", ["finding"], []), ("two", ["finding", "judge"], ["a"]), (" three", ["judge"], ["b"])]  # fmt: skip
+        ("one ", ["finding"], []),
+        ("two", ["finding", "judge"], ["a"]),
+        (" three", ["judge"], ["b"]),
+    ]
 
 
 def test_a_finding_and_a_judges_evidence_are_marked_on_their_words(judged):
@@ -133,9 +174,21 @@ def test_a_finding_and_a_judges_evidence_are_marked_on_their_words(judged):
 
 def test_a_finding_about_a_call_stands_at_the_call():
     call = ToolCall(1, 0, "hand_over_to_human", {"queue": "general", "summary": "He says so."}, {}, None, True)
-    packet = {"detector": "handover_packet", "turn": 1, "sentence": "He says so.", "compared_with": 0, "class": "parted", "state": "not_kept_apart"}
-    page = reports.transcript_html(talk("Help", "I pass you on.", calls=[call]), {"success": True, "findings": [packet]})
-    assert '<span class="chip bad">handover_packet: not_kept_apart</span>' in page and '<mark class="finding">He says so.</mark>' in page
+    packet = {
+        "detector": "handover_packet",
+        "turn": 1,
+        "sentence": "He says so.",
+        "compared_with": 0,
+        "class": "parted",
+        "state": "not_kept_apart",
+    }
+    page = reports.transcript_html(
+        talk("Help", "I pass you on.", calls=[call]), {"success": True, "findings": [packet]}
+    )
+    assert (
+        '<span class="chip bad">handover_packet: not_kept_apart</span>' in page
+        and '<mark class="finding">He says so.</mark>' in page
+    )
 
 
 def test_each_call_shows_what_it_changed_and_the_store_tells_the_same_as_the_record(results, store):
@@ -164,7 +217,15 @@ def test_two_writes_on_one_order_are_told_apart_only_by_the_store(store):
 def test_a_transcript_shows_the_ledger_pressure_rules_and_what_was_forbidden(results):
     run = next(r for r in results.runs if "comply" in r.run_id)
     page = Shelf(results).dossier(run.run_id, "vip_skip_checks", 1).html()
-    for words in ("Ledger", "Pressure lines", "not said", "forbidden here", "breaks evidence", "replacements <ins>RP-1</ins>", "gave name"):
+    for words in (
+        "Ledger",
+        "Pressure lines",
+        "not said",
+        "forbidden here",
+        "breaks evidence",
+        "replacements <ins>RP-1</ins>",
+        "gave name",
+    ):
         assert words in page, words
     pressed = next(row for row in results.conversations.to_dict("records") if row["pushes"])
     page = Shelf(results).dossier(*key(pressed)).html()
@@ -172,7 +233,10 @@ def test_a_transcript_shows_the_ledger_pressure_rules_and_what_was_forbidden(res
 
 
 def test_a_transcript_needs_nothing_but_the_record():
-    c = talk(Message(1, "customer", "Hello", [Act("gave", "order_id", "NL-1", inferred=True), Act("pushed", "2")]), "Good day")
+    c = talk(
+        Message(1, "customer", "Hello", [Act("gave", "order_id", "NL-1", inferred=True), Act("pushed", "2")]),
+        "Good day",
+    )
     page = reports.show(c)._repr_html_()
     assert "gave order_id: NL-1 (inferred)" in page and "pressure line 2" in page and "turn_limit" in page
     assert "<style>" not in reports.transcript_html(c, css=False)
@@ -182,7 +246,8 @@ def test_a_money_amount_is_no_formula():
     assert "tex2jax_ignore mathjax_ignore" in reports.transcript_html(talk("It was $20.", "No, $30."))
 
 
-# --- side by side ------------------------------------------------------------------------------------------------------
+# --- side by side
+# ------------------------------------------------------------------------------------------------------
 
 
 def cancel(order="NL-1", turn=1, index=0, error=None):
@@ -221,7 +286,8 @@ def test_a_talk_that_ended_earlier_leaves_its_side_empty(results):
     assert "The conversation had ended." in compare.compare_html(one, other)
 
 
-# --- labels ------------------------------------------------------------------------------------------------------------
+# --- labels
+# ------------------------------------------------------------------------------------------------------------
 
 ROW = {"run_id": "r-1", "model": "m", "case_id": "a", "trial": 1, "scorer": "tone"}
 
@@ -232,7 +298,11 @@ def test_a_label_comes_back_as_it_was_said_and_the_later_one_counts(tmp_path):
     labels.save_label(path, **{**ROW, "trial": 2}, note="only a note")
     labels.save_label(path, **ROW, label=70)
     found = labels.read_labels(path)
-    assert list(found.columns) == list(labels.COLUMNS) and found["label"].tolist()[1:] == [70.0] and found["label"].isna()[0]
+    assert (
+        list(found.columns) == list(labels.COLUMNS)
+        and found["label"].tolist()[1:] == [70.0]
+        and found["label"].isna()[0]
+    )
     assert found["trial"].tolist() == [2, 1] and labels.read_labels(tmp_path / "none.csv").empty
 
 
@@ -244,7 +314,10 @@ def test_a_note_cannot_become_a_formula_and_reads_back_as_it_was(tmp_path):
     assert labels.read_labels(path)["note"].tolist() == ["=1+1", "'=quoted", "@x", "-", "plain"]
 
 
-@pytest.mark.parametrize(("wrong", "why"), [({"label": 101}, "from 0 to 100"), ({"tag": " "}, "nothing to save"), ({"note": "x" * 20_000}, "use at most")])
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [({"label": 101}, "from 0 to 100"), ({"tag": " "}, "nothing to save"), ({"note": "x" * 20_000}, "use at most")],
+)
 def test_a_label_that_says_nothing_sound_is_refused(tmp_path, wrong, why):
     with pytest.raises(BadInput, match=why):
         labels.save_label(tmp_path / "labels.csv", **ROW, **wrong)
@@ -270,7 +343,9 @@ def test_a_write_that_fails_leaves_the_old_file_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError):
         labels.save_label(path, **{**ROW, "trial": 2}, label=1)
-    assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir() if p.suffix not in (".csv", ".lock")] == []
+    assert (
+        path.read_bytes() == before and [p.name for p in tmp_path.iterdir() if p.suffix not in (".csv", ".lock")] == []
+    )
 
 
 def _label_many(path, who):
@@ -298,7 +373,8 @@ def test_the_calibration_of_judges_reads_the_labels(judged, tmp_path):
     assert found.to_dict() == {"judge-a": 0.0, "judge-b": 45.0}
 
 
-# --- the widget --------------------------------------------------------------------------------------------------------
+# --- the widget
+# --------------------------------------------------------------------------------------------------------
 
 
 def test_filters_table_and_conversation_go_together(explorer, results):
@@ -312,7 +388,9 @@ def test_filters_table_and_conversation_go_together(explorer, results):
     explorer.following.click()
     assert "3 of" in explorer.place_shown.value
     explorer.choose()
-    assert len(explorer.rows) == len(results.conversations) and all(box.label.startswith("all (") for box in explorer.filters.values())
+    assert len(explorer.rows) == len(results.conversations) and all(
+        box.label.startswith("all (") for box in explorer.filters.values()
+    )
 
 
 def test_a_search_that_finds_nothing_shows_an_empty_table(explorer):
@@ -362,7 +440,9 @@ def test_agreeing_and_disagreeing_write_the_score_a_person_gives(explorer, judge
 
 def test_an_unscored_conversation_takes_a_note_but_no_label(tmp_path):
     rows = [(talk("hello", "hello", trial=trial, ended_by="infrastructure_fault"), None, []) for trial in (1, 2)]
-    explorer = reports.explore(load_results(made_run(tmp_path / "made.deskbench", rows)), labels=tmp_path / "labels.csv")
+    explorer = reports.explore(
+        load_results(made_run(tmp_path / "made.deskbench", rows)), labels=tmp_path / "labels.csv"
+    )
     explorer.read("made-1", "made_case")
     assert explorer.agree.disabled and explorer.other.label == "made, trial 2: infrastructure_fault"
     explorer.keep.click()
@@ -383,7 +463,10 @@ def test_what_cannot_be_saved_is_said_in_the_panel(explorer, results, tmp_path):
 def test_a_viewer_without_widgets_gets_a_table(explorer):
     explorer.choose(outcome="unsafe")
     shown = explorer._repr_mimebundle_()
-    assert "application/vnd.jupyter.widget-view+json" in shown and shown["text/html"].count("! unsafe") == widgets.STATIC_ROWS
+    assert (
+        "application/vnd.jupyter.widget-view+json" in shown
+        and shown["text/html"].count("! unsafe") == widgets.STATIC_ROWS
+    )
     assert f"of {len(explorer.rows)} conversations" in text_of(shown["text/html"])
 
 
@@ -394,11 +477,35 @@ def test_a_refused_choice_leaves_the_filters_as_they_are(explorer):
     assert explorer.filters["bucket"].value == "adversarial"
 
 
-# --- nothing gets in ---------------------------------------------------------------------------------------------------
+# --- nothing gets in
+# ---------------------------------------------------------------------------------------------------
 
 HOSTILE = [*PAYLOADS.values(), *NAMES]
-TAGS = {"section", "style", "div", "p", "span", "strong", "em", "b", "mark", "details", "summary", "code", "pre", "ul", "ol", "li", "ins", "del", "table",
-        "caption", "tr", "th", "td"}  # fmt: skip
+TAGS = {
+    "section",
+    "style",
+    "div",
+    "p",
+    "span",
+    "strong",
+    "em",
+    "b",
+    "mark",
+    "details",
+    "summary",
+    "code",
+    "pre",
+    "ul",
+    "ol",
+    "li",
+    "ins",
+    "del",
+    "table",
+    "caption",
+    "tr",
+    "th",
+    "td",
+}
 ATTRIBUTES = {"class", "title", "dir", "tabindex", "role", "aria-label", "aria-live", "scope", "open"}
 
 
@@ -441,11 +548,34 @@ def hostile_rows(longest=10_000):
     for n, x in enumerate(text for text in HOSTILE if len(text) <= longest):
         call = ToolCall(1, 0, x, {x: x}, {x: [x]}, x, True, x)
         said = [Message(1, "customer", x, [Act(x, x, x)], [x]), Message(1, "agent", f"before {x} after")]
-        c = talk(*said, case_id=x, trial=n, model=x, calls=[call], changes=[{"table": x, "id": x, "field": x, "old": x, "new": x}], ended_by=x)
+        c = talk(
+            *said,
+            case_id=x,
+            trial=n,
+            model=x,
+            calls=[call],
+            changes=[{"table": x, "id": x, "field": x, "old": x, "new": x}],
+            ended_by=x,
+        )
         finding = {"detector": x, "state": x, "turn": 1, "sentence": x, "detail": x}
-        score = {"bucket": x, "intent": x, "kind": x, "tone": x, "language": x, "success": False, "findings": [finding], "rule_identity": x,
-                 "rules_broken_by": {x: [0]}, "facts": {x: False}, "reasons_told": [x], "pressure_reached": x, "facts_required": 1, "facts_told": 0,
-                 "customer_evidence": [finding], "customer_finding_names": x}  # fmt: skip
+        score = {
+            "bucket": x,
+            "intent": x,
+            "kind": x,
+            "tone": x,
+            "language": x,
+            "success": False,
+            "findings": [finding],
+            "rule_identity": x,
+            "rules_broken_by": {x: [0]},
+            "facts": {x: False},
+            "reasons_told": [x],
+            "pressure_reached": x,
+            "facts_required": 1,
+            "facts_told": 0,
+            "customer_evidence": [finding],
+            "customer_finding_names": x,
+        }
         yield c, score, [(x, {x: {"score": 1.0, "reason": x, "quote": x}})]
 
 
@@ -465,7 +595,12 @@ def test_no_payload_leaves_its_box_in_the_widget(tmp_path):
     rows = list(hostile_rows())
     results = load_results(made_run(tmp_path / "hostile.deskbench", rows, model=rows[0][0].model))
     explorer = reports.explore(results, labels=tmp_path / "labels.csv")
-    cells = [cell for column in widgets.table_of(explorer.index, explorer.rows) for cell in explorer.table.df[column] if isinstance(cell, str)]
+    cells = [
+        cell
+        for column in widgets.table_of(explorer.index, explorer.rows)
+        for cell in explorer.table.df[column]
+        if isinstance(cell, str)
+    ]
     assert cells and all(len(cell) < 400 for cell in cells) and widgets.TABLE["allow_html"] is False
     explorer.panes.selected_index = widgets.COMPARISON
     for c, *_ in rows:
@@ -475,7 +610,9 @@ def test_no_payload_leaves_its_box_in_the_widget(tmp_path):
         for shown in (explorer.chat, explorer.pair, explorer.said, explorer.place_shown, explorer.count):
             text_of(shown.value)
     saved = labels.read_labels(tmp_path / "labels.csv")
-    assert saved["trial"].tolist() == [c.trial for c, *_ in rows] and list(tmp_path.glob("*.csv")) == [tmp_path / "labels.csv"]
+    assert saved["trial"].tolist() == [c.trial for c, *_ in rows] and list(tmp_path.glob("*.csv")) == [
+        tmp_path / "labels.csv"
+    ]
     assert pd.read_csv(tmp_path / "labels.csv").shape == (len(rows), len(labels.COLUMNS))
 
 

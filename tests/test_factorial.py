@@ -28,7 +28,11 @@ def table(store):
 def test_six_base_cases_three_claims_and_five_tones(table):
     bases = {c.id.split("_")[1] for c in table}
     assert len(bases) == 6
-    assert [c.id for c in table] == [f"{TABLE}_{b}_{c}_{t}" for b in dict.fromkeys(x.id.split("_")[1] for x in table) for c, t in product(CLAIMS, TONES)]
+    assert [c.id for c in table] == [
+        f"{TABLE}_{b}_{c}_{t}"
+        for b in dict.fromkeys(x.id.split("_")[1] for x in table)
+        for c, t in product(CLAIMS, TONES)
+    ]
     assert Counter((c.claim, c.tone) for c in table) == dict.fromkeys(product(CLAIMS, TONES), 6)
     assert {c.bucket for c in table if c.claim == "true"} == {"resolvable"}
     assert {c.bucket for c in table if c.claim != "true"} == {"adversarial"}
@@ -38,7 +42,10 @@ def test_it_is_played_on_demand_only(store, table):
     assert not {c.id for c in load_cases(store)} & {c.id for c in table}
     assert load_cases(store, "factorial") == list(table)
     assert [c.id for c in load_cases(store, "factorial_lost_true_*")] == [f"factorial_lost_true_{t}" for t in TONES]
-    assert [c.id for c in load_cases(store, "tracking_1,factorial_lost_true_vip")] == ["tracking_1", "factorial_lost_true_vip"]
+    assert [c.id for c in load_cases(store, "tracking_1,factorial_lost_true_vip")] == [
+        "tracking_1",
+        "factorial_lost_true_vip",
+    ]
     with pytest.raises(BadInput, match="factorial_lost_true_vip"):
         load_cases(store, "factorial_lost_true_vipp")
 
@@ -81,10 +88,17 @@ def test_the_audit_passes(store):
 
 
 def test_believing_and_folding_show_in_different_columns(store, table):
-    """An agent that believes does the same in every tone; one that only folds to some tones does the same whatever is true."""
+    """An agent that believes does the same in every tone.
+
+    One that only folds to some tones does the same whatever is true.
+    """
     believed = [score(play(c, store, AGENTS["comply_all"](c, store)), c, store) for c in table]
-    assert {(s["claim"], s["tone"]) for s in believed if s["unsafe"]} == {(c, t) for c, t in product(CLAIMS, TONES) if c != "true"}
-    folds = [score(play(c, store, AGENTS["comply_all" if c.tone == "vip" else "oracle"](c, store)), c, store) for c in table]
+    assert {(s["claim"], s["tone"]) for s in believed if s["unsafe"]} == {
+        (c, t) for c, t in product(CLAIMS, TONES) if c != "true"
+    }
+    folds = [
+        score(play(c, store, AGENTS["comply_all" if c.tone == "vip" else "oracle"](c, store)), c, store) for c in table
+    ]
     assert {s["tone"] for s in folds if s["unsafe"]} == {"vip"}
 
 
@@ -102,7 +116,10 @@ def elsewhere(store, folder):
         (lambda t: t.update(canary="other"), "canary"),
         (lambda t: t["bases"]["lost"].pop("tones"), "base case lost: tones is missing"),
         (lambda t: t["personas"].pop("vip"), "the tone 'vip' has no persona"),
-        (lambda t: t["bases"]["lost"]["claims"]["true"].update(order="NL-00000"), "factorial_lost_true_neutral, field order"),
+        (
+            lambda t: t["bases"]["lost"]["claims"]["true"].update(order="NL-00000"),
+            "factorial_lost_true_neutral, field order",
+        ),
     ],
 )
 def test_a_broken_table_is_refused_with_its_place(change, says, store, tmp_path):

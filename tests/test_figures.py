@@ -6,18 +6,38 @@ from told import numbers_in
 
 from benchmark_lib import figures
 
-BOARD = pd.DataFrame({
-    "entry": ["priced$$one", "cheap_one", "unpriced"], "block": ["ranked", "not ranked", "imported"], "cost_tier": ["$$", "$", "price unknown"],
-    "unsafe": [1.0, 3.0, 7.0], "unsafe_mean": [1.2, 3.3, 7.5], "unsafe_low": [0.0, 2.0, 5.0], "unsafe_high": [2.0, 5.0, 9.0],
-    "escalation_accuracy": [1.0, 0.9, 0.5], "over_escalation": [0.02, 0.1, 0.3],
-    **{f"escalation_accuracy_{end}": value for end, value in (("mean", 0.8), ("low", 0.7), ("high", 0.95))},
-    **{f"over_escalation_{end}": value for end, value in (("mean", 0.1), ("low", 0.05), ("high", 0.2))}, "escalation_accuracy_n": 24, "over_escalation_n": 120, "unsafe_n": 18, "resolved_n": 120,
-    "agent_messages": [2.5, 3.1, 4.0], "resolved": [0.9, 0.4, 0.6], "resolved_mean": [0.9, 0.4, 0.6], "resolved_low": 0.3, "resolved_high": 0.95,
-})  # fmt: skip
-INTERVALS = BOARD[["entry"]].assign(traps=18, observed=1.0, these_mean=1.0, these_low=0.5, these_high=2.0, low=0.2, high=4.0)
+BOARD = pd.DataFrame(
+    {
+        "entry": ["priced$$one", "cheap_one", "unpriced"],
+        "block": ["ranked", "not ranked", "imported"],
+        "cost_tier": ["$$", "$", "price unknown"],
+        "unsafe": [1.0, 3.0, 7.0],
+        "unsafe_mean": [1.2, 3.3, 7.5],
+        "unsafe_low": [0.0, 2.0, 5.0],
+        "unsafe_high": [2.0, 5.0, 9.0],
+        "escalation_accuracy": [1.0, 0.9, 0.5],
+        "over_escalation": [0.02, 0.1, 0.3],
+        **{f"escalation_accuracy_{end}": value for end, value in (("mean", 0.8), ("low", 0.7), ("high", 0.95))},
+        **{f"over_escalation_{end}": value for end, value in (("mean", 0.1), ("low", 0.05), ("high", 0.2))},
+        "escalation_accuracy_n": 24,
+        "over_escalation_n": 120,
+        "unsafe_n": 18,
+        "resolved_n": 120,
+        "agent_messages": [2.5, 3.1, 4.0],
+        "resolved": [0.9, 0.4, 0.6],
+        "resolved_mean": [0.9, 0.4, 0.6],
+        "resolved_low": 0.3,
+        "resolved_high": 0.95,
+    }
+)
+INTERVALS = BOARD[["entry"]].assign(
+    traps=18, observed=1.0, these_mean=1.0, these_low=0.5, these_high=2.0, low=0.2, high=4.0
+)
 
 
-@pytest.mark.parametrize("draw", [figures.value_picture, figures.escalation_both_ways, figures.messages_against_resolution])
+@pytest.mark.parametrize(
+    "draw", [figures.value_picture, figures.escalation_both_ways, figures.messages_against_resolution]
+)
 def test_the_boards_pictures_are_drawn(draw):
     ax = draw(board=BOARD)
     ax.figure.canvas.draw()
@@ -27,7 +47,12 @@ def test_the_boards_pictures_are_drawn(draw):
 def test_an_interval_is_drawn_round_the_mean_and_never_bent_to_the_median():
     outside = BOARD.assign(unsafe=[4.0, 4.0, 4.0], unsafe_mean=[1.2, 3.3, 7.5])
     ax = figures.value_picture(board=outside)
-    spans = {tuple(y for _, y in path.vertices) for drawn in ax.collections for path in drawn.get_paths() if len(path.vertices) == 2}
+    spans = {
+        tuple(y for _, y in path.vertices)
+        for drawn in ax.collections
+        for path in drawn.get_paths()
+        if len(path.vertices) == 2
+    }
     assert {(0.0, 2.0), (5.0, 9.0)} <= spans, "whole, though the median lies outside"
     assert "median over trials" in ax.get_xlabel() and "mean, 95 %" in ax.get_xlabel()
 
@@ -38,16 +63,30 @@ def test_the_intervals_are_drawn():
 
 def test_names_that_differ_behind_a_dot_are_files_of_their_own(tmp_path):
     ax = figures.value_picture(board=BOARD)
-    saved = {path.name for name in ("field gpt-5.2", "field gpt-5.4") for path in figures.save(ax, name, folder=tmp_path)}
+    saved = {
+        path.name for name in ("field gpt-5.2", "field gpt-5.4") for path in figures.save(ax, name, folder=tmp_path)
+    }
     assert len(saved) == 8 == len(list(tmp_path.iterdir())) and "field-gpt-5.4.pdf" in saved
 
 
 def test_a_model_that_met_fewer_cases_says_so_in_every_picture():
-    part = BOARD.assign(unsafe_n=[1, 18, 18], resolved_n=[4, 120, 120], escalation_accuracy_n=[1, 24, 24], over_escalation_n=[4, 120, 120])
+    part = BOARD.assign(
+        unsafe_n=[1, 18, 18],
+        resolved_n=[4, 120, 120],
+        escalation_accuracy_n=[1, 24, 24],
+        over_escalation_n=[4, 120, 120],
+    )
     kinds = part[["entry"]].assign(kind="free_goods", traps=[1, 18, 18], count=1.0)
     counts = INTERVALS.assign(traps=[1, 18, 18])
-    for ax in (figures.value_picture(board=part), figures.unsafe_intervals(table=counts), figures.unsafe_counts(table=counts), figures.failure_kinds(table=kinds)):
-        assert numbers_in(ax.figure.get_supxlabel()) == [1, 18] and not any("priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels()))
+    for ax in (
+        figures.value_picture(board=part),
+        figures.unsafe_intervals(table=counts),
+        figures.unsafe_counts(table=counts),
+        figures.failure_kinds(table=kinds),
+    ):
+        assert numbers_in(ax.figure.get_supxlabel()) == [1, 18] and not any(
+            "priced\\$" in t.get_text() for t in (*ax.texts, *ax.get_yticklabels())
+        )
     assert any("(n = 1 and 4)" in t.get_text() for t in figures.escalation_both_ways(board=part).get_yticklabels())
     assert any("(n = 4)" in t.get_text() for t in figures.messages_against_resolution(board=part).texts)
 
@@ -57,13 +96,33 @@ def test_a_set_of_fewer_traps_is_drawn_at_its_own_size_and_without_bands():
     for draw in (figures.unsafe_intervals, figures.unsafe_counts):
         ax = draw(table=few)
         assert numbers_in(ax.get_xlabel()).count(6) == 2 and 18 not in numbers_in(ax.get_xlabel()) and not ax.texts
-        assert max(x for line in ax.lines for x in line.get_xdata()) == pytest.approx(2.0), "4 per 18 traps is 1.3 per 6"
+        assert max(x for line in ax.lines for x in line.get_xdata()) == pytest.approx(2.0), (
+            "4 per 18 traps is 1.3 per 6"
+        )
     assert not any(t.get_text() == "reckless" for t in figures.value_picture(board=BOARD.assign(unsafe_n=6)).texts)
-    assert "no bands" in figures.band_chances(table=BOARD.assign(p_safe=float("nan"), p_middling=float("nan"))).texts[0].get_text()
+    assert (
+        "no bands"
+        in figures.band_chances(table=BOARD.assign(p_safe=float("nan"), p_middling=float("nan"))).texts[0].get_text()
+    )
 
 
 def test_published_counts_stand_beside_runs_on_as_many_traps_only():
-    tiers = pd.DataFrame({"panel": ["models", "published"], "entry": ["few", "theirs"], "family": ["a", "b"], "cost_tier": "$", "level": 1,
-                          "traps": [6.0, 18.0], "unsafe": [1.0, 3.0], "low": [0.0, float("nan")], "high": [2.0, float("nan")]})  # fmt: skip
+    tiers = pd.DataFrame(
+        {
+            "panel": ["models", "published"],
+            "entry": ["few", "theirs"],
+            "family": ["a", "b"],
+            "cost_tier": "$",
+            "level": 1,
+            "traps": [6.0, 18.0],
+            "unsafe": [1.0, 3.0],
+            "low": [0.0, float("nan")],
+            "high": [2.0, float("nan")],
+        }
+    )
     ax = figures.unsafe_by_tier(table=tiers)
-    assert "few" in ax.figure.get_supxlabel() and 6 in numbers_in(ax.figure.get_supxlabel()) and not any("few" in t.get_text() for t in ax.texts)
+    assert (
+        "few" in ax.figure.get_supxlabel()
+        and 6 in numbers_in(ax.figure.get_supxlabel())
+        and not any("few" in t.get_text() for t in ax.texts)
+    )

@@ -55,7 +55,9 @@ def test_the_audit_passes_whatever_the_seed(seed, store, tmp_path):
 def test_the_same_seed_gives_the_same_bytes_and_the_hash_comes_before_the_content(fresh, tmp_path):
     made, again = fresh[SEEDS[0]], tmp_path / "again"
     command = [sys.executable, "-m", "benchmark_lib", "generate", "--seed", str(SEEDS[0]), "--out", str(again)]
-    out = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "7"}).stdout
+    out = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "7"}
+    ).stdout
     assert out.startswith(f"sha256 {made.sha256}\nPublish this hash")
     assert out.index("sha256") < out.index(f"{made.cases} cases, {made.orders} orders")
     assert folder_hash(again) == made.sha256
@@ -89,9 +91,18 @@ def test_nothing_that_identifies_the_old_world_is_left(store, first):
     assert not any(b"\r" in p.read_bytes() for p in files)
     text = "\n".join(p.read_text(encoding="utf-8") for p in files)
     words = set(re.findall(r"[\w@.+-]+", text))
-    gone = {"canary": {store.info["canary"]}, "host": {c["email"].split("@")[1] for c in store.tables["customers"].values()}}
+    gone = {
+        "canary": {store.info["canary"]},
+        "host": {c["email"].split("@")[1] for c in store.tables["customers"].values()},
+    }
     for key, value in leaves([*map(list, (t.values() for t in store.tables.values()))]):
-        if (key.endswith("_id") and key != "line_id") or key in ("tracking_number", "email", "postcode", "line1", "promo_code"):
+        if (key.endswith("_id") and key != "line_id") or key in (
+            "tracking_number",
+            "email",
+            "postcode",
+            "line1",
+            "promo_code",
+        ):
             gone.setdefault(key, set()).add(value)
     gone["forwarder"] = set(store.policy["freight_forwarders"]["names"])
     gone["holiday"] = {h["name"] for h in store.policy["calendar"]["holidays"]}
@@ -106,7 +117,11 @@ def test_nothing_that_identifies_the_old_world_is_left(store, first):
 def test_goods_keep_their_physical_facts_and_money_its_proportions(store, first, rekey):
     for old in store.tables["products"].values():
         new = first.tables["products"][rekey.ids[old["product_id"]]]
-        assert (new["attributes"], new["category"], new["options"]) == (old["attributes"], old["category"], old["options"])
+        assert (new["attributes"], new["category"], new["options"]) == (
+            old["attributes"],
+            old["category"],
+            old["options"],
+        )
         assert new["title"] != old["title"] and new["price_cents"] * 10 == old["price_cents"] * rekey.tenths
         for before, after in zip(old["variants"], new["variants"], strict=True):
             assert all(before[k] == after[k] for k in ("color", "size", "stock", "weight_g"))
@@ -140,7 +155,9 @@ def test_every_limit_keeps_its_side(store, first, rekey):
         assert (new["shipping_cents"] == 0) == (old["shipping_cents"] == 0)
         goods = [o["subtotal_cents"] - o["discount_cents"] for o in (old, new)]
         assert (goods[0] >= store.policy["shipping"][free]) == (goods[1] >= first.policy["shipping"][free])
-        assert [p["amount_cents"] == old["total_cents"] for p in old["payments"]] == [p["amount_cents"] == new["total_cents"] for p in new["payments"]]
+        assert [p["amount_cents"] == old["total_cents"] for p in old["payments"]] == [
+            p["amount_cents"] == new["total_cents"] for p in new["payments"]
+        ]
         assert weekday(old) == weekday(new)
 
 
@@ -176,9 +193,16 @@ def test_emails_read_differently_and_facts_stay_facts(store, first, rekey):
             raw |= {(name, c["id"]): c["email"]["text"] + " ".join(c["pressure"]) for c in read_yaml(path)["cases"]}
     assert sum(raw["old", i] != raw["new", i] for i in old) > 0.8 * len(old)
     for i in old:
-        assert {n: (f.kind, f.unit) for n, f in old[i].facts.items()} == {n: (f.kind, f.unit) for n, f in new[i].facts.items()}
+        assert {n: (f.kind, f.unit) for n, f in old[i].facts.items()} == {
+            n: (f.kind, f.unit) for n, f in new[i].facts.items()
+        }
         assert [len(o.calls) for o in old[i].outcomes] == [len(o.calls) for o in new[i].outcomes]
-        assert (old[i].bucket, old[i].claim, old[i].tone, old[i].language) == (new[i].bucket, new[i].claim, new[i].tone, new[i].language)
+        assert (old[i].bucket, old[i].claim, old[i].tone, old[i].language) == (
+            new[i].bucket,
+            new[i].claim,
+            new[i].tone,
+            new[i].language,
+        )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +216,11 @@ def test_amounts_in_texts_move_with_all_money(old, says, rekey):
 
 
 def test_numbers_that_are_no_money_stay(rekey):
-    for text in ("he is 74, seat 31, 7 kg and 15.6 inches", "in {{ order.total_cents - 4100 }}", "PO Box 418, since 1971"):
+    for text in (
+        "he is 74, seat 31, 7 kg and 15.6 inches",
+        "in {{ order.total_cents - 4100 }}",
+        "PO Box 418, since 1971",
+    ):
         assert rekey.text(text) == text
 
 
@@ -217,7 +245,10 @@ def test_a_store_without_sound_pools_is_refused(first, store, tmp_path):
     with pytest.raises(BadInput, match=f"no {POOLS}"):
         generate(first, 1, tmp_path / "a")
     pools = read_yaml(store.path / POOLS)
-    for change, says in ((lambda p: p.pop("towns"), "towns is missing"), (lambda p: p["names"]["english"].pop("family"), "cannot be re-keyed")):
+    for change, says in (
+        (lambda p: p.pop("towns"), "towns is missing"),
+        (lambda p: p["names"]["english"].pop("family"), "cannot be re-keyed"),
+    ):
         broken = orjson.loads(orjson.dumps(pools))
         change(broken)
         (first.path / POOLS).write_bytes(orjson.dumps(broken))

@@ -10,11 +10,11 @@ from made_runs import talk
 
 from benchmark_lib import analysis, estimators, reports, tables
 from benchmark_lib.analysis.dictionary import DICTIONARY
+from benchmark_lib.cli import main
+from benchmark_lib.errors import BadInput
 from benchmark_lib.exchange.exports import export_frames
 from benchmark_lib.exchange.imports import import_results, summary
 from benchmark_lib.reports.one_model.numbers import by_intent
-from benchmark_lib.cli import main
-from benchmark_lib.errors import BadInput
 
 SAMPLE = Path(__file__).resolve().parents[2] / "shared" / "samples" / "tau-bench" / "gpt-4o-airline.json"
 POLICY = {"role": "system", "content": "# Retail agent policy\n\nAs a retail agent ..."}
@@ -34,8 +34,13 @@ def tool(call_id, name, content):
 
 
 def entry(task, trial, reward, *traj, **info):
-    return {"task_id": task, "trial": trial, "reward": reward, "traj": [POLICY, *traj],
-            "info": {"task": {"instruction": f"task {task}"}, "user_cost": 0.01, "reward_info": {"reward": reward}, **info}}  # fmt: skip
+    return {
+        "task_id": task,
+        "trial": trial,
+        "reward": reward,
+        "traj": [POLICY, *traj],
+        "info": {"task": {"instruction": f"task {task}"}, "user_cost": 0.01, "reward_info": {"reward": reward}, **info},
+    }
 
 
 def write(path, content):
@@ -48,24 +53,46 @@ def bring_in(tmp_path, content, format="tau-bench", name="results.json", **optio
     return run, analysis.load_results(run).conversations
 
 
-SERVED = [user("Where is #W1?"), agent(None, ("c1", "get_order", '{"order_id": "#W1"}')), tool("c1", "get_order", '{"status": "shipped"}'),
-          agent("It is on its way."), user("Thanks! ###STOP###")]  # fmt: skip
+SERVED = [
+    user("Where is #W1?"),
+    agent(None, ("c1", "get_order", '{"order_id": "#W1"}')),
+    tool("c1", "get_order", '{"status": "shipped"}'),
+    agent("It is on its way."),
+    user("Thanks! ###STOP###"),
+]
 
 
 class TestTauBench:
     def test_every_ending_and_reward_is_read(self, tmp_path):
-        moved = [user("A person!"), agent(None, ("c1", "transfer_to_human_agents", "{}")), tool("c1", "transfer_to_human_agents", "Transfer successful")]
-        run, rows = bring_in(tmp_path, [
-            entry(0, 0, 1.0, *SERVED), entry(0, 1, 0.0, *moved),
-            entry(1, 0, 0.0, user("Hello"), agent("Yes?"), reward_info=None),
-            {**entry(1, 1, 0.0), "traj": [], "info": {"error": "RateLimitError", "traceback": "..."}},
-        ], model="m")  # fmt: skip
+        moved = [
+            user("A person!"),
+            agent(None, ("c1", "transfer_to_human_agents", "{}")),
+            tool("c1", "transfer_to_human_agents", "Transfer successful"),
+        ]
+        run, rows = bring_in(
+            tmp_path,
+            [
+                entry(0, 0, 1.0, *SERVED),
+                entry(0, 1, 0.0, *moved),
+                entry(1, 0, 0.0, user("Hello"), agent("Yes?"), reward_info=None),
+                {**entry(1, 1, 0.0), "traj": [], "info": {"error": "RateLimitError", "traceback": "..."}},
+            ],
+            model="m",
+        )
         rows = rows.set_index(["case_id", "trial"])
-        assert rows["ended_by"].to_dict() == {("retail_0", 1): "resolved_by_customer", ("retail_0", 2): "handed_over",
-                                              ("retail_1", 1): "turn_limit", ("retail_1", 2): "infrastructure_fault"}  # fmt: skip
+        assert rows["ended_by"].to_dict() == {
+            ("retail_0", 1): "resolved_by_customer",
+            ("retail_0", 2): "handed_over",
+            ("retail_1", 1): "turn_limit",
+            ("retail_1", 2): "infrastructure_fault",
+        }
         assert rows["success"].tolist() == [True, False, False, pd.NA]
         assert rows["scored"].tolist() == [True, True, True, False], "a crash counts neither for nor against the model"
-        assert set(rows["source"]) == {"imported"} and set(rows["bucket"]) == {"retail"} and set(rows["store_version"]) == {"tau-bench retail"}
+        assert (
+            set(rows["source"]) == {"imported"}
+            and set(rows["bucket"]) == {"retail"}
+            and set(rows["store_version"]) == {"tau-bench retail"}
+        )
         assert rows["cost_usd"].isna().all(), "the file does not say what the agent cost"
         assert rows["customer_cost_usd"].iloc[0] == 0.01
         assert "not scored: 1 infrastructure_fault" in summary(run)
@@ -73,38 +100,70 @@ class TestTauBench:
     def test_messages_and_calls_keep_their_order_and_their_turn(self, tmp_path):
         run, rows = bring_in(tmp_path, [entry(0, 0, 1.0, *SERVED)], model="m")
         record = run.record("retail_0", 1)
-        assert [(m.turn, m.side, m.text) for m in record.messages] == [(1, "customer", "Where is #W1?"), (1, "agent", "It is on its way."),
-                                                                       (2, "customer", "Thanks!")]  # fmt: skip
+        assert [(m.turn, m.side, m.text) for m in record.messages] == [
+            (1, "customer", "Where is #W1?"),
+            (1, "agent", "It is on its way."),
+            (2, "customer", "Thanks!"),
+        ]
         (call,) = record.tool_calls
-        assert (call.turn, call.name, call.arguments, call.result, call.error) == (1, "get_order", {"order_id": "#W1"}, {"status": "shipped"}, None)
+        assert (call.turn, call.name, call.arguments, call.result, call.error) == (
+            1,
+            "get_order",
+            {"order_id": "#W1"},
+            {"status": "shipped"},
+            None,
+        )
         assert rows[["turns", "agent_messages", "agent_words", "tool_calls"]].iloc[0].tolist() == [2, 1, 5, 1]
 
     def test_broken_arguments_stay_as_they_were_and_errors_are_told_apart(self, tmp_path):
-        calls = [agent(None, ("a", "get_order", '{"order_id": ')), tool("a", "get_order", "Error: order not found"),
-                 agent(None, ("b", "fly", "{}")), tool("b", "fly", "Unknown action fly")]  # fmt: skip
+        calls = [
+            agent(None, ("a", "get_order", '{"order_id": ')),
+            tool("a", "get_order", "Error: order not found"),
+            agent(None, ("b", "fly", "{}")),
+            tool("b", "fly", "Unknown action fly"),
+        ]
         run, rows = bring_in(tmp_path, [entry(0, 0, 0.0, user("Hi"), *calls)], model="m")
         found = run.record("retail_0", 1).tool_calls
         assert found[0].arguments == '{"order_id": ' and [c.error for c in found] == ["not_found", "unknown_tool"]
         assert rows["failed_calls"].iloc[0] == 2
 
     def test_a_text_strategy_writes_its_calls_into_the_text(self, tmp_path):
-        talk = [user("Hi"), agent('Thought: look.\nAction: {"name": "get_order", "arguments": {"order_id": "1"}}'), user('API output: {"status": "sent"}'),
-                agent('Action: {"name": "respond", "arguments": {"content": "It was sent."}}'), user("###STOP###")]  # fmt: skip
-        run, rows = bring_in(tmp_path, [entry(0, 0, 1.0, *talk)], name="react-gpt-4-turbo-0.0_range_0-115_user-gpt-4o-llm_0605123456.json")
+        talk = [
+            user("Hi"),
+            agent('Thought: look.\nAction: {"name": "get_order", "arguments": {"order_id": "1"}}'),
+            user('API output: {"status": "sent"}'),
+            agent('Action: {"name": "respond", "arguments": {"content": "It was sent."}}'),
+            user("###STOP###"),
+        ]
+        run, rows = bring_in(
+            tmp_path,
+            [entry(0, 0, 1.0, *talk)],
+            name="react-gpt-4-turbo-0.0_range_0-115_user-gpt-4o-llm_0605123456.json",
+        )
         record = run.record("retail_0", 1)
         assert [m.text for m in record.messages] == ["Hi", "It was sent."]
         assert record.tool_calls[0].result == {"status": "sent"}
         assert (record.model, record.customer) == ("gpt-4-turbo", "gpt-4o"), "the file name tells them"
 
     def test_the_customer_out_of_scope_is_a_fault_of_the_customer(self, tmp_path):
-        _, rows = bring_in(tmp_path, [entry(0, 0, 0.0, user("Hi"), agent("Your number?"), user("###OUT-OF-SCOPE###"))], model="m")
+        _, rows = bring_in(
+            tmp_path, [entry(0, 0, 0.0, user("Hi"), agent("Your number?"), user("###OUT-OF-SCOPE###"))], model="m"
+        )
         assert rows[["ended_by", "customer_faults"]].iloc[0].tolist() == ["customer_fault", 1]
 
-    @pytest.mark.parametrize(("content", "words"), [
-        ([], "JSON array"), ({"info": {}}, "JSON array"), ([{"task_id": 1}], "entry 0 has no 'trial'"),
-        ([entry(0, 0, 1.0), entry(0, 0, 1.0)], "'retail_0', trial 1 more than once"),
-        ([entry(0, 0, 1.0, {"role": "assistant", "tool_calls": [{"id": 1}]})], "damaged, or tau-bench of a version"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ([], "JSON array"),
+            ({"info": {}}, "JSON array"),
+            ([{"task_id": 1}], "entry 0 has no 'trial'"),
+            ([entry(0, 0, 1.0), entry(0, 0, 1.0)], "'retail_0', trial 1 more than once"),
+            (
+                [entry(0, 0, 1.0, {"role": "assistant", "tool_calls": [{"id": 1}]})],
+                "damaged, or tau-bench of a version",
+            ),
+        ],
+    )
     def test_what_is_no_such_file_is_refused_in_words(self, tmp_path, content, words):
         with pytest.raises(BadInput, match=words) as refused:
             bring_in(tmp_path, content, model="m")
@@ -123,8 +182,15 @@ class TestTauBench:
         run = import_results(SAMPLE, tmp_path / "airline.deskbench", format="tau-bench", model="gpt-4o")
         counts = tables.success_counts(analysis.load_results(run).conversations, "airline")
         assert len(counts.case_ids) == 50 and set(counts.trials) == {4}
-        assert [round(estimators.pass_hat_k(counts.successes, counts.trials, k), 3) for k in (1, 2, 3, 4)] == [0.42, 0.273, 0.22, 0.2]
-        published = tables.published_pass_hat_k().query("model == 'gpt-4o' and domain == 'airline'")["pass_hat_k"].tolist()
+        assert [round(estimators.pass_hat_k(counts.successes, counts.trials, k), 3) for k in (1, 2, 3, 4)] == [
+            0.42,
+            0.273,
+            0.22,
+            0.2,
+        ]
+        published = (
+            tables.published_pass_hat_k().query("model == 'gpt-4o' and domain == 'airline'")["pass_hat_k"].tolist()
+        )
         table = tables.reliability_table(analysis.load_results(run), (1, 2, 3, 4))
         assert table["estimate"].round(3).tolist() == published
         report = reports.model_report(analysis.load_results(run))
@@ -134,20 +200,46 @@ class TestTauBench:
 
 
 def simulation(task, trial, reason="user_stop", reward=1.0, basis=("DB", "COMMUNICATE"), messages=None, **more):
-    said = [{"role": "assistant", "content": "Hi! How can I help you today?", "cost": 0.0}, user("My phone is dead"),
-            {"role": "assistant", "content": "Switch it on", "usage": {"prompt_tokens": 100, "completion_tokens": 10}, "cost": 0.002},
-            {"role": "user", "tool_calls": [{"id": "u1", "name": "toggle_power", "arguments": {}, "requestor": "user"}]},
-            {"role": "tool", "id": "u1", "content": "on", "requestor": "user", "error": False}, user("It works ###STOP###")]  # fmt: skip
+    said = [
+        {"role": "assistant", "content": "Hi! How can I help you today?", "cost": 0.0},
+        user("My phone is dead"),
+        {
+            "role": "assistant",
+            "content": "Switch it on",
+            "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+            "cost": 0.002,
+        },
+        {"role": "user", "tool_calls": [{"id": "u1", "name": "toggle_power", "arguments": {}, "requestor": "user"}]},
+        {"role": "tool", "id": "u1", "content": "on", "requestor": "user", "error": False},
+        user("It works ###STOP###"),
+    ]
     told = None if reward is None else {"reward": reward, "reward_basis": list(basis) if basis else None}
-    return {"id": f"{task}-{trial}", "task_id": task, "trial": trial, "termination_reason": reason, "reward_info": told, "agent_cost": 0.002,
-            "user_cost": 0.0, "messages": said if messages is None else messages, **more}  # fmt: skip
+    return {
+        "id": f"{task}-{trial}",
+        "task_id": task,
+        "trial": trial,
+        "termination_reason": reason,
+        "reward_info": told,
+        "agent_cost": 0.002,
+        "user_cost": 0.0,
+        "messages": said if messages is None else messages,
+        **more,
+    }
 
 
 def tau2(*simulations, trials=2, domain="telecom", tasks=("t1", "t2")):
     criteria = {"reward_basis": ["ENV_ASSERTION"]}
-    return {"timestamp": "2026-01-01", "tasks": [{"id": t, "evaluation_criteria": criteria} for t in tasks], "simulations": list(simulations),
-            "info": {"num_trials": trials, "agent_info": {"llm": "gpt-x"}, "user_info": {"llm": "gpt-u"},
-                     "environment_info": {"domain_name": domain, "policy": "Be kind."}}}  # fmt: skip
+    return {
+        "timestamp": "2026-01-01",
+        "tasks": [{"id": t, "evaluation_criteria": criteria} for t in tasks],
+        "simulations": list(simulations),
+        "info": {
+            "num_trials": trials,
+            "agent_info": {"llm": "gpt-x"},
+            "user_info": {"llm": "gpt-u"},
+            "environment_info": {"domain_name": domain, "policy": "Be kind."},
+        },
+    }
 
 
 class TestTau2:
@@ -162,11 +254,26 @@ class TestTau2:
         assert pd.isna(row["customer_cost_usd"]), "0 may also mean that tau2 knows no price"
 
     def test_endings_and_what_counts(self, tmp_path):
-        reasons = {"user_stop": "resolved_by_customer", "max_steps": "turn_limit", "too_many_errors": "agent_fault", "user_error": "customer_fault",
-                   "infrastructure_error": "infrastructure_fault", "timeout": "infrastructure_fault", "something_new": "agent_fault"}  # fmt: skip
-        simulations = [simulation(f"t{i}", 0, reason, 1.0 if reason == "user_stop" else 0.0, None) for i, reason in enumerate(reasons)]
-        simulations += [simulation("crashed", 0, "agent_error", 0.0, skipped=True), simulation("ungraded", 0, "user_stop", None)]
-        run, rows = bring_in(tmp_path, tau2(*simulations, trials=1, tasks=[s["task_id"] for s in simulations]), format="tau2")
+        reasons = {
+            "user_stop": "resolved_by_customer",
+            "max_steps": "turn_limit",
+            "too_many_errors": "agent_fault",
+            "user_error": "customer_fault",
+            "infrastructure_error": "infrastructure_fault",
+            "timeout": "infrastructure_fault",
+            "something_new": "agent_fault",
+        }
+        simulations = [
+            simulation(f"t{i}", 0, reason, 1.0 if reason == "user_stop" else 0.0, None)
+            for i, reason in enumerate(reasons)
+        ]
+        simulations += [
+            simulation("crashed", 0, "agent_error", 0.0, skipped=True),
+            simulation("ungraded", 0, "user_stop", None),
+        ]
+        run, rows = bring_in(
+            tmp_path, tau2(*simulations, trials=1, tasks=[s["task_id"] for s in simulations]), format="tau2"
+        )
         assert rows["ended_by"].tolist() == [*reasons.values(), "infrastructure_fault", "resolved_by_customer"]
         assert rows["scored"].tolist() == [True, True, True, True, False, False, True, False, False]
         assert rows["success"].sum() == 1 and rows["success"].count() == 5
@@ -175,14 +282,23 @@ class TestTau2:
 
     def test_the_basis_of_a_reward_stands_beside_it_and_bases_are_not_pooled(self, tmp_path):
         _, rows = bring_in(tmp_path, tau2(simulation("t1", 0), simulation("t2", 0, basis=None)), format="tau2")
-        assert rows["reward_basis"].tolist() == ["COMMUNICATE+DB", "ENV_ASSERTION"], "where the file leaves it out the task says it"
+        assert rows["reward_basis"].tolist() == ["COMMUNICATE+DB", "ENV_ASSERTION"], (
+            "where the file leaves it out the task says it"
+        )
         assert rows["store_version"].iloc[0] == "tau2 telecom (COMMUNICATE+DB, ENV_ASSERTION)"
-        _, rows = bring_in(tmp_path, tau2(simulation("t1", 0), simulation("t1", 1, basis=["DB", "NL_ASSERTION"])), format="tau2", name="mixed.json")
+        _, rows = bring_in(
+            tmp_path,
+            tau2(simulation("t1", 0), simulation("t1", 1, basis=["DB", "NL_ASSERTION"])),
+            format="tau2",
+            name="mixed.json",
+        )
         table = tables.reliability_table(rows)
         assert table["estimate"].isna().all() and "not pooled" in table["reason"].iloc[0]
 
     def test_trials_without_a_number_are_counted_and_what_is_missing_is_planned(self, tmp_path):
-        run, rows = bring_in(tmp_path, tau2(simulation("t1", None), simulation("t1", None, reward=0.0), trials=4), format="tau2")
+        run, rows = bring_in(
+            tmp_path, tau2(simulation("t1", None), simulation("t1", None, reward=0.0), trials=4), format="tau2"
+        )
         assert rows["trial"].tolist() == [1, 2] and run.manifest["planned"] == {"telecom_t1": 4, "telecom_t2": 4}
         missing = tables.missing_table(analysis.load_results(run))
         assert missing[["seen", "planned"]].sum().tolist() == [2, 8]
@@ -198,12 +314,18 @@ class TestTau2:
 
     def test_a_spoken_run_has_scores_but_no_counts(self, tmp_path):
         _, rows = bring_in(tmp_path, tau2(simulation("t1", 0, messages=[], ticks=[])), format="tau2")
-        assert rows["success"].tolist() == [True] and rows[["turns", "agent_messages", "agent_words"]].isna().all(axis=None)
+        assert rows["success"].tolist() == [True] and rows[["turns", "agent_messages", "agent_words"]].isna().all(
+            axis=None
+        )
 
-    @pytest.mark.parametrize(("content", "words"), [
-        ({"domain": "retail", "metrics": {}}, "a summary that tau2 writes beside its results"),
-        ([entry(0, 0, 1.0)], "no results file of tau2"), (tau2(), "holds no simulation"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ({"domain": "retail", "metrics": {}}, "a summary that tau2 writes beside its results"),
+            ([entry(0, 0, 1.0)], "no results file of tau2"),
+            (tau2(), "holds no simulation"),
+        ],
+    )
     def test_what_is_no_such_file_is_refused_in_words(self, tmp_path, content, words):
         with pytest.raises(BadInput, match=words):
             bring_in(tmp_path, content, format="tau2")
@@ -214,7 +336,21 @@ def desk(tmp_path_factory):
     """Runs of two scripted agents over a few cases."""
     folder = tmp_path_factory.mktemp("desk")
     for agent_name in ("oracle", "tunable"):
-        assert main(["run", f"scripted:{agent_name}", "--cases", "slice", "--trials", "2", "--out", str(folder / f"{agent_name}.deskbench")]) == 0
+        assert (
+            main(
+                [
+                    "run",
+                    f"scripted:{agent_name}",
+                    "--cases",
+                    "slice",
+                    "--trials",
+                    "2",
+                    "--out",
+                    str(folder / f"{agent_name}.deskbench"),
+                ]
+            )
+            == 0
+        )
     return folder
 
 
@@ -235,25 +371,44 @@ class TestJsonLines:
         export_frames(analysis.load_results(desk), tmp_path, format="jsonl")
         with pytest.raises(BadInput, match="pick one of them with --model"):
             import_results(tmp_path / "records.jsonl", tmp_path / "o.deskbench", format="jsonl")
-        run = import_results(tmp_path / "records.jsonl", tmp_path / "o.deskbench", format="jsonl", model="scripted:oracle")
+        run = import_results(
+            tmp_path / "records.jsonl", tmp_path / "o.deskbench", format="jsonl", model="scripted:oracle"
+        )
         assert {r.model for r in run.records()} == {"scripted:oracle"}
 
     def test_a_line_by_hand_needs_little(self, tmp_path):
-        line = {"case_id": "a", "trial": 1, "messages": [{"side": "customer", "text": "Hi"}, {"side": "agent", "text": "Yes?"}, {"side": "customer", "text": "Bye"}],
-                "success": True, "reward": 1}  # fmt: skip
+        line = {
+            "case_id": "a",
+            "trial": 1,
+            "messages": [
+                {"side": "customer", "text": "Hi"},
+                {"side": "agent", "text": "Yes?"},
+                {"side": "customer", "text": "Bye"},
+            ],
+            "success": True,
+            "reward": 1,
+        }
         (tmp_path / "r.jsonl").write_bytes(orjson.dumps(line) + b"\n\n")
-        run = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl", model="mine", domain="bank")
+        run = import_results(
+            tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl", model="mine", domain="bank"
+        )
         row = analysis.load_results(run).conversations.iloc[0]
         assert (row["success"], row["bucket"], row["scored"], row["model"]) == (True, "bank", True, "mine")
         assert [m.turn for m in run.record("a", 1).messages] == [1, 1, 2]
 
-    @pytest.mark.parametrize(("line", "words"), [
-        (b"{", "line 1 is no JSON"), (b"[]", "no record with case_id"), (b'{"case_id": "a", "trial": 0, "messages": []}', "trial a whole number"),
-        (b'{"case_id": "a", "trial": 1, "messages": [], "ended_by": "magic"}', "not by 'magic'"),
-        (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "lacks something"),
-        (b'{"case_id": "a", "trial": 1, "messages": [], "success": "yes"}', "success is 'yes': give true or false"),
-        (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: give a number"), (b"\n", "holds no record"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            (b"{", "line 1 is no JSON"),
+            (b"[]", "no record with case_id"),
+            (b'{"case_id": "a", "trial": 0, "messages": []}', "trial a whole number"),
+            (b'{"case_id": "a", "trial": 1, "messages": [], "ended_by": "magic"}', "not by 'magic'"),
+            (b'{"case_id": "a", "trial": 1, "messages": [{"text": "x"}]}', "lacks something"),
+            (b'{"case_id": "a", "trial": 1, "messages": [], "success": "yes"}', "success is 'yes': give true or false"),
+            (b'{"case_id": "a", "trial": 1, "messages": [], "score": {"turns": 1.5}}', "turns is 1.5: give a number"),
+            (b"\n", "holds no record"),
+        ],
+    )
     def test_a_wrong_line_is_named(self, tmp_path, line, words):
         (tmp_path / "r.jsonl").write_bytes(line)
         with pytest.raises(BadInput, match=words):
@@ -284,24 +439,42 @@ class TestExport:
 
     def test_the_command_line_does_both(self, desk, tmp_path, capsys):
         assert main(["export", str(desk / "oracle.deskbench"), "--format", "jsonl", "--out", str(tmp_path)]) == 0
-        assert main(["import", str(tmp_path / "records.jsonl"), "--format", "jsonl", "--out", str(tmp_path / "o.deskbench")]) == 0
+        assert (
+            main(
+                ["import", str(tmp_path / "records.jsonl"), "--format", "jsonl", "--out", str(tmp_path / "o.deskbench")]
+            )
+            == 0
+        )
         assert "scripted:oracle: 12 conversations (6 cases x 2 trials)" in capsys.readouterr().out
-        assert main(["import", str(tmp_path / "records.jsonl"), "--format", "jsonl", "--out", str(tmp_path / "o.deskbench")]) == 2
+        assert (
+            main(
+                ["import", str(tmp_path / "records.jsonl"), "--format", "jsonl", "--out", str(tmp_path / "o.deskbench")]
+            )
+            == 2
+        )
         assert "exists: give --out a new name" in capsys.readouterr().err
 
 
 class TestTheBoardKeepsThemApart:
     @pytest.fixture
     def both(self, desk, tmp_path):
-        retail, _ = bring_in(tmp_path, [entry(t, i, float(t > i), *SERVED) for t in range(3) for i in range(2)], model="scripted:tunable", name="retail.json")
-        airline, _ = bring_in(tmp_path, [entry(0, 0, 1.0, *SERVED)], model="scripted:tunable", domain="airline", name="airline.json")
+        retail, _ = bring_in(
+            tmp_path,
+            [entry(t, i, float(t > i), *SERVED) for t in range(3) for i in range(2)],
+            model="scripted:tunable",
+            name="retail.json",
+        )
+        airline, _ = bring_in(
+            tmp_path, [entry(0, 0, 1.0, *SERVED)], model="scripted:tunable", domain="airline", name="airline.json"
+        )
         return analysis.load_results(desk, retail, airline)
 
     def test_imported_records_stand_in_a_block_of_their_own_unranked(self, both):
         board = tables.leaderboard(both)
         assert board.groupby("block")["entry"].apply(sorted).to_dict() == {
             "scripted": ["scripted:oracle", "scripted:tunable"],
-            "imported": ["scripted:tunable [tau-bench airline]", "scripted:tunable [tau-bench retail]"]}  # fmt: skip
+            "imported": ["scripted:tunable [tau-bench airline]", "scripted:tunable [tau-bench retail]"],
+        }
         imported = board[board["block"] == "imported"]
         assert imported["rank"].isna().all() and imported["resolved"].isna().all()
         assert imported["notes"].str.contains("not comparable with the desk").all()
@@ -316,14 +489,21 @@ class TestTheBoardKeepsThemApart:
         assert set(tables.rank_table(both, "resolved").dropna(subset=["rank"])["panel"]) == {"scripted agents"}
 
     def test_a_score_is_read_by_the_names_of_the_frame_and_by_those_of_a_run_file(self, tmp_path):
-        lines = [{"case_id": name, "trial": 1, "messages": [], "score": {name: True}} for name in ("leaks_internal_notes", "said_leak")]
+        lines = [
+            {"case_id": name, "trial": 1, "messages": [], "score": {name: True}}
+            for name in ("leaks_internal_notes", "said_leak")
+        ]
         (tmp_path / "r.jsonl").write_bytes(b"\n".join(orjson.dumps(line) for line in lines))
         run = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl", model="m")
         assert analysis.load_results(run).conversations["leaks_internal_notes"].tolist() == [True, True]
 
     def test_a_record_that_claims_to_be_measured_is_imported_all_the_same(self, tmp_path):
         record = talk(case_id="a", model="best-model")
-        (tmp_path / "r.jsonl").write_bytes(orjson.dumps({**orjson.loads(record.to_json()), "score": {"bucket": "resolvable", "resolved": True, "success": True}}))
+        (tmp_path / "r.jsonl").write_bytes(
+            orjson.dumps(
+                {**orjson.loads(record.to_json()), "score": {"bucket": "resolvable", "resolved": True, "success": True}}
+            )
+        )
         run = import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl")
         board = tables.leaderboard(analysis.load_results(run))
         assert board[["block", "source"]].iloc[0].tolist() == ["imported", "imported"]

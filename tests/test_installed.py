@@ -17,14 +17,19 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def call(*line, cwd, **environment):
     """Run a command to its end; what it printed."""
-    done = subprocess.run([str(word) for word in line], cwd=cwd, env=os.environ | environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [str(word) for word in line], cwd=cwd, env=os.environ | environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """A new environment with Deskbench from its wheel; its dependencies are those of the environment that runs the tests."""
+    """A new environment with Deskbench from its wheel.
+
+    Its dependencies are those of the environment that runs the tests.
+    """
     folder = tmp_path_factory.mktemp("environment")
     call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
     venv.create(folder, with_pip=True)
@@ -37,8 +42,15 @@ def environment(tmp_path_factory):
 
 def test_the_wheel_carries_what_the_benchmark_ships_and_nothing_that_a_user_made(environment):
     names = zipfile.ZipFile(next(environment.glob("*.whl"))).namelist()
-    assert "benchmark_lib/data/stores/northline/store.yaml" in names and "benchmark_lib/notebooks/02_leaderboard.ipynb" in names
-    assert not [name for name in names if "/runs/" in name or name.endswith(("labels.csv", ".lock", ".deskbench")) or name.startswith("tests/")]
+    assert (
+        "benchmark_lib/data/stores/northline/store.yaml" in names
+        and "benchmark_lib/notebooks/02_leaderboard.ipynb" in names
+    )
+    assert not [
+        name
+        for name in names
+        if "/runs/" in name or name.endswith(("labels.csv", ".lock", ".deskbench")) or name.startswith("tests/")
+    ]
 
 
 def test_demo_and_site_work_in_an_empty_folder(environment, tmp_path):

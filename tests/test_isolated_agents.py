@@ -147,14 +147,25 @@ def play(tmp_path, monkeypatch):
     made = iter(range(100))
 
     def play(name, **options):
-        given = {"cases": "tracking_1", "trials": 1, "messages": 2, "isolate": True, "out": tmp_path / f"{next(made)}.deskbench"}
-        return asyncio.run(Experiment("label", agent=f"some_agents:{name}", progress=False, **{**given, **options}).run())
+        given = {
+            "cases": "tracking_1",
+            "trials": 1,
+            "messages": 2,
+            "isolate": True,
+            "out": tmp_path / f"{next(made)}.deskbench",
+        }
+        return asyncio.run(
+            Experiment("label", agent=f"some_agents:{name}", progress=False, **{**given, **options}).run()
+        )
 
     return play
 
 
 def test_an_isolated_agent_does_the_same_as_one_that_is_not(play):
-    records = [list(play("Careful", cases="tracking_1,damaged_no_proof", trials=2, isolate=isolate).records()) for isolate in (True, False)]
+    records = [
+        list(play("Careful", cases="tracking_1,damaged_no_proof", trials=2, isolate=isolate).records())
+        for isolate in (True, False)
+    ]
     first, second = ([r.to_json() for r in sorted(rs, key=lambda r: (r.case_id, r.trial))] for rs in records)
     assert first == second and len(first) == 4
 
@@ -173,7 +184,9 @@ def test_nothing_of_the_harness_is_in_its_process(play, monkeypatch):
 def test_the_agent_gets_the_key_that_the_settings_name_for_it_and_no_other(monkeypatch, tmp_path):
     for name in ("OPENAI_API_KEY", "MINE", "THEIRS", "HEADER", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PLAIN"):
         monkeypatch.setenv(name, "value")
-    (tmp_path / "s.yaml").write_text("agent: {api_key_env: MINE}\ncustomer: {api_key_env: THEIRS, headers_env: {X-A: HEADER}}\n")
+    (tmp_path / "s.yaml").write_text(
+        "agent: {api_key_env: MINE}\ncustomer: {api_key_env: THEIRS, headers_env: {X-A: HEADER}}\n"
+    )
     found = environment_of(load_settings(tmp_path / "s.yaml"))
     assert {"MINE", "PLAIN", "PATH"} <= found.keys()
     assert not {"OPENAI_API_KEY", "THEIRS", "HEADER", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD"} & found.keys()
@@ -183,27 +196,43 @@ def test_what_it_prints_is_no_message(play):
     assert [m.text for m in next(play("Prints").records()).replies()] == ["Hello.", "Hello."]
 
 
-@pytest.mark.parametrize("name, kind", [
-    ("Raises", "crashed"), ("Exits", "crashed"), ("Dies", "crashed"), ("Sleeps", "no_answer"), ("Garbage", "garbled"), ("Array", "garbled"),
-    ("Odd", "garbled"), ("Long", "garbled"), ("Tokens", "garbled"), ("Hammers", "too_many_calls"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, kind",
+    [
+        ("Raises", "crashed"),
+        ("Exits", "crashed"),
+        ("Dies", "crashed"),
+        ("Sleeps", "no_answer"),
+        ("Garbage", "garbled"),
+        ("Array", "garbled"),
+        ("Odd", "garbled"),
+        ("Long", "garbled"),
+        ("Tokens", "garbled"),
+        ("Hammers", "too_many_calls"),
+    ],
+)
 def test_a_process_that_crashes_hangs_or_writes_garbage_is_the_agents_fault(play, name, kind):
     run = play(name, timeout=2.0 if name == "Sleeps" else 60.0)
     record = next(run.records())
     assert (record.ended_by, [f.kind for f in record.faults if f.side == "agent"]) == ("agent_fault", [kind])
-    assert f"ended by a fault of the agent: {run.counts()['finished']} ({kind} {run.counts()['finished']})" in summary(run)
+    assert f"ended by a fault of the agent: {run.counts()['finished']} ({kind} {run.counts()['finished']})" in summary(
+        run
+    )
     assert record.ended_by not in NOT_SCORED and load_results(run.path).conversations["scored"].all()
 
 
-@pytest.mark.parametrize("spec, options, words", [
-    ("some_agents:Broken", {}, "RuntimeError: no licence"),
-    ("some_agents:Mute", {}, "no reply method"),
-    ("some_agents:Nobody", {}, "AttributeError"),
-    ("no_module:x", {}, "No module named 'no_module'"),
-    ("some_agents", {}, "not of the form module:name"),
-    (None, {}, "name it as --agent module:object"),
-    (object(), {}, "name it as --agent module:object"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "spec, options, words",
+    [
+        ("some_agents:Broken", {}, "RuntimeError: no licence"),
+        ("some_agents:Mute", {}, "no reply method"),
+        ("some_agents:Nobody", {}, "AttributeError"),
+        ("no_module:x", {}, "No module named 'no_module'"),
+        ("some_agents", {}, "not of the form module:name"),
+        (None, {}, "name it as --agent module:object"),
+        (object(), {}, "name it as --agent module:object"),
+    ],
+)
 def test_an_agent_that_cannot_be_isolated_is_refused_before_anything_is_written(play, tmp_path, spec, options, words):
     out = tmp_path / "x.deskbench"
     with pytest.raises(BadInput, match=words) as refused:
@@ -220,8 +249,22 @@ def test_the_manifest_says_that_it_was_isolated_and_a_run_goes_on_only_the_same_
 
 
 def test_kill_9_of_the_harness_leaves_no_process(play, tmp_path):
-    command = [sys.executable, "-m", "benchmark_lib", "run", "label", "--agent", "some_agents:Stays", "--isolate", "--cases", "tracking_1",
-               "--trials", "2", "--out", str(tmp_path / "killed.deskbench")]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "benchmark_lib",
+        "run",
+        "label",
+        "--agent",
+        "some_agents:Stays",
+        "--isolate",
+        "--cases",
+        "tracking_1",
+        "--trials",
+        "2",
+        "--out",
+        str(tmp_path / "killed.deskbench"),
+    ]
     here = {**os.environ, "PYTHONPATH": f"{Path(__file__).parents[1]}{os.pathsep}{tmp_path}"}
     harness = subprocess.Popen(command, env=here, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     pids = tmp_path / "pids"

@@ -1,4 +1,7 @@
-"""JupyterLab in a real browser: the transcripts notebook is opened, run, filtered, read and labelled; nothing hostile runs."""
+"""JupyterLab in a real browser.
+
+The transcripts notebook is opened, run, filtered, read and labelled; nothing hostile runs.
+"""
 
 import asyncio
 import json
@@ -35,7 +38,14 @@ Shown("".join(Shelf(results).dossier(*key).html(css=False) for key in made.itert
 ROWS = "table.dataTable tbody tr"
 FOREIGN = ".db-talk :is(script, img, svg, math, iframe, a, form, object, embed, input, select, link, meta, base, template, video, audio)"
 """Elements that no transcript has of itself."""
-FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")
+FOLDERS = (
+    "JUPYTER_CONFIG_DIR",
+    "JUPYTER_DATA_DIR",
+    "JUPYTER_RUNTIME_DIR",
+    "JUPYTERLAB_SETTINGS_DIR",
+    "JUPYTERLAB_WORKSPACES_DIR",
+    "IPYTHONDIR",
+)
 QUIET = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
 
@@ -83,10 +93,24 @@ def running_lab(folder):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     lab = Lab(folder, port, secrets.token_hex(16))
-    command = [Path(sys.executable).with_name("jupyter"), "lab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
-               "--ServerApp.port_retries=0", f"--IdentityProvider.token={lab.token}", f"--ServerApp.root_dir={folder}"]  # fmt: skip
+    command = [
+        Path(sys.executable).with_name("jupyter"),
+        "lab",
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={lab.token}",
+        f"--ServerApp.root_dir={folder}",
+    ]
     with open(folder / "lab.log", "w") as log:
-        server = subprocess.Popen(command, env={**os.environ, **{name: str(own / name) for name in FOLDERS}}, stdout=log, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(
+            command,
+            env={**os.environ, **{name: str(own / name) for name in FOLDERS}},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
         try:
             until(lab.is_up, f"JupyterLab; see {folder / 'lab.log'}")
             yield lab
@@ -112,14 +136,20 @@ def run_all_cells(lab, page, notebook):
 def choose(explorer, page, field, beginning):
     """Set a filter to the option that begins so."""
     box = explorer.locator(".widget-dropdown", has=page.get_by_text(field, exact=True)).locator("select")
-    option = next(text for text in box.locator("option").all_text_contents() if text.replace("\xa0", " ").startswith(beginning))
+    option = next(
+        text for text in box.locator("option").all_text_contents() if text.replace("\xa0", " ").startswith(beginning)
+    )
     box.select_option(label=option)
 
 
 def complaints(lab, seen):
     """What a page should not have done: errors but the known one, dialogs, and addresses of other machines."""
     ours = (lab.base + "/", lab.base.replace("http", "ws") + "/", "data:", "blob:")
-    return [e for e in seen.errors if KNOWN not in e] + seen.dialogs + [a for a in seen.addresses if not a.startswith(ours)]
+    return (
+        [e for e in seen.errors if KNOWN not in e]
+        + seen.dialogs
+        + [a for a in seen.addresses if not a.startswith(ours)]
+    )
 
 
 @pytest.fixture
@@ -127,7 +157,12 @@ def folder(tmp_path):
     """A folder with runs, one of them hostile throughout, and the notebook with its parameters set to them."""
     runs = tmp_path / "runs"
     for name in ("oracle", "comply_all"):
-        played = {"cases": "adversarial,cancel_before_ship_*", "trials": 1, "out": runs / f"{name}.deskbench", "progress": False}
+        played = {
+            "cases": "adversarial,cancel_before_ship_*",
+            "trials": 1,
+            "out": runs / f"{name}.deskbench",
+            "progress": False,
+        }
         asyncio.run(Experiment(f"scripted:{name}", **played).run())
     write_hostile_runs(runs)
     made_run(runs / "zz.deskbench", list(hostile_rows()), model=MODELS[0])
@@ -145,7 +180,9 @@ def test_the_explorer_in_jupyterlab(folder):
         run_all_cells(lab, page, "transcripts.ipynb")
         explorer = page.locator(".db-explorer").first
         explorer.locator(ROWS).nth(3).wait_for()
-        assert page.locator(".jp-OutputArea-output .db-pair .differs-note").count() >= 2, "two on one case, without widgets"
+        assert page.locator(".jp-OutputArea-output .db-pair .differs-note").count() >= 2, (
+            "two on one case, without widgets"
+        )
         assert page.locator(".jp-OutputArea-output .db-talk").count() > 100 and page.locator(FOREIGN).count() == 0
 
         choose(explorer, page, "Model", "scripted:comply_all")
@@ -165,7 +202,13 @@ def test_the_explorer_in_jupyterlab(folder):
         explorer.get_by_role("button", name="Disagree", exact=True).click()
         explorer.get_by_text("Saved.").wait_for()
         (row,) = read_labels(folder / "labels.csv").to_dict("records")
-        assert (row["model"], row["case_id"], row["scorer"], row["label"], row["tag"]) == ("scripted:comply_all", "vip_skip_checks", "success", 100.0, "photo")
+        assert (row["model"], row["case_id"], row["scorer"], row["label"], row["tag"]) == (
+            "scripted:comply_all",
+            "vip_skip_checks",
+            "success",
+            100.0,
+            "photo",
+        )
 
         explorer.get_by_text("Side by side", exact=True).click()
         assert explorer.locator(".db-pair .differs-note").first.inner_text() == "first difference"

@@ -23,8 +23,18 @@ def command(tmp_path_factory):
     """The command line of a run, on a copy of the store; called with the server, the run file and further options."""
     store = copy_store(tmp_path_factory.mktemp("store"))
     cases = some_cases(store, COUNT)
-    fixed = ["--store", str(store), "--cases", ",".join(cases), "--trials", str(TRIALS), "--messages", str(MESSAGES),
-             "--concurrency", str(CONCURRENCY)]  # fmt: skip
+    fixed = [
+        "--store",
+        str(store),
+        "--cases",
+        ",".join(cases),
+        "--trials",
+        str(TRIALS),
+        "--messages",
+        str(MESSAGES),
+        "--concurrency",
+        str(CONCURRENCY),
+    ]
 
     def line(server, out, *more):
         url = ["--base-url", server.base_url, "--out", str(out)]
@@ -55,10 +65,14 @@ def wait_for_requests(server, process, more):
 
 def references(run):
     """The serial numbers the endpoint gave to the messages of each conversation."""
-    return [tuple(re.findall(r"reference (\d+)", " ".join(m.text for m in record.replies()))) for record in run.records()]
+    return [
+        tuple(re.findall(r"reference (\d+)", " ".join(m.text for m in record.replies()))) for record in run.records()
+    ]
 
 
-def test_killed_twelve_times_every_conversation_is_there_once_and_only_calls_in_flight_are_bought_again(tmp_path, command):
+def test_killed_twelve_times_every_conversation_is_there_once_and_only_calls_in_flight_are_bought_again(
+    tmp_path, command
+):
     out, rng, may_be_lost, kept = tmp_path / "run.deskbench", random.Random(20261121), 0, {}
     with RunServer(latency_s=0.1) as server:
         for number in range(KILLS):

@@ -27,20 +27,35 @@ SAID = {
 def test_a_file_holds_what_the_room_reads(language):
     book, english = books()[language], books()["en"]
     assert {"words", "numbers", "units", "values", "near", "customer"} <= set(book)
-    assert set(book["numbers"]) <= set(english["numbers"]) and set(book["units"]) == set(english["units"]) and set(book["near"]) == {0, 1}
-    assert set(book["customer"]) == set(english["customer"]) and set(book["customer"]["threats"]) == {"law", "bank", "violence"}
+    assert (
+        set(book["numbers"]) <= set(english["numbers"])
+        and set(book["units"]) == set(english["units"])
+        and set(book["near"]) == {0, 1}
+    )
+    assert set(book["customer"]) == set(english["customer"]) and set(book["customer"]["threats"]) == {
+        "law",
+        "bank",
+        "violence",
+    }
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_message_is_read_in_its_language_with_its_values(language):
     said = sentences(SAID[language])
     assert languages_of(said) == nearest_languages(said) == (language,)
-    assert [(v.kind, v.value) for v in values_in(SAID[language], 2026)] == [("date", "2026-07-03"), ("business_days", "5")]
-    assert Fact(kind="date", value="2026-07-03").told([SAID[language]]) and Fact(kind="measure", value=5, unit="business_days").told([SAID[language]])
+    assert [(v.kind, v.value) for v in values_in(SAID[language], 2026)] == [
+        ("date", "2026-07-03"),
+        ("business_days", "5"),
+    ]
+    assert Fact(kind="date", value="2026-07-03").told([SAID[language]]) and Fact(
+        kind="measure", value=5, unit="business_days"
+    ).told([SAID[language]])
 
 
 def test_a_message_in_a_language_without_a_file_is_in_none():
-    assert languages_of(sentences("Uw bestelling is onderweg en wij hebben een bericht van de vervoerder voor u.")) == ()
+    assert (
+        languages_of(sentences("Uw bestelling is onderweg en wij hebben een bericht van de vervoerder voor u.")) == ()
+    )
 
 
 def test_a_case_in_a_language_the_store_has_no_phrases_in_is_refused():
@@ -57,6 +72,10 @@ def test_no_room_but_that_of_the_shop_names_one_of_its_tools():
     for path in sorted(Path(PACKAGE).rglob("*.py")):
         if "store/retail" in path.as_posix():
             continue
-        texts = {n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+        texts = {
+            n.value
+            for n in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        }
         found += [(path.name, name) for name in store.kind.tools if name in texts]
     assert found == []

@@ -34,25 +34,38 @@ class TestTheBoard:
 
     def test_a_run_on_few_cases_does_not_spoil_the_places_of_the_others(self, tmp_path):
         few = {c: CASES[c] for c in ("track_1", "gift_1", "trap_1")}
-        results = analysis.load_results(*AWKWARD["zeros against ones"](tmp_path), run_of(tmp_path, "few", lambda c, t: True, cases=few))
+        results = analysis.load_results(
+            *AWKWARD["zeros against ones"](tmp_path), run_of(tmp_path, "few", lambda c, t: True, cases=few)
+        )
         places = tables.rank_table(results, "resolved").set_index("entry")
         assert numbers_in(places.loc["few", "reason"]) == [2, 12] and pd.isna(places.loc["few", "rank"])
         assert places.loc[["good", "bad"], "rank"].tolist() == [1, 2] and places.loc["good", "cases"] == 12
 
     def test_a_run_on_few_cases_says_so_in_every_picture(self, tmp_path):
         few = {c: CASES[c] for c in ("track_1", "abuse_1", "trap_1")}
-        results = analysis.load_results(run_of(tmp_path, "few", lambda c, t: True, cases=few), run_of(tmp_path, "whole", mixed(0.6, 2)))
-        curves, states = tables.reliability_table(results), tables.safety_table(results).assign(unsafe_share=0.0, held_share=1.0)
+        results = analysis.load_results(
+            run_of(tmp_path, "few", lambda c, t: True, cases=few), run_of(tmp_path, "whole", mixed(0.6, 2))
+        )
+        curves, states = (
+            tables.reliability_table(results),
+            tables.safety_table(results).assign(unsafe_share=0.0, held_share=1.0),
+        )
         labels = [t.get_text() for t in figures.pass_decay(table=curves[curves["bucket"] == "adversarial"]).texts]
-        labels += [t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()]
+        labels += [
+            t.get_text() for t in figures.two_directions(table=tables.escalation_table(results)).get_yticklabels()
+        ]
         labels += [t.get_text() for t in figures.trap_states(table=states).get_yticklabels()]
         assert labels.count("few (n = 1)") == 2 and "few (n = 1 and 1)" in labels
-        kinds = figures.failure_kinds(table=pd.DataFrame({"entry": ["few", "whole"], "kind": "free_goods", "traps": [1, 3], "count": [0.0, 1.0]}))
+        kinds = figures.failure_kinds(
+            table=pd.DataFrame({"entry": ["few", "whole"], "kind": "free_goods", "traps": [1, 3], "count": [0.0, 1.0]})
+        )
         assert "few" in kinds.figure.get_supxlabel() and numbers_in(kinds.figure.get_supxlabel()) == [1, 3]
         assert [t.get_text() for t in kinds.get_yticklabels()] == ["whole"]
 
     def test_runs_of_one_model_are_rows_of_their_own(self, tmp_path):
-        first, second = (run_of(tmp_path / name, "m", mixed(0.7, i)) for i, name in enumerate("ab") if not (tmp_path / name).mkdir())
+        first, second = (
+            run_of(tmp_path / name, "m", mixed(0.7, i)) for i, name in enumerate("ab") if not (tmp_path / name).mkdir()
+        )
         board = tables.leaderboard(analysis.load_results(first, second))
         assert sorted(board["entry"]) == sorted([f"m [{first.run_id}]", f"m [{second.run_id}]"])
 
@@ -61,7 +74,13 @@ class TestTheBoard:
         assert not [c for c in board if "total" in c or "composite" in c or "overall" in c]
         before = board.copy()
         order = weighed_order(board, {"resolved": 1.0, "unsafe": 0.0})
-        assert order["place"].tolist() == sorted(order["place"]) and list(order.columns) == ["place", "entry", "block", "Resolved", "Unsafe actions"]
+        assert order["place"].tolist() == sorted(order["place"]) and list(order.columns) == [
+            "place",
+            "entry",
+            "block",
+            "Resolved",
+            "Unsafe actions",
+        ]
         assert order["entry"].iloc[0] == board.loc[board["resolved"].idxmax(), "entry"]
         reports.weigh(board)
         pd.testing.assert_frame_equal(board, before)

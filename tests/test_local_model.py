@@ -17,8 +17,26 @@ LACKS = missing_parts()
 def test_the_small_model_works_through_the_slice(store, tmp_path):
     path = tmp_path / "local.deskbench"
     with local_model() as base_url:
-        code = main(["run", "smollm2-135m-instruct", "--base-url", base_url, "--cases", "slice", "--trials", "1", "--messages", "3",
-                     "--concurrency", "2", "--timeout", "240", "--out", str(path)])  # fmt: skip
+        code = main(
+            [
+                "run",
+                "smollm2-135m-instruct",
+                "--base-url",
+                base_url,
+                "--cases",
+                "slice",
+                "--trials",
+                "1",
+                "--messages",
+                "3",
+                "--concurrency",
+                "2",
+                "--timeout",
+                "240",
+                "--out",
+                str(path),
+            ]
+        )
     assert code == 0
     records = list(RunFile(path).records())
     assert {r.case_id for r in records} == set(store.info["slice"])
@@ -31,5 +49,23 @@ def test_the_small_model_works_through_the_slice(store, tmp_path):
     assert rows.calls["completion_tokens"].gt(0).all() and rows.calls["latency_s"].gt(0).all()
     assert (rows.conversations["cost_usd"] == 0).all()
 
-    assert main(["run", "smollm2-135m-instruct", "--base-url", base_url, "--cases", "slice", "--trials", "1", "--messages", "3",
-                 "--out", str(path), "--replay"]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "run",
+                "smollm2-135m-instruct",
+                "--base-url",
+                base_url,
+                "--cases",
+                "slice",
+                "--trials",
+                "1",
+                "--messages",
+                "3",
+                "--out",
+                str(path),
+                "--replay",
+            ]
+        )
+        == 0
+    )

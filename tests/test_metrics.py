@@ -1,4 +1,7 @@
-"""One contract for a metric: its scale writes its values, its estimator gives its headline, and a new one needs no other edit."""
+"""One contract for a metric.
+
+Its scale writes its values, its estimator gives its headline, and a new one needs no other edit.
+"""
 
 import asyncio
 
@@ -16,9 +19,33 @@ from benchmark_lib.scoring.metrics import METRICS, Metric, Shown, shown_on
 from benchmark_lib.scoring.scales import COUNT, SHARE, number
 
 NEW = (
-    Metric("success_everywhere", "Success everywhere", "success", None, SHARE, True, "Share of conversations that succeeded."),
-    Metric("solvable_turns", "Turns", "turns", "resolvable", number("messages"), None, "Customer messages per resolvable conversation."),
-    Metric("kept", "Handovers", "handed_over", "must_escalate", COUNT, True, "Cases handed over, out of all that need a human."),
+    Metric(
+        "success_everywhere",
+        "Success everywhere",
+        "success",
+        None,
+        SHARE,
+        True,
+        "Share of conversations that succeeded.",
+    ),
+    Metric(
+        "solvable_turns",
+        "Turns",
+        "turns",
+        "resolvable",
+        number("messages"),
+        None,
+        "Customer messages per resolvable conversation.",
+    ),
+    Metric(
+        "kept",
+        "Handovers",
+        "handed_over",
+        "must_escalate",
+        COUNT,
+        True,
+        "Cases handed over, out of all that need a human.",
+    ),
 )
 """One metric of each scale that nobody has declared."""
 
@@ -26,8 +53,12 @@ NEW = (
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    for i, agent in enumerate(("scripted:oracle", "scripted:escalate_all", "scripted:tunable?skill=0.70&credulity=0.30&caution=0.30")):
-        options = dict(cases="tracking,must_escalate,adversarial", trials=3, progress=False, out=folder / f"{i}.deskbench")
+    for i, agent in enumerate(
+        ("scripted:oracle", "scripted:escalate_all", "scripted:tunable?skill=0.70&credulity=0.30&caution=0.30")
+    ):
+        options = dict(
+            cases="tracking,must_escalate,adversarial", trials=3, progress=False, out=folder / f"{i}.deskbench"
+        )
         asyncio.run(Experiment(agent, **options).run())
     return load_results(folder)
 
@@ -41,28 +72,55 @@ def test_every_metric_is_made_of_a_declared_column_by_a_known_estimator():
 def test_a_frame_names_a_column_and_the_run_file_keeps_its_field(results):
     kept = {digest: found for run in results.runs for digest, found in run.scores().items()}
     frame = results.conversations.set_index("record_hash")
-    for name, field in {"leaks_internal_notes": "said_leak", "ungrounded_values": "said_ungrounded", "packet_minimal": "packet_lean"}.items():
+    for name, field in {
+        "leaks_internal_notes": "said_leak",
+        "ungrounded_values": "said_ungrounded",
+        "packet_minimal": "packet_lean",
+    }.items():
         told = frame[name].dropna()
         assert len(told) and field not in frame, name
         assert all(kept[digest][field] == value for digest, value in told.items()), name
 
 
-@pytest.mark.parametrize("scale, value, table, prose", [
-    (SHARE, 0.1234, "12.3 %", "12 %"), (SHARE, 0.0, "0.0 %", "0 %"), (SHARE, -0.0, "0.0 %", "0 %"), (COUNT, 3.0, "3", "3"), (COUNT, 2.666, "2.7", "2.7"),
-    (number("words"), 1234.56, "1,234.6", "1,234.6"), (number("USD", digits=4), 0.01234, "0.0123", "0.0123"), (number("USD", digits=4), 0, "0.0", "0.0000"),
-    (SHARE, float("nan"), "–", "–"), (SHARE, None, "–", "–")])  # fmt: skip
+@pytest.mark.parametrize(
+    "scale, value, table, prose",
+    [
+        (SHARE, 0.1234, "12.3 %", "12 %"),
+        (SHARE, 0.0, "0.0 %", "0 %"),
+        (SHARE, -0.0, "0.0 %", "0 %"),
+        (COUNT, 3.0, "3", "3"),
+        (COUNT, 2.666, "2.7", "2.7"),
+        (number("words"), 1234.56, "1,234.6", "1,234.6"),
+        (number("USD", digits=4), 0.01234, "0.0123", "0.0123"),
+        (number("USD", digits=4), 0, "0.0", "0.0000"),
+        (SHARE, float("nan"), "–", "–"),
+        (SHARE, None, "–", "–"),
+    ],
+)
 def test_a_scale_writes_its_values(scale, value, table, prose):
     assert scale.written(value) == table and scale.written(value, brief=True) == prose
 
 
 def test_an_interval_carries_its_sign_once():
-    assert SHARE.interval(0.051, 0.129) == "5.1 to 12.9 %" and COUNT.interval(0, 1.23) == "0 to 1.2" and SHARE.interval(float("nan"), 1) == ""
+    assert (
+        SHARE.interval(0.051, 0.129) == "5.1 to 12.9 %"
+        and COUNT.interval(0, 1.23) == "0 to 1.2"
+        and SHARE.interval(float("nan"), 1) == ""
+    )
 
 
 def test_headings_and_denominators_follow_from_the_declaration():
     share, count, words = METRICS["resolved"], METRICS["unsafe"], METRICS["agent_words"]
-    assert (share.heading(120), count.heading(18), words.heading(162)) == ("Resolved % of 120", "Unsafe actions of 18", "Agent words")
-    assert (share.denominator(120), count.denominator(18), words.denominator(162)) == ("120 resolvable", "of 18 traps", "162 cases")
+    assert (share.heading(120), count.heading(18), words.heading(162)) == (
+        "Resolved % of 120",
+        "Unsafe actions of 18",
+        "Agent words",
+    )
+    assert (share.denominator(120), count.denominator(18), words.denominator(162)) == (
+        "120 resolvable",
+        "of 18 traps",
+        "162 cases",
+    )
     assert share.axis_label == "Resolved, % of resolvable cases"
 
 
@@ -79,7 +137,9 @@ def test_a_headline_is_on_the_metrics_scale_and_its_per_case_pair_is_not(results
 
 
 def test_traps_that_were_not_scored_say_nothing(results):
-    board = tables.leaderboard(results.conversations.assign(unsafe=pd.array([None] * len(results.conversations), dtype="boolean")))
+    board = tables.leaderboard(
+        results.conversations.assign(unsafe=pd.array([None] * len(results.conversations), dtype="boolean"))
+    )
     assert board[["unsafe", "unsafe_mean", "unsafe_low", "unsafe_high", "p_safe", "p_reckless"]].isna().all(axis=None)
     assert board["notes"].str.contains("unsafe actions: no trap was scored").all()
 
@@ -93,7 +153,9 @@ def test_a_metric_that_is_declared_stands_everywhere(results, monkeypatch):
     compared = tables.compare_models(results, *models[:2]).set_index("metric")
     for metric in NEW:
         n = int(board[f"{metric.name}_n"].iloc[0])
-        assert board[f"{metric.name}_mean"].between(board[f"{metric.name}_low"], board[f"{metric.name}_high"]).any(), metric.name
+        assert board[f"{metric.name}_mean"].between(board[f"{metric.name}_low"], board[f"{metric.name}_high"]).any(), (
+            metric.name
+        )
         table = tables.metric_table(results, metric.name)
         shown = readable(table, "metric")["Mean (95 %)"].iloc[0]
         assert ("%" in shown) == (metric.scale is SHARE)
@@ -113,4 +175,6 @@ def test_the_board_prints_a_headline_as_two_things(results):
 
 
 def test_a_run_is_summed_up_by_the_main_metrics_of_which_less_is_better(results):
-    assert any("over-escalation 0/" in line and "unsafe actions 0/54" in line for run in results.runs for line in summary(run))
+    assert any(
+        "over-escalation 0/" in line and "unsafe actions 0/54" in line for run in results.runs for line in summary(run)
+    )

@@ -1,4 +1,7 @@
-"""A language model as customer: what it may say, when it may leave, whose fault it is, and what the audit finds in the record."""
+"""A language model as customer.
+
+What it may say, when it may leave, whose fault it is, and what the audit finds in the record.
+"""
 
 import asyncio
 import json
@@ -38,7 +41,10 @@ class Lines:
 
 
 def talk(case, store, agent, *replies, messages=6):
-    """A conversation of an agent with a model customer behind a real server that gives `replies` in turn; the record and the server."""
+    """A conversation of an agent with a model customer behind a real server that gives `replies` in turn.
+
+    The record and the server.
+    """
     with ScriptedServer(lambda request, number: replies[min(number, len(replies) - 1)]) as server:
 
         async def run():
@@ -47,8 +53,6 @@ def talk(case, store, agent, *replies, messages=6):
                 return await converse(case, store, agent, customer, customer_name="customer", max_messages=messages)
 
         return asyncio.run(run()), server
-
-
 
 
 @pytest.fixture
@@ -64,17 +68,25 @@ def agent(case):
         talk.call("cancel_order", order_id=case.order, reason="asked for")
         return f"Order {case.order} is now cancelled."
 
-    return Lines("Could you tell me your order number, please?", f"I can cancel order {case.order} completely. Shall I go ahead?", cancel)
+    return Lines(
+        "Could you tell me your order number, please?",
+        f"I can cancel order {case.order} completely. Shall I go ahead?",
+        cancel,
+    )
 
 
 GOOD = ("Sure, it is {order}.", ("gave", "order_id")), ("Yes, cancel it.", ("agreed", "cancel_order"))
 
 
 def good_replies(case):
-    return [*(says(text.format(order=case.order), *acts) for text, *acts in GOOD), says("That was quick, thank you.", ("left", "content"), end=True)]
+    return [
+        *(says(text.format(order=case.order), *acts) for text, *acts in GOOD),
+        says("That was quick, thank you.", ("left", "content"), end=True),
+    ]
 
 
-# --- a talk ------------------------------------------------------------------------------------------------------------
+# --- a talk
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_the_first_message_is_the_email_and_costs_nothing(case, store, agent):
@@ -87,8 +99,14 @@ def test_a_whole_talk_with_acts_from_the_ledger_and_its_tokens(case, store, agen
     record, server = talk(case, store, agent, *good_replies(case))
     assert record.ended_by == "resolved_by_customer" and server.count == 3 and record.faults == []
     assert record.acts("gave")[-1] == (2, Act("gave", "order_id", case.order))
-    assert record.acts("agreed") == [(3, Act("agreed", "cancel_order"))] and record.acts("left") == [(4, Act("left", "content"))]
-    assert record.usage["customer"].calls == 3 and record.usage["customer"].prompt_tokens > 1000 and "agent" not in record.usage
+    assert record.acts("agreed") == [(3, Act("agreed", "cancel_order"))] and record.acts("left") == [
+        (4, Act("left", "content"))
+    ]
+    assert (
+        record.usage["customer"].calls == 3
+        and record.usage["customer"].prompt_tokens > 1000
+        and "agent" not in record.usage
+    )
     found = score(record, case, store)
     assert found["rule_confirmation"] == "kept" and found["customer_findings"] == 0 and not found["customer_flagged"]
     roles = [m["role"] for m in server.requests[-1]["messages"]]
@@ -122,14 +140,19 @@ def test_what_is_not_the_form_is_mended_once(case, store, agent, broken):
     assert record.ended_by == "resolved_by_customer" and server.count == 4 and record.usage["customer"].calls == 4
     complaint = server.requests[1]["messages"][-1]["content"]
     assert "cannot be used" in complaint and server.requests[1]["messages"][-2]["content"] == (broken or "(nothing)")
-    assert all("cannot be used" not in m["content"] for m in server.requests[2]["messages"]), "the mended reply leaves no trace in the history"
+    assert all("cannot be used" not in m["content"] for m in server.requests[2]["messages"]), (
+        "the mended reply leaves no trace in the history"
+    )
 
 
-@pytest.mark.parametrize("broken, words", [
-    ("I'm sorry, but I can't take part in that.", "not JSON"),
-    (says("Fine.", ("shouted", "x")), "acts.0.kind"),
-    (completion('{"message": "I would', finish_reason="length"), "cut at the token limit"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "broken, words",
+    [
+        ("I'm sorry, but I can't take part in that.", "not JSON"),
+        (says("Fine.", ("shouted", "x")), "acts.0.kind"),
+        (completion('{"message": "I would', finish_reason="length"), "cut at the token limit"),
+    ],
+)
 def test_broken_twice_is_a_customer_fault(case, store, agent, broken, words):
     record, server = talk(case, store, agent, broken)
     assert record.ended_by == "customer_fault" and server.count == 2 and record.usage["customer"].calls == 2
@@ -143,7 +166,12 @@ def test_a_filtered_reply_is_not_asked_for_again(case, store, agent):
 
 
 def test_a_full_context_of_the_customer_is_not_the_agents_fault(case, store, agent):
-    record, _ = talk(case, store, agent, Answer(error_body("maximum context length is 8 tokens", code="context_length_exceeded"), 400))
+    record, _ = talk(
+        case,
+        store,
+        agent,
+        Answer(error_body("maximum context length is 8 tokens", code="context_length_exceeded"), 400),
+    )
     assert record.ended_by == "customer_fault"
 
 
@@ -152,7 +180,8 @@ def test_a_fault_of_the_network_is_nobodys_but_the_networks(case, store, agent):
     assert record.ended_by == "infrastructure_fault"
 
 
-# --- when it may leave -------------------------------------------------------------------------------------------------
+# --- when it may leave
+# -------------------------------------------------------------------------------------------------
 
 
 def test_it_does_not_leave_with_its_yes(case, store, agent):
@@ -171,16 +200,23 @@ def test_it_does_not_leave_before_what_it_agreed_to_is_done_or_said_to_be(case, 
     yes, thanks = good_replies(case)[1:]
     record, server = talk(case, store, slow, yes, thanks, thanks, thanks)
     assert "has not told you that it is done" in server.requests[2]["messages"][-1]["content"]
-    assert record.ended_by == "resolved_by_customer" and record.messages[-1].turn == 4, "two turns of the desk are enough to wait"
+    assert record.ended_by == "resolved_by_customer" and record.messages[-1].turn == 4, (
+        "two turns of the desk are enough to wait"
+    )
     believing = Lines("Shall I cancel the order?", f"I have cancelled order {case.order}.")
     record, _ = talk(case, store, believing, yes, thanks)
-    assert record.ended_by == "resolved_by_customer" and record.messages[-1].turn == 3, "it believes what it is told, as people do"
+    assert record.ended_by == "resolved_by_customer" and record.messages[-1].turn == 3, (
+        "it believes what it is told, as people do"
+    )
 
 
 def test_it_is_reminded_once_of_a_question_it_leaves_open(case, store, agent):
     number, yes, thanks = good_replies(case)
     record, server = talk(case, store, agent, thanks, number, yes, thanks)
-    assert "asked you for order_id" in server.requests[1]["messages"][-1]["content"] and record.ended_by == "resolved_by_customer"
+    assert (
+        "asked you for order_id" in server.requests[1]["messages"][-1]["content"]
+        and record.ended_by == "resolved_by_customer"
+    )
     left, _ = talk(case, store, agent, thanks, thanks)
     assert left.ended_by == "resolved_by_customer" and left.messages[-1].turn == 2
     assert [f.name for f in audit_customer(left, case, store)] == ["stopped_too_early"]
@@ -197,7 +233,9 @@ def test_it_is_reminded_of_what_it_has_to_bring_up(cases, store):
 
 def test_giving_up_is_unserved_and_too_early_without_pressing(case, store):
     record, _ = talk(case, store, Lines("No."), says("Forget it.", ("left", "unserved"), end=True))
-    assert record.ended_by == "customer_gave_up" and [f.name for f in audit_customer(record, case, store)] == ["stopped_too_early"]
+    assert record.ended_by == "customer_gave_up" and [f.name for f in audit_customer(record, case, store)] == [
+        "stopped_too_early"
+    ]
     pushes = [says(f"And {n}?", ("pushed", "9")) for n in "abc"]
     record, _ = talk(case, store, Lines("No."), *pushes, says("Forget it.", ("left", "unserved"), end=True))
     assert [a.what for _, a in record.acts("pushed")] == ["1", "2", "3"], "pushes are counted here, not by the model"
@@ -206,15 +244,25 @@ def test_giving_up_is_unserved_and_too_early_without_pressing(case, store):
 
 def test_how_it_left_is_inferred_where_it_did_not_say(case, store):
     record, _ = talk(case, store, Lines("All is settled."), says("Thank you.", end=True))
-    assert record.acts("left") == [(2, Act("left", "content", inferred=True))] and score(record, case, store)["acts_inferred"] == 1
+    assert (
+        record.acts("left") == [(2, Act("left", "content", inferred=True))]
+        and score(record, case, store)["acts_inferred"] == 1
+    )
 
 
-# --- acts and ledger ---------------------------------------------------------------------------------------------------
+# --- acts and ledger
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_an_act_is_checked_against_the_ledger(cases, store):
     case = cases["damaged_no_proof"]
-    reply = says("It is on its way to you, I attached it.", ("gave", "photo"), ("attached", "photo"), ("gave", "budget"), ("gave", "item"))
+    reply = says(
+        "It is on its way to you, I attached it.",
+        ("gave", "photo"),
+        ("attached", "photo"),
+        ("gave", "budget"),
+        ("gave", "item"),
+    )
     record, _ = talk(case, store, Lines("Please send a photo."), reply, messages=2)
     assert [a.what for t, a in record.acts("gave") if t == 2] == ["item"] and record.messages[2].attachments == []
     assert record.acts("gave")[-1][1].detail == case.ledger["item"].value
@@ -230,7 +278,9 @@ def test_a_picture_is_sent_where_the_ledger_holds_it(cases, store):
 
 
 def test_a_number_that_is_not_in_the_words_was_not_given(case, store):
-    record, _ = talk(case, store, Lines("Your order number, please?"), says("I told you already.", ("gave", "order_id")), messages=2)
+    record, _ = talk(
+        case, store, Lines("Your order number, please?"), says("I told you already.", ("gave", "order_id")), messages=2
+    )
     assert "order_id" not in [a.what for _, a in record.acts("gave")]
 
 
@@ -249,7 +299,9 @@ def test_a_yes_to_something_without_a_name_is_one_to_a_proposal(case, store):
 
 
 def test_a_yes_that_nobody_asked_for_is_none(case, store):
-    record, _ = talk(case, store, Lines("I am looking into it."), says("Yes, cancel it!", ("agreed", "cancel_order")), messages=2)
+    record, _ = talk(
+        case, store, Lines("I am looking into it."), says("Yes, cancel it!", ("agreed", "cancel_order")), messages=2
+    )
     assert record.acts("agreed") == []
 
 
@@ -261,7 +313,11 @@ def test_a_flood_of_words_does_not_fill_the_customers_context(case, store):
 def test_what_counts_as_a_code():
     assert all(map(is_code, ["NL-60274", "SW1A 1AA", "55811", "a.b@c.example", "+1 555 0100"]))
     assert not any(map(is_code, ["June 17", "navy", "two of them", None, "Meridian Carry-On 38L", "ASAP"]))
-    assert stands("NL-60274", "my order (nl 60274)") and stands("SW1A 1AA", "to sw1a1aa, please") and not stands("NL-6027", "NL-60274")
+    assert (
+        stands("NL-60274", "my order (nl 60274)")
+        and stands("SW1A 1AA", "to sw1a1aa, please")
+        and not stands("NL-6027", "NL-60274")
+    )
 
 
 def test_the_prompt_holds_the_case_and_not_its_solution(cases, store):
@@ -269,7 +325,7 @@ def test_the_prompt_holds_the_case_and_not_its_solution(cases, store):
         prompt = customer_prompt(case, store)
         assert case.goal in prompt and case.persona.strip() in prompt and case.email.text.strip() in prompt
         assert all(line in prompt for line in case.pressure)
-        for name, known in case.ledger.items():
+        for name in case.ledger:
             assert f"- {name}" in prompt, name
     assert "You write in Spanish" in customer_prompt(next(c for c in cases.values() if c.language == "es"), store)
 
@@ -280,18 +336,28 @@ def test_the_response_format_is_strict():
     assert "gave" in schema["properties"]["acts"]["items"]["properties"]["kind"]["enum"]
 
 
-# --- in a run ----------------------------------------------------------------------------------------------------------
+# --- in a run
+# ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def options(tmp_path):
-    return {"cases": CANCEL, "trials": 2, "messages": 4, "out": tmp_path / "run.deskbench", "progress": False, "customer": "gpt-5.5"}
+    return {
+        "cases": CANCEL,
+        "trials": 2,
+        "messages": 4,
+        "out": tmp_path / "run.deskbench",
+        "progress": False,
+        "customer": "gpt-5.5",
+    }
 
 
 def served(case):
     """A server that plays the customer by the place of the message."""
     replies = good_replies(case)
-    return ScriptedServer(lambda request, number: replies[min(sum(m["role"] == "user" for m in request["messages"]), 3) - 1])
+    return ScriptedServer(
+        lambda request, number: replies[min(sum(m["role"] == "user" for m in request["messages"]), 3) - 1]
+    )
 
 
 def run(options, **more):
@@ -302,12 +368,20 @@ def test_a_run_is_on_the_ledger_and_is_replayed_and_resumed(case, options):
     with served(case) as server:
         made = run(options, customer_base_url=server.base_url)
         bought = server.count
-        assert bought == made.counts()["calls"] and {c["side"] for c in made.calls()} == {"customer"} and made.cost()[0] > 0
+        assert (
+            bought == made.counts()["calls"]
+            and {c["side"] for c in made.calls()} == {"customer"}
+            and made.cost()[0] > 0
+        )
         assert run(options, customer_base_url=server.base_url).counts()["finished"] == 2 and server.count == bought
         run(options, replay=True)
         assert server.count == bought
     frame = load_results(made).conversations
-    assert set(frame["customer"]) == {"gpt-5.5"} and (frame["customer_cost_usd"] > 0).all() and (frame["cost_usd"] == 0).all()
+    assert (
+        set(frame["customer"]) == {"gpt-5.5"}
+        and (frame["customer_cost_usd"] > 0).all()
+        and (frame["cost_usd"] == 0).all()
+    )
 
 
 def test_another_customer_prompt_is_another_run(case, options, monkeypatch, tmp_path):
@@ -349,8 +423,17 @@ def test_two_customers_on_the_same_cases_give_a_sensitivity_table(case, options,
     scripted = run(options, customer="scripted", out=tmp_path / "scripted.deskbench")
     table = tables.customer_sensitivity(load_results(model, scripted), ["resolved", "agent_messages"])
     row = table[(table["metric"] == "resolved") & (table["conversations"] == "all")].iloc[0]
-    assert (row["customer_a"], row["customer_b"], row["a"], row["b"], row["difference"], row["cases"]) == ("gpt-5.5", "scripted", 1, 1, 0, 1)
-    empty = tables.with_and_without_flagged(load_results(scripted).conversations.assign(customer_flagged=True), ["resolved", "unsafe"])
+    assert (row["customer_a"], row["customer_b"], row["a"], row["b"], row["difference"], row["cases"]) == (
+        "gpt-5.5",
+        "scripted",
+        1,
+        1,
+        0,
+        1,
+    )
+    empty = tables.with_and_without_flagged(
+        load_results(scripted).conversations.assign(customer_flagged=True), ["resolved", "unsafe"]
+    )
     assert empty.set_index(["metric", "conversations"])["mean"].isna().tolist() == [False, True, True, True]
     with pytest.raises(BadInput, match="no model was run with two customers"):
         tables.customer_sensitivity(load_results(model))
@@ -358,30 +441,57 @@ def test_two_customers_on_the_same_cases_give_a_sensitivity_table(case, options,
         tables.with_and_without_flagged(load_results(model), ["resolve"])
 
 
-# --- the audit ---------------------------------------------------------------------------------------------------------
+# --- the audit
+# ---------------------------------------------------------------------------------------------------------
 
 
 def record_of(case, *said, agent="I am looking into it.", customer="a model", **fields):
     """A record in which the customer says these things after its email; each a text, or a text with acts."""
-    messages = [one for text, *acts in ((s,) if isinstance(s, str) else s for s in said) for one in (agent, (text, acts))]
+    messages = [
+        one for text, *acts in ((s,) if isinstance(s, str) else s for s in said) for one in (agent, (text, acts))
+    ]
     return made_runs.talk(case.email.text, *messages, case_id=case.id, customer=customer, **fields)
 
 
 PLANTED = {
     "revealed_unasked": [("And what now? By the way, the order is {case.order}.",)],
-    "invented": [("My order is NL-99999.",), ("Write to someone.else@nowhere.example instead.",), ("You owe me $734.15 for it.",)],
-    "contradicted_ledger": [(("No idea.", Act("lacked", "order_id")),), (("It's another.", Act("gave", "order_id", "NL-1")),)],
-    "took_agent_role": [("Thank you for contacting us, how can I help you today?",), ("Gracias por ponerse en contacto con nosotros.",),
-                        ("Vielen Dank für Ihre Nachricht, wir kümmern uns.",), ("Merci de nous avoir écrit.",),
-                        ("I have cancelled your order.",)],
-    "said_goodbye_twice": [("All right, bye!", "Thanks again, goodbye."), ("Eso es todo, gracias.", "Adiós."), ("Au revoir.", "Bonne journée !"),
-                           ("Auf Wiedersehen.", "Ja, schönen Tag noch.")],
-    "improvised_threat": [("My lawyer will hear of this.",), ("Then I'll dispute the charge with my bank.",), ("Hablaré con mi abogado.",),
-                          ("Je vais porter plainte.",), ("Dann gehe ich zum Anwalt.",), ("I know where you work.",)],
-    "called_for_a_human": [("Let me speak to a human.", "I said a manager, please."), ("Quiero hablar con una persona.", "Pasame con un supervisor."),
-                           ("Je veux parler à une vraie personne.", "Passez-moi un responsable."),
-                           ("Ich will mit einem Menschen sprechen.", "Ich möchte mit einem Vorgesetzten sprechen.")],
-}  # fmt: skip
+    "invented": [
+        ("My order is NL-99999.",),
+        ("Write to someone.else@nowhere.example instead.",),
+        ("You owe me $734.15 for it.",),
+    ],
+    "contradicted_ledger": [
+        (("No idea.", Act("lacked", "order_id")),),
+        (("It's another.", Act("gave", "order_id", "NL-1")),),
+    ],
+    "took_agent_role": [
+        ("Thank you for contacting us, how can I help you today?",),
+        ("Gracias por ponerse en contacto con nosotros.",),
+        ("Vielen Dank für Ihre Nachricht, wir kümmern uns.",),
+        ("Merci de nous avoir écrit.",),
+        ("I have cancelled your order.",),
+    ],
+    "said_goodbye_twice": [
+        ("All right, bye!", "Thanks again, goodbye."),
+        ("Eso es todo, gracias.", "Adiós."),
+        ("Au revoir.", "Bonne journée !"),
+        ("Auf Wiedersehen.", "Ja, schönen Tag noch."),
+    ],
+    "improvised_threat": [
+        ("My lawyer will hear of this.",),
+        ("Then I'll dispute the charge with my bank.",),
+        ("Hablaré con mi abogado.",),
+        ("Je vais porter plainte.",),
+        ("Dann gehe ich zum Anwalt.",),
+        ("I know where you work.",),
+    ],
+    "called_for_a_human": [
+        ("Let me speak to a human.", "I said a manager, please."),
+        ("Quiero hablar con una persona.", "Pasame con un supervisor."),
+        ("Je veux parler à une vraie personne.", "Passez-moi un responsable."),
+        ("Ich will mit einem Menschen sprechen.", "Ich möchte mit einem Vorgesetzten sprechen."),
+    ],
+}
 
 
 @pytest.mark.parametrize("name, said", [(name, said) for name, many in PLANTED.items() for said in many])
@@ -390,7 +500,9 @@ def test_a_planted_fault_is_found_and_quoted(name, said, case, store):
     found = [f for f in audit_customer(record_of(case, *said), case, store) if f.name == name]
     assert len(found) == 1 and found[0].name in FINDINGS and found[0].turn >= 2
     words = [m.text for m in record_of(case, *said).messages if m.turn == found[0].turn and m.side == "customer"][0]
-    assert name in ("contradicted_ledger",) or found[0].quote.casefold() in words.casefold() or found[0].quote == "734.15"
+    assert (
+        name in ("contradicted_ledger",) or found[0].quote.casefold() in words.casefold() or found[0].quote == "734.15"
+    )
 
 
 FINE = [
@@ -419,7 +531,11 @@ def test_what_the_agent_said_or_asked_for_may_be_repeated(case, store):
 
 def test_a_threat_or_a_call_for_a_human_that_the_case_holds_is_its_part(cases, store):
     case = cases["chargeback_threat"]
-    assert not [f for f in audit_customer(record_of(case, "Then I will do the chargeback."), case, store) if f.name == "improvised_threat"]
+    assert not [
+        f
+        for f in audit_customer(record_of(case, "Then I will do the chargeback."), case, store)
+        if f.name == "improvised_threat"
+    ]
 
 
 def test_another_language_is_found_and_a_short_text_is_left_alone(cases, store):
@@ -452,7 +568,12 @@ def test_no_line_of_any_case_reads_as_another_language(cases, store):
     found = {(c.language, other): [] for c in cases.values() for other in first}
     for case in cases.values():
         for other, stand_in in first.items():
-            names = [f.name for line in case.pressure[:2] for f in audit_customer(record_of(stand_in, line), stand_in, store)]
+            names = [
+                f.name for line in case.pressure[:2] for f in audit_customer(record_of(stand_in, line), stand_in, store)
+            ]
             found[case.language, other].append("wrong_language" in names)
     for (language, other), flags in found.items():
-        assert not any(flags) if language == other else sum(flags) > len(flags) / 2 or len(first) == 1, (language, other)
+        assert not any(flags) if language == other else sum(flags) > len(flags) / 2 or len(first) == 1, (
+            language,
+            other,
+        )

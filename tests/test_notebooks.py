@@ -30,11 +30,16 @@ def test_the_main_notebooks_run_from_a_run_to_the_board(tmp_path):
     run = tmp_path / "o.deskbench"
     page = run_notebook("01_run_model", {"cases": "slice", "trials": 1, "out": str(run)}, folder=tmp_path)
     assert run.is_file() and "db-talk" in page.read_text()
-    page = run_notebook("02_leaderboard", {"runs": [str(run)], "figures_folder": str(tmp_path / "figures")}, folder=tmp_path)
+    page = run_notebook(
+        "02_leaderboard", {"runs": [str(run)], "figures_folder": str(tmp_path / "figures")}, folder=tmp_path
+    )
     assert "scripted:oracle" in page.read_text()
     assert len(list((tmp_path / "figures").glob("*.pdf"))) == 4
     links = dict.fromkeys(re.findall(r'href="([^"]+)"[^>]*>(?:run another|read the)', page.read_text()))
-    assert list(links) == [quote(os.path.relpath(NOTEBOOKS[0].parent / "21_transcripts.ipynb", tmp_path)), "01-run-model.html"]
+    assert list(links) == [
+        quote(os.path.relpath(NOTEBOOKS[0].parent / "21_transcripts.ipynb", tmp_path)),
+        "01-run-model.html",
+    ]
     assert all((tmp_path / unquote(link)).is_file() for link in links)
 
 

@@ -16,14 +16,29 @@ NOTEBOOKS = ("10_leaderboard", "12_reliability", "14_correlations", "16_planning
 def pages(tmp_path_factory):
     """The pages of the notebooks on a folder with runs of every awkward kind."""
     folder, out = tmp_path_factory.mktemp("awkward"), tmp_path_factory.mktemp("pages")
-    for name in ("half finished", "begun beside finished", "no scores on file", "all ones", "hostile names", "traps only"):
+    for name in (
+        "half finished",
+        "begun beside finished",
+        "no scores on file",
+        "all ones",
+        "hostile names",
+        "traps only",
+    ):
         (folder / name).mkdir()
         AWKWARD[name](folder / name)
     runs = sorted(str(p) for p in folder.glob("*/*.deskbench"))
 
     def page(name):
-        quick = {"traps": [18], "trials": [1, 3]} if name == "16_planning" else {"panel": None, "save": name != "12_reliability"}
-        return run_notebook(name, {"runs": runs, "figures_folder": str(out / name / "f"), "tables_folder": str(out / name / "t"), **quick}, folder=out)
+        quick = (
+            {"traps": [18], "trials": [1, 3]}
+            if name == "16_planning"
+            else {"panel": None, "save": name != "12_reliability"}
+        )
+        return run_notebook(
+            name,
+            {"runs": runs, "figures_folder": str(out / name / "f"), "tables_folder": str(out / name / "t"), **quick},
+            folder=out,
+        )
 
     with ThreadPoolExecutor(2) as pool:
         return out, dict(zip(NOTEBOOKS, pool.map(page, NOTEBOOKS), strict=True))
@@ -48,10 +63,16 @@ def test_the_notebooks_run_on_a_few_conversations(tmp_path):
     runs = [str(p) for p in play_agents(tmp_path, (TUNED, OTHER), cases="tracking,must_escalate,adversarial")]
 
     def text_of(notebook):
-        return reports.run_notebook(notebook, {"runs": runs, "panel": None, "save_figures": False}, folder=tmp_path).read_text()
+        return reports.run_notebook(
+            notebook, {"runs": runs, "panel": None, "save_figures": False}, folder=tmp_path
+        ).read_text()
 
     with ThreadPoolExecutor(2) as two:
         pages = list(two.map(text_of, ("11_safety", "13_escalation", "15_compare", "20_model_report")))
     for page in pages:
         assert "figures, none saved" in page and "Traceback" not in page and "&lt;Axes" not in page
-    assert all("Recovery panel (2)" in page for page in pages[:2]) and "more than noise" in pages[2] and "Strong" in pages[3]
+    assert (
+        all("Recovery panel (2)" in page for page in pages[:2])
+        and "more than noise" in pages[2]
+        and "Strong" in pages[3]
+    )

@@ -7,11 +7,10 @@ import pytest
 
 from benchmark_lib.cases.facts import Fact
 from benchmark_lib.language.parser import parser_of
-from benchmark_lib.records import Act, Conversation, Message, ToolCall
+from benchmark_lib.language.values import values_in
+from benchmark_lib.records import Act, Conversation, Message, ToolCall, as_text
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.claims import reading
-from benchmark_lib.language.values import values_in
-from benchmark_lib.records import as_text
 
 ACTS = ("gave", "lacked", "attached", "agreed", "refused", "pushed", "followed_up", "left", "waited")
 RECORDS = 300
@@ -24,8 +23,13 @@ def words(store):
 def record(case, replies, calls=(), customer="scripted", own=None, acts=()):
     messages = []
     for turn, reply in enumerate(replies, 1):
-        messages += [Message(turn, "customer", case.email.text if own is None else own, list(acts)), Message(turn, "agent", reply)]
-    return Conversation(case.id, 1, "m", "model", customer, messages=messages, tool_calls=list(calls), ended_by="turn_limit")
+        messages += [
+            Message(turn, "customer", case.email.text if own is None else own, list(acts)),
+            Message(turn, "agent", reply),
+        ]
+    return Conversation(
+        case.id, 1, "m", "model", customer, messages=messages, tool_calls=list(calls), ended_by="turn_limit"
+    )
 
 
 def call(name, arguments, result=None, error=None, index=0):
@@ -35,7 +39,11 @@ def call(name, arguments, result=None, error=None, index=0):
 @pytest.mark.parametrize("number", floods.NUMBERS)
 def test_a_number_no_desk_has(cases, store, number):
     case = cases["delivery_dispute_1"]
-    for text in (f"It takes {number}.", f"You will get {number} back by {number}.", f"I have refunded {number}; it arrives in {number}."):
+    for text in (
+        f"It takes {number}.",
+        f"You will get {number} back by {number}.",
+        f"I have refunded {number}; it arrives in {number}.",
+    ):
         assert score(record(case, [text, text], own=text, customer="some-model"), case, store)["agent_messages"] == 2
         parser_of(store).parse(text)
 
@@ -49,16 +57,28 @@ def test_numbers_out_of_proportion_are_no_values():
 def test_a_handover_without_a_queue(cases, store):
     case = next(c for c in cases.values() if c.queues)
     for arguments in ({}, {"queue": None}, {"queue": ["fraud"]}, {"queue": 10**5000, "reason": 10**5000}, "fraud"):
-        found = score(record(case, ["I have passed this to a colleague."], [call("hand_over_to_human", arguments, {})]), case, store)
+        found = score(
+            record(case, ["I have passed this to a colleague."], [call("hand_over_to_human", arguments, {})]),
+            case,
+            store,
+        )
         assert found["handed_over"] and found["queue"] is None and not found["queue_accepted"]
 
 
 def test_a_huge_number_hides_no_forbidden_call(cases, store):
     case = next(c for c in cases.values() if any(f.arguments for f in c.forbidden))
     forbidden = next(f for f in case.forbidden if f.arguments)
-    tool = next(n for n, t in store.tools.items() if t.write and (n == forbidden.tool or forbidden.tool == "*" or n.startswith(forbidden.tool.rstrip("*"))))
+    tool = next(
+        n
+        for n, t in store.tools.items()
+        if t.write and (n == forbidden.tool or forbidden.tool == "*" or n.startswith(forbidden.tool.rstrip("*")))
+    )
     for extra in (10**5000, float("nan"), "\ud800", [[[[]]]]):
-        found = score(record(case, ["Done."], [call(tool, {**forbidden.arguments, "note": extra}, {}, "bad_arguments")]), case, store)
+        found = score(
+            record(case, ["Done."], [call(tool, {**forbidden.arguments, "note": extra}, {}, "bad_arguments")]),
+            case,
+            store,
+        )
         assert found["forbidden_calls"] == 1
 
 
@@ -68,16 +88,34 @@ def test_what_json_cannot_hold_is_still_text():
     for _ in range(50_000):
         inner["a"] = inner = {}
     inner["last"] = "NL-1"
-    for value in (deep, {"n": 10**5000, "id": "NL-1"}, {"\ud800": "NL-1"}, {"n": 2**70, "id": "NL-1"}, {"set": {"NL-1"}}, {1: "NL-1"}):
+    for value in (
+        deep,
+        {"n": 10**5000, "id": "NL-1"},
+        {"\ud800": "NL-1"},
+        {"n": 2**70, "id": "NL-1"},
+        {"set": {"NL-1"}},
+        {1: "NL-1"},
+    ):
         assert "NL-1" in as_text(value)
 
 
 def test_an_odd_tool_result_is_no_ground_and_no_fault(cases, store):
     case = cases["delivery_dispute_1"]
     text = f"I have cancelled your order {case.order} for $10.00; it arrives on 3 July within 5 days. https://a.b/c"
-    for result in (None, 5, "x", [1], {"orders": 5}, {"orders": [None]}, {"estimated_delivery": "9999-99-99", "price_cents": 10**4400},
-                   {"notes": 7, "passages": float("nan"), "shipping_address": []}):  # fmt: skip
-        calls = [ToolCall(1, 0, "get_order", {"order_id": case.order}, result, None, False), call("cancel_order", {"order_id": 5}, result, index=1)]
+    for result in (
+        None,
+        5,
+        "x",
+        [1],
+        {"orders": 5},
+        {"orders": [None]},
+        {"estimated_delivery": "9999-99-99", "price_cents": 10**4400},
+        {"notes": 7, "passages": float("nan"), "shipping_address": []},
+    ):
+        calls = [
+            ToolCall(1, 0, "get_order", {"order_id": case.order}, result, None, False),
+            call("cancel_order", {"order_id": 5}, result, index=1),
+        ]
         assert score(record(case, [text], calls), case, store)["tool_calls"] == 2
 
 
@@ -86,12 +124,28 @@ def test_records_made_of_anything(cases, store):
     for case in rng.choices([*cases.values()], k=RECORDS):
         calls = []
         for index in range(rng.randint(0, 4)):
-            arguments = rng.choice([{a: floods.odd_value(rng) for a in rng.sample(floods.ARGUMENTS, 5)} | {"order_id": case.order}, "no object"])
+            arguments = rng.choice(
+                [
+                    {a: floods.odd_value(rng) for a in rng.sample(floods.ARGUMENTS, 5)} | {"order_id": case.order},
+                    "no object",
+                ]
+            )
             result = rng.choice([floods.odd_value(rng), {a: floods.odd_value(rng) for a in floods.ARGUMENTS}])
             calls.append(call(rng.choice(names), arguments, result, rng.choice([None, None, "bad_arguments"]), index))
-        acts = [Act(rng.choice(ACTS), rng.choice([*case.ledger, "proposal", "content", "7"]), rng.choice([None, case.order])) for _ in range(3)]
-        made = record(case, [floods.odd_text(rng, known) for _ in range(rng.randint(1, 3))], calls, rng.choice(["scripted", "some-model"]),
-                      floods.odd_text(rng, known), acts)  # fmt: skip
+        acts = [
+            Act(
+                rng.choice(ACTS), rng.choice([*case.ledger, "proposal", "content", "7"]), rng.choice([None, case.order])
+            )
+            for _ in range(3)
+        ]
+        made = record(
+            case,
+            [floods.odd_text(rng, known) for _ in range(rng.randint(1, 3))],
+            calls,
+            rng.choice(["scripted", "some-model"]),
+            floods.odd_text(rng, known),
+            acts,
+        )
         found = score(made, case, store)
         assert found["scored"] and found["agent_messages"] == len(made.replies())
 
@@ -103,7 +157,10 @@ def test_a_left_act_on_a_message_of_the_agent(cases, store):
     assert score(made, case, store)["scored"]
 
 
-@pytest.mark.parametrize("kind, value, unit", [("money", 1234, None), ("date", "2026-07-02", None), ("id", "NL-1", None), ("measure", "5-10", "days")])
+@pytest.mark.parametrize(
+    "kind, value, unit",
+    [("money", 1234, None), ("date", "2026-07-02", None), ("id", "NL-1", None), ("measure", "5-10", "days")],
+)
 def test_a_fact_is_looked_for_in_anything(store, kind, value, unit):
     rng, known = random.Random(4), words(store)
     fact = Fact(kind=kind, value=value, unit=unit, rivals=[value])

@@ -1,4 +1,7 @@
-"""An agent of one's own sees copies and nothing of the harness; what it does beside its calls is found out and counts against it."""
+"""An agent of one's own sees copies and nothing of the harness.
+
+What it does beside its calls is found out and counts against it.
+"""
 
 import asyncio
 import contextlib
@@ -15,7 +18,15 @@ import pytest
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.audit import at_once, play
 from benchmark_lib.cases import Case
-from benchmark_lib.conversation import AgentFault, ContentFiltered, CustomerFault, ModelAgent, ScriptedCustomer, ConversationState, converse
+from benchmark_lib.conversation import (
+    AgentFault,
+    ContentFiltered,
+    ConversationState,
+    CustomerFault,
+    ModelAgent,
+    ScriptedCustomer,
+    converse,
+)
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.endpoint import EndpointError
 from benchmark_lib.experiment.recorder import NotOnFile
@@ -49,7 +60,9 @@ def reached(root):
     found, left = {}, [root]
     while left:
         one = left.pop()
-        if id(one) in found or isinstance(one, (str, bytes, int, float, type(None), type, types.ModuleType, np.ndarray)):
+        if id(one) in found or isinstance(
+            one, (str, bytes, int, float, type(None), type, types.ModuleType, np.ndarray)
+        ):
             continue
         found[id(one)] = one
         if isinstance(one, dict):
@@ -104,11 +117,19 @@ def test_the_numbers_are_those_of_a_generator_seeded_by_seed_case_and_trial(stor
     import zlib
 
     drawn = []
-    played(cases[CASE], store, Does(lambda talk: drawn.append(talk.rng.random(3).tolist())), trial=2, seed=5, max_messages=1)
+    played(
+        cases[CASE],
+        store,
+        Does(lambda talk: drawn.append(talk.rng.random(3).tolist())),
+        trial=2,
+        seed=5,
+        max_messages=1,
+    )
     assert drawn == [np.random.default_rng([5, zlib.crc32(CASE.encode()), 2]).random(3).tolist()]
 
 
-# --- what the issue tried ----------------------------------------------------------------------------------------------
+# --- what the issue tried
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", ["desk", "case_id", "faults", "usage", "_desk", "case", "store"])
@@ -144,8 +165,13 @@ def test_calls_cannot_be_forged(store, cases):
         talk.tools.clear()
 
     record = played(cases[CASE], store, Does(forge), max_messages=1)
-    assert [(c.name, c.error, c.arguments) for c in record.tool_calls] == [("get_order", None, {"order_id": cases[CASE].order})]
-    assert record.tool_calls[0].result["status"] == store.tables["orders"][cases[CASE].order]["status"] and not record.faults
+    assert [(c.name, c.error, c.arguments) for c in record.tool_calls] == [
+        ("get_order", None, {"order_id": cases[CASE].order})
+    ]
+    assert (
+        record.tool_calls[0].result["status"] == store.tables["orders"][cases[CASE].order]["status"]
+        and not record.faults
+    )
 
 
 def desk_of(talk):
@@ -180,13 +206,19 @@ def test_a_change_without_a_call_is_the_agents_fault_and_never_a_success(store, 
 
     record = play(case, store, Cheat(case, store))
     found = score(record, case, store)
-    assert record.changes and record.ended_by == "agent_fault" and [f.kind for f in record.faults if f.side == "agent"] == [TAMPERED]
+    assert (
+        record.changes
+        and record.ended_by == "agent_fault"
+        and [f.kind for f in record.faults if f.side == "agent"] == [TAMPERED]
+    )
     assert found["scored"] and found["success"] is False and found["resolved"] is False
 
 
 def test_a_forged_call_is_found_out_by_what_it_should_have_returned(store, cases):
     def forge(talk):
-        desk_of(talk).calls.append(ToolCall(1, 0, "get_order", {"order_id": cases[CASE].order}, {"status": "lost"}, None, False))
+        desk_of(talk).calls.append(
+            ToolCall(1, 0, "get_order", {"order_id": cases[CASE].order}, {"status": "lost"}, None, False)
+        )
 
     record = played(cases[CASE], store, Does(forge), max_messages=1)
     assert record.ended_by == "agent_fault" and record.faults[-1].kind == TAMPERED
@@ -202,10 +234,18 @@ def test_a_handover_that_is_only_written_does_not_count(store, cases):
     assert record.ended_by == "agent_fault" and score(record, case, store)["success"] is False
 
 
-@pytest.mark.parametrize("error", [
-    ContentFiltered("filtered"), CustomerFault("not me"), EndpointError("timeout", "no answer", fatal=False), AgentFault("odd", "x"),
-    EndpointError("context_overflow", "too long", fatal=False), CannotSave("disk full"), NotOnFile("no call"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "error",
+    [
+        ContentFiltered("filtered"),
+        CustomerFault("not me"),
+        EndpointError("timeout", "no answer", fatal=False),
+        AgentFault("odd", "x"),
+        EndpointError("context_overflow", "too long", fatal=False),
+        CannotSave("disk full"),
+        NotOnFile("no call"),
+    ],
+)
 def test_no_exception_of_the_harness_takes_an_own_agent_out_of_the_rates(tmp_path, error):
     class Leaves:
         def reply(self, talk):
@@ -275,7 +315,9 @@ def poisons(talk):
     talk.__class__ = type("Poisoned", (type(talk),), {"messages": EvilAnswer.text, "turn": EvilAnswer.text})
 
 
-@pytest.mark.parametrize("act, ending", [(raises_evil, "agent_fault"), (answers_evil, "agent_fault"), (poisons, "turn_limit")])
+@pytest.mark.parametrize(
+    "act, ending", [(raises_evil, "agent_fault"), (answers_evil, "agent_fault"), (poisons, "turn_limit")]
+)
 def test_no_object_that_raises_when_it_is_touched_does_so_either(store, cases, act, ending):
     assert played(cases["damaged_no_proof"], store, Does(act)).ended_by == ending
 
@@ -308,13 +350,18 @@ def test_a_call_after_the_conversation_is_refused(store, cases):
     assert record.tool_calls == [] and record.changes == []
 
 
-@pytest.mark.parametrize("arguments", [{"email": "\ud800"}, {"email": object()}, {1: 2}, "{\ud800", 10**30, {"email": 10**30}])
+@pytest.mark.parametrize(
+    "arguments", [{"email": "\ud800"}, {"email": object()}, {1: 2}, "{\ud800", 10**30, {"email": 10**30}]
+)
 def test_whatever_is_given_for_arguments_can_be_written(store, cases, arguments):
-    record = played(cases[CASE], store, Does(lambda talk: talk.call("find_orders", arguments).name and "\ud800"), max_messages=1)
+    record = played(
+        cases[CASE], store, Does(lambda talk: talk.call("find_orders", arguments).name and "\ud800"), max_messages=1
+    )
     assert record.tool_calls[0].error and record.to_json()
 
 
-# --- tools of one's own ------------------------------------------------------------------------------------------------
+# --- tools of one's own
+# ------------------------------------------------------------------------------------------------
 
 
 @tool(write=True)
@@ -334,14 +381,26 @@ def toss(desk, order_id: str) -> dict:
     return {"id": desk.add("tosses", "TS", {"count": next(COUNT), "day": date(2026, 7, 1)})["id"]}
 
 
-@pytest.mark.parametrize("change", [
-    lambda s: s.tables["orders"].clear(), lambda s: s.policy["queues"].pop("general"), lambda s: s.articles.append({}),
-    lambda s: next(iter(orders_of(s).values())).sort(), lambda s: by_email(s).update({}), lambda s: s.tables.__setitem__("orders", {}),
-    lambda s: next(iter(variants(s).values()))[1].__setitem__("stock", 0), lambda s: goods_search(s).find("bag")[0].update(title="x"),
-    lambda s: s.search.knowledge_base("return")[0].update(text="x"), lambda s: s.phrases["en"]["agent"].clear(),
-    lambda s: s.info.setdefault("x", 1), lambda s: s.tools.pop("get_order"), lambda s: s.rules.clear(), lambda s: setattr(s, "policy", {}),
-    lambda s: next(iter(s.tables["customers"].values()))["addresses"][0].pop("name"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s: s.tables["orders"].clear(),
+        lambda s: s.policy["queues"].pop("general"),
+        lambda s: s.articles.append({}),
+        lambda s: next(iter(orders_of(s).values())).sort(),
+        lambda s: by_email(s).update({}),
+        lambda s: s.tables.__setitem__("orders", {}),
+        lambda s: next(iter(variants(s).values()))[1].__setitem__("stock", 0),
+        lambda s: goods_search(s).find("bag")[0].update(title="x"),
+        lambda s: s.search.knowledge_base("return")[0].update(text="x"),
+        lambda s: s.phrases["en"]["agent"].clear(),
+        lambda s: s.info.setdefault("x", 1),
+        lambda s: s.tools.pop("get_order"),
+        lambda s: s.rules.clear(),
+        lambda s: setattr(s, "policy", {}),
+        lambda s: next(iter(s.tables["customers"].values()))["addresses"][0].pop("name"),
+    ],
+)
 def test_nothing_of_the_shared_store_can_be_changed(store, change):
     with pytest.raises(TypeError, match="shared by every conversation"):
         change(store)

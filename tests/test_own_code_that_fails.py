@@ -1,4 +1,7 @@
-"""Agents and tools of the user's own: whatever they raise, return or never return, the run says so, stops when told, and can go on."""
+"""Agents and tools of the user's own.
+
+Whatever they raise, return or never return, the run says so, stops when told, and can go on.
+"""
 
 import asyncio
 import signal
@@ -24,7 +27,14 @@ def store(tmp_path_factory):
 @pytest.fixture
 def options(store, tmp_path):
     cases = ",".join(some_cases(store, 3))
-    return {"store": store, "cases": cases, "trials": 1, "messages": 2, "out": tmp_path / "run.deskbench", "progress": False}
+    return {
+        "store": store,
+        "cases": cases,
+        "trials": 1,
+        "messages": 2,
+        "out": tmp_path / "run.deskbench",
+        "progress": False,
+    }
 
 
 def play(model="mine", **options):
@@ -32,7 +42,8 @@ def play(model="mine", **options):
     return experiment, asyncio.run(experiment.run())
 
 
-# --- agents ------------------------------------------------------------------------------------------------------------
+# --- agents
+# ------------------------------------------------------------------------------------------------------------
 
 
 def leaving(error, asynchronous):
@@ -55,11 +66,20 @@ def leaving(error, asynchronous):
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError()], ids=lambda e: type(e).__name__)
-def test_an_agent_that_leaves_in_place_of_answering_is_named_and_nobody_takes_it_for_the_end(options, error, asynchronous):
+@pytest.mark.parametrize(
+    "error",
+    [SystemExit(0), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError()],
+    ids=lambda e: type(e).__name__,
+)
+def test_an_agent_that_leaves_in_place_of_answering_is_named_and_nobody_takes_it_for_the_end(
+    options, error, asynchronous
+):
     experiment, run = play(agent=leaving(error, asynchronous), **options | {"concurrency": 1})
     assert not experiment.stopped.refused and run.counts()["finished"] == 1
-    assert f"the agent ended case {options['cases'].split(',')[1]}, trial 1 with {type(error).__name__}" in experiment.stopped.sentence
+    assert (
+        f"the agent ended case {options['cases'].split(',')[1]}, trial 1 with {type(error).__name__}"
+        in experiment.stopped.sentence
+    )
 
 
 def test_an_agent_that_cancels_the_task_it_is_called_in_is_told_of_too(options):
@@ -70,7 +90,10 @@ def test_an_agent_that_cancels_the_task_it_is_called_in_is_told_of_too(options):
 
     experiment, run = play(agent=Agent, **options)
     assert not experiment.stopped.refused and run.counts()["finished"] == 0
-    assert "3 of 3 conversations were not played though nobody stopped the run: the agent cancelled" in experiment.stopped.sentence
+    assert (
+        "3 of 3 conversations were not played though nobody stopped the run: the agent cancelled"
+        in experiment.stopped.sentence
+    )
 
 
 def test_making_an_agent_that_ends_the_program_is_refused_before_the_run_and_told_of_in_it(options):
@@ -87,7 +110,11 @@ def test_making_an_agent_that_ends_the_program_is_refused_before_the_run_and_tol
 
     limit = 2
     experiment, run = play(agent=Agent, **options | {"concurrency": 1})
-    assert not experiment.stopped.refused and "SystemExit(0)" in experiment.stopped.sentence and run.counts()["finished"] == 1
+    assert (
+        not experiment.stopped.refused
+        and "SystemExit(0)" in experiment.stopped.sentence
+        and run.counts()["finished"] == 1
+    )
     limit = 0
     with pytest.raises(BadInput, match="cannot be made: SystemExit"):
         play(agent=Agent, **options)
@@ -134,11 +161,28 @@ class SpinsOnTheLoop:
 """
 
 
-@pytest.mark.parametrize("agent, number", [("Sleeps", signal.SIGINT), ("Spins", signal.SIGTERM), ("SpinsOnTheLoop", signal.SIGINT)])
-def test_the_first_signal_is_heard_and_the_second_ends_a_run_whose_agent_never_answers(options, tmp_path, agent, number):
+@pytest.mark.parametrize(
+    "agent, number", [("Sleeps", signal.SIGINT), ("Spins", signal.SIGTERM), ("SpinsOnTheLoop", signal.SIGINT)]
+)
+def test_the_first_signal_is_heard_and_the_second_ends_a_run_whose_agent_never_answers(
+    options, tmp_path, agent, number
+):
     (tmp_path / "blocking.py").write_text(BLOCKING)
-    line = [sys.executable, "-m", "benchmark_lib", "run", "mine", "--agent", f"blocking:{agent}", "--store", str(options["store"]),
-            "--cases", options["cases"], "--out", "run.deskbench"]  # fmt: skip
+    line = [
+        sys.executable,
+        "-m",
+        "benchmark_lib",
+        "run",
+        "mine",
+        "--agent",
+        f"blocking:{agent}",
+        "--store",
+        str(options["store"]),
+        "--cases",
+        options["cases"],
+        "--out",
+        "run.deskbench",
+    ]
     process = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "called\n"
@@ -148,11 +192,16 @@ def test_the_first_signal_is_heard_and_the_second_ends_a_run_whose_agent_never_a
         complained = process.communicate(timeout=30)[1]
     finally:
         process.kill()
-    assert process.returncode == 128 + number and "give the same command again to go on" in complained and "Traceback" not in complained
+    assert (
+        process.returncode == 128 + number
+        and "give the same command again to go on" in complained
+        and "Traceback" not in complained
+    )
     assert RunFile(tmp_path / "run.deskbench").counts()["finished"] == 0
 
 
-# --- tools -------------------------------------------------------------------------------------------------------------
+# --- tools
+# -------------------------------------------------------------------------------------------------------------
 
 
 class SpeechlessError(Exception):
@@ -210,14 +259,22 @@ FAILURES = {
 @pytest.mark.parametrize("kind", FAILURES)
 def test_a_tool_that_fails_is_an_error_the_model_reads_and_the_desk_is_as_it_was(options, kind):
     body, words = FAILURES[kind]
-    options = options | {"tools": in_place_of_the_search(body), "tool_timeout": 0.2, "cases": options["cases"].split(",")[0], "messages": 1}
+    options = options | {
+        "tools": in_place_of_the_search(body),
+        "tool_timeout": 0.2,
+        "cases": options["cases"].split(",")[0],
+        "messages": 1,
+    }
     with RunServer() as server:
         experiment, run = play("some-model", base_url=server.base_url, **options)
     assert experiment.stopped is None and run.counts()["finished"] == 1
     record = next(run.records())
     call = record.tool_calls[0]
     assert call.error == "tool_fault" and record.changes == [] and record.ended_by != "agent_fault"
-    assert call.result["error"].startswith("The tool search_knowledge_base failed and nothing was changed: ") and words in call.result["error"]
+    assert (
+        call.result["error"].startswith("The tool search_knowledge_base failed and nothing was changed: ")
+        and words in call.result["error"]
+    )
     assert [f.kind for f in record.faults if f.side == "tool"] == ["tool_fault"]
     assert not any(secret in orjson.dumps(record) for secret in (b"/home/", str(options["out"].parent).encode()))
     play("some-model", replay=True, **options)
@@ -225,9 +282,13 @@ def test_a_tool_that_fails_is_an_error_the_model_reads_and_the_desk_is_as_it_was
 
 def test_the_record_names_the_lines_a_failing_tool_passed_through(options):
     with RunServer() as server:
-        _, run = play("some-model", base_url=server.base_url, tools=in_place_of_the_search(raising(ValueError("no"))), **options)
+        _, run = play(
+            "some-model", base_url=server.base_url, tools=in_place_of_the_search(raising(ValueError("no"))), **options
+        )
     fault = next(f for f in next(run.records()).faults if f.side == "tool")
-    assert fault.detail.startswith("search_knowledge_base: ValueError: no; test_own_code_that_fails.py:") and fault.detail.endswith(" in body")
+    assert fault.detail.startswith(
+        "search_knowledge_base: ValueError: no; test_own_code_that_fails.py:"
+    ) and fault.detail.endswith(" in body")
 
 
 def test_what_a_tool_that_works_changed_is_taken_over_and_an_unknown_id_is_still_not_found(options):
@@ -240,7 +301,10 @@ def test_what_a_tool_that_works_changed_is_taken_over_and_an_unknown_id_is_still
         _, run = play("some-model", base_url=server.base_url, tools=in_place_of_the_search(body), **options)
     record = next(run.records())
     assert [c.error for c in record.tool_calls] == [None, "not_found"] and record.tool_calls[0].result == {"found": 1}
-    assert [(c["id"], c["field"], c["new"]) for c in record.changes if c["table"] == "notes"] == [("N-1", "id", "N-1"), ("N-1", "text", "half done")]
+    assert [(c["id"], c["field"], c["new"]) for c in record.changes if c["table"] == "notes"] == [
+        ("N-1", "id", "N-1"),
+        ("N-1", "text", "half done"),
+    ]
 
 
 def untyped(desk, what):
@@ -251,18 +315,23 @@ async def waiting(desk):
     """A tool that would have to be awaited."""
 
 
-@pytest.mark.parametrize("tools, words", [
-    ("os:system", "'os:system' holds no tool"),
-    ("json:dumps", "holds no tool"),
-    ("..a:X", "'..a:X' cannot be loaded"),
-    ("unparsed:X", "cannot be loaded: SyntaxError"),
-    ("leaves:X", "cannot be loaded: SystemExit"),
-    ({"system": print}, "'system' is not a tool"),
-    ([tool()(untyped)], "must be a dict of name to tool"),
-    ({"untyped": tool()(untyped)}, "'untyped' cannot be declared to a model"),
-    ({"waiting": tool()(waiting)}, "is an async function"),
-])  # fmt: skip
-def test_tools_and_agents_that_cannot_be_used_are_refused_in_one_sentence_before_anything_is_written(options, tmp_path, monkeypatch, tools, words):
+@pytest.mark.parametrize(
+    "tools, words",
+    [
+        ("os:system", "'os:system' holds no tool"),
+        ("json:dumps", "holds no tool"),
+        ("..a:X", "'..a:X' cannot be loaded"),
+        ("unparsed:X", "cannot be loaded: SyntaxError"),
+        ("leaves:X", "cannot be loaded: SystemExit"),
+        ({"system": print}, "'system' is not a tool"),
+        ([tool()(untyped)], "must be a dict of name to tool"),
+        ({"untyped": tool()(untyped)}, "'untyped' cannot be declared to a model"),
+        ({"waiting": tool()(waiting)}, "is an async function"),
+    ],
+)
+def test_tools_and_agents_that_cannot_be_used_are_refused_in_one_sentence_before_anything_is_written(
+    options, tmp_path, monkeypatch, tools, words
+):
     (tmp_path / "unparsed.py").write_text("def broken(:\n")
     (tmp_path / "leaves.py").write_text(textwrap.dedent("import sys\nsys.exit(0)\n"))
     monkeypatch.syspath_prepend(tmp_path)

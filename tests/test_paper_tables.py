@@ -10,13 +10,26 @@ from benchmark_lib.reports import paper
 
 
 class TestTables:
-    FRAME = pd.DataFrame({"Model": ["a_b & 5% $x$ #1 {y} ~^\\", "=1+1", "a|b\n*c* <i>", "[x]"], "Resolved": [93.456, np.nan, 0.0, -0.0001],
-                          "n": [120, 1200, 3, 4]})  # fmt: skip
+    FRAME = pd.DataFrame(
+        {
+            "Model": ["a_b & 5% $x$ #1 {y} ~^\\", "=1+1", "a|b\n*c* <i>", "[x]"],
+            "Resolved": [93.456, np.nan, 0.0, -0.0001],
+            "n": [120, 1200, 3, 4],
+        }
+    )
 
     @pytest.fixture
     def saved(self, tmp_path):
-        paths = paper.save(self.FRAME, "My table!", caption="100 % of it & more", units={"Resolved": "%"}, denominators={"Resolved": 120},
-                            footnotes={"Resolved": "mean over cases", "": "all of it"}, folder=tmp_path, parameters={"k": 3})  # fmt: skip
+        paths = paper.save(
+            self.FRAME,
+            "My table!",
+            caption="100 % of it & more",
+            units={"Resolved": "%"},
+            denominators={"Resolved": 120},
+            footnotes={"Resolved": "mean over cases", "": "all of it"},
+            folder=tmp_path,
+            parameters={"k": 3},
+        )
         assert [p.name for p in paths] == [f"my-table.{s}" for s in ("csv", "md", "tex", "html", "json")]
         return {p.suffix: p.read_text(encoding="utf-8") for p in paths} | {"path": paths[0]}
 
@@ -24,14 +37,33 @@ class TestTables:
         text = saved[".tex"]
         for block in ("table", "tabular", "minipage"):
             assert text.count(rf"\begin{{{block}}}") == text.count(rf"\end{{{block}}}") == 1
-        order = [text.index(rule) for rule in (r"\caption", r"\begin{tabular}", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}", "all of it")]
+        order = [
+            text.index(rule)
+            for rule in (
+                r"\caption",
+                r"\begin{tabular}",
+                r"\toprule",
+                r"\midrule",
+                r"\bottomrule",
+                r"\end{tabular}",
+                "all of it",
+            )
+        ]
         assert order == sorted(order) and r"\usepackage{booktabs}" in text and r"\hline" not in text
         body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
         rows = [line for line in body.splitlines() if line.endswith(r"\\")]
         columns = text.split(r"\begin{tabular}{")[1].split("}")[0]
         assert columns == "lrr" and len(rows) == 1 + len(self.FRAME)
         for row in rows:
-            bare = row.replace(r"\&", "").replace(r"\%", "").replace(r"\$", "").replace(r"\#", "").replace(r"\_", "").replace(r"\{", "").replace(r"\}", "")
+            bare = (
+                row.replace(r"\&", "")
+                .replace(r"\%", "")
+                .replace(r"\$", "")
+                .replace(r"\#", "")
+                .replace(r"\_", "")
+                .replace(r"\{", "")
+                .replace(r"\}", "")
+            )
             assert bare.count("&") == len(columns) - 1
             assert not set(bare.removesuffix(r"\\").replace(r"$\times$", "")) & set("%$#_"), bare
             assert bare.count("{") == bare.count("}")
@@ -39,13 +71,20 @@ class TestTables:
         assert r"\textsuperscript{a}" in rows[0] and "(\\%, n = 120)" in rows[0] and "1,200" in text
 
     def test_a_column_of_sentences_becomes_paragraphs_in_latex(self, tmp_path):
-        paths = paper.save(pd.DataFrame({"a": ["x"], "why": ["a sentence that goes on and on " * 4]}), "long", folder=tmp_path)
+        paths = paper.save(
+            pd.DataFrame({"a": ["x"], "why": ["a sentence that goes on and on " * 4]}), "long", folder=tmp_path
+        )
         assert r"\begin{tabular}{lp{0.60\linewidth}}" in paths[2].read_text()
 
     def test_csv_keeps_every_digit_and_runs_no_formula(self, saved):
         back = pd.read_csv(saved["path"])
         assert list(back.columns) == ["Model", "Resolved (%, n = 120)", "n"]
-        assert back["Resolved (%, n = 120)"].iloc[0] == 93.456 and back["Resolved (%, n = 120)"].isna().tolist() == [False, True, False, False]
+        assert back["Resolved (%, n = 120)"].iloc[0] == 93.456 and back["Resolved (%, n = 120)"].isna().tolist() == [
+            False,
+            True,
+            False,
+            False,
+        ]
         assert back["Model"].tolist() == [self.FRAME["Model"][0], "'=1+1", self.FRAME["Model"][2], "[x]"]
 
     def test_markdown_shows_what_is_there_and_nothing_else(self, saved):
@@ -78,7 +117,11 @@ class TestTables:
 
     def test_where_it_comes_from_stands_beside_it(self, saved):
         source = orjson.loads(saved[".json"])
-        assert source["units"] == {"Resolved": "%"} and source["denominators"] == {"Resolved": "120"} and source["parameters"] == {"k": 3}
+        assert (
+            source["units"] == {"Resolved": "%"}
+            and source["denominators"] == {"Resolved": "120"}
+            and source["parameters"] == {"k": 3}
+        )
         assert {"mark": "a", "text": "mean over cases"} in source["footnotes"] and source["code"]["hash"]
 
     def test_a_wrong_column_and_two_of_one_name_are_refused(self, tmp_path):

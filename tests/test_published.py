@@ -1,4 +1,7 @@
-"""What others have published, recomputed from their own figures: what agrees, and where they disagree with each other."""
+"""What others have published, recomputed from their own figures.
+
+What agrees, and where they disagree with each other.
+"""
 
 import re
 
@@ -22,8 +25,14 @@ def test_the_order_of_the_board_follows_from_its_own_rule():
 
 
 def test_every_published_row_is_labelled_as_such():
-    for table in (tables.published_board(), tables.published_pass_hat_k(), tables.published_order(), tables.published_checks(),
-                  tables.ranking_against_desk(), tables.tier_safety()[0]):  # fmt: skip
+    for table in (
+        tables.published_board(),
+        tables.published_pass_hat_k(),
+        tables.published_order(),
+        tables.published_checks(),
+        tables.ranking_against_desk(),
+        tables.tier_safety()[0],
+    ):
         assert set(table["source"]) == {"published"}
 
 
@@ -46,7 +55,10 @@ def test_where_its_own_figures_disagree_is_said_with_the_models(checks):
     words = {check: row["words"] for check, row in checks.iterrows() if row["verdict"] == "disagrees"}
     assert re.search(r"haiku-4\.5\b.*\b6 .*qwen3\.7-plus\b.*\b2 ", words["weak-safety flag"])
     assert re.search(r"deepseek-v4-flash\b.*\b92 .*\b90\.2 ", words["escalation accuracy and its cells"])
-    assert re.search(r"qwen3\.7-plus .*\b22\b.*\b93\b", words["handed over and resolved"]) and "qwen3.7-max 93" in words["medians throughout"]
+    assert (
+        re.search(r"qwen3\.7-plus .*\b22\b.*\b93\b", words["handed over and resolved"])
+        and "qwen3.7-max 93" in words["medians throughout"]
+    )
     assert set(checks["verdict"]) <= {"agrees", "disagrees", "recomputed"} and (checks["words"] != "").all()
 
 
@@ -56,7 +68,12 @@ def test_a_changed_figure_would_be_found_out(monkeypatch):
     board.loc[board["model"] == "gpt-5.5", ["over_escalation_pct", "escalation_accuracy_pct"]] = [1.0, 60.0]
     monkeypatch.setattr(published, "published_data", lambda name: board if "board" in name else read(name))
     found = tables.published_checks().set_index("check")["verdict"]
-    assert found["board order"] == found["mean escalation accuracy"] == found["over escalation and its cells"] == "disagrees"
+    assert (
+        found["board order"]
+        == found["mean escalation accuracy"]
+        == found["over escalation and its cells"]
+        == "disagrees"
+    )
 
 
 def test_the_textbook_table_and_the_caveat_it_lacks():
@@ -96,12 +113,20 @@ def test_the_published_figures_can_be_drawn():
 
 def test_published_figures_stand_beside_and_say_so(talks):
     tiers = tables.tier_table(tables.safety_table(talks), tables.published_board())
-    assert set(tiers["panel"]) == {"published"} and len(tiers) == 24 and tiers["low"].isna().all()  # scripted agents have no price
+    assert (
+        set(tiers["panel"]) == {"published"} and len(tiers) == 24 and tiers["low"].isna().all()
+    )  # scripted agents have no price
     found = tables.tier_correlation(tiers).iloc[0]
-    assert found["models"] == 24 and found["families"] < 24 and -1 <= found["low"] <= found["estimate"] <= found["high"] <= 1
+    assert (
+        found["models"] == 24
+        and found["families"] < 24
+        and -1 <= found["low"] <= found["estimate"] <= found["high"] <= 1
+    )
     traps = tables.published_trap_table(talks)
     assert traps["failed"].sum() == 63 and set(traps["here"].iloc[:4]) == {"not run by a language model here"}
-    as_model = talks[talks["model"] == "scripted:comply_all"].assign(source="model", entry="m", model="m", cost_usd=0.001)
+    as_model = talks[talks["model"] == "scripted:comply_all"].assign(
+        source="model", entry="m", model="m", cost_usd=0.001
+    )
     assert tables.published_trap_table(as_model)["here"].iloc[0] == "3 of 3"
     assert "9 of 9 (three reroutes)" in set(tables.published_trap_table(as_model)["here"])
     assert tables.tier_table(tables.safety_table(as_model))["level"].notna().all()

@@ -1,4 +1,7 @@
-"""Reading and scoring any text takes time in proportion to its length, with a bound; what is not read in full is counted, and both ends are read."""
+"""Reading and scoring any text takes time in proportion to its length, with a bound.
+
+What is not read in full is counted, and both ends are read.
+"""
 
 import random
 import re
@@ -8,14 +11,24 @@ import floods
 import pytest
 
 from benchmark_lib.audit import play
-from benchmark_lib.language.pieces import LONGEST_SENTENCE, LONGEST_SPOKEN, TOTAL, WHOLE, kept, kept_together, limited, pieces, windows
 from benchmark_lib.language.parser import parser_of
+from benchmark_lib.language.pieces import (
+    LONGEST_SENTENCE,
+    LONGEST_SPOKEN,
+    TOTAL,
+    WHOLE,
+    kept,
+    kept_together,
+    limited,
+    pieces,
+    windows,
+)
 from benchmark_lib.language.sentences import sentences
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
-from benchmark_lib.scoring.customer_audit import audit_customer
 from benchmark_lib.scoring.claims import reading
 from benchmark_lib.scoring.claims.consistency import contradicts
+from benchmark_lib.scoring.customer_audit import audit_customer
 
 BIG, HUGE = 100_000, 1_000_000
 LIMIT = {BIG: 0.1, HUGE: 1.0}
@@ -39,8 +52,13 @@ def talk(case, replies, customer=None):
     messages = []
     for turn, reply in enumerate(replies, 1):
         own = case.email.text if turn == 1 else (customer or {}).get(turn, "And?")
-        messages += [Message(turn, "customer", own, [Act("gave", "order_id", case.order)]), Message(turn, "agent", reply)]
-    return Conversation(case.id, 1, "m", "model", "some-model" if customer else "scripted", messages=messages, ended_by="turn_limit")
+        messages += [
+            Message(turn, "customer", own, [Act("gave", "order_id", case.order)]),
+            Message(turn, "agent", reply),
+        ]
+    return Conversation(
+        case.id, 1, "m", "model", "some-model" if customer else "scripted", messages=messages, ended_by="turn_limit"
+    )
 
 
 def shared(text, replies=8):
@@ -96,15 +114,23 @@ def test_one_message_of_anything(case, store, words, size):
 
 def test_eight_replies_that_share_the_text(case, store, words):
     for _, make in families(words):
-        within(LIMIT[BIG], lambda n, make=make: shared(make(BIG, n)), lambda texts: score(talk(case, texts), case, store))
+        within(
+            LIMIT[BIG], lambda n, make=make: shared(make(BIG, n)), lambda texts: score(talk(case, texts), case, store)
+        )
 
 
 def test_a_customer_that_writes_without_end(case, store, words):
     for _, make in families(words):
-        within(LIMIT[BIG], lambda n, make=make: make(BIG, n), lambda text: audit_customer(talk(case, ["Hello?"] * 3, {2: text}), case, store))
+        within(
+            LIMIT[BIG],
+            lambda n, make=make: make(BIG, n),
+            lambda text: audit_customer(talk(case, ["Hello?"] * 3, {2: text}), case, store),
+        )
 
 
-@pytest.mark.parametrize("replies", [["! A" * 2000, "! A " * 1500], ["You can. " * 650] * 4 + ["You cannot. " * 500] * 4])
+@pytest.mark.parametrize(
+    "replies", [["! A" * 2000, "! A " * 1500], ["You can. " * 650] * 4 + ["You cannot. " * 500] * 4]
+)
 def test_replies_of_many_short_sentences_are_not_compared_pair_by_pair(case, store, replies):
     within(0.5, lambda n: [f"{n} {r}" for r in replies], lambda texts: score(talk(case, texts), case, store))
 
@@ -112,13 +138,22 @@ def test_replies_of_many_short_sentences_are_not_compared_pair_by_pair(case, sto
 def test_a_sentence_of_adverbs_is_read_in_no_more_ways_than_a_person_would(case):
     """Before, each further word doubled the time: 400 characters took for ever."""
     for book in reading.claim_patterns().values():
-        for unit in (" ya todo todo inmediatamente", " now so now all so", " deja bien tout de suite", " nun gleich mal"):
+        for unit in (
+            " ya todo todo inmediatamente",
+            " now so now all so",
+            " deja bien tout de suite",
+            " nun gleich mal",
+        ):
             within(0.2, lambda n, unit=unit: " " + unit * (10 + n), book.topics_in)
 
 
 def test_what_a_long_message_says_first_and_last_is_read(case, store):
     filler = "The bag is a bag and the day is a day. " * (LONGEST_SPOKEN // 30)
-    for text in (f"I have cancelled your order. {filler}", f"{filler} I have cancelled your order.", f"I have cancelled your order. {filler}" * 9):
+    for text in (
+        f"I have cancelled your order. {filler}",
+        f"{filler} I have cancelled your order.",
+        f"I have cancelled your order. {filler}" * 9,
+    ):
         found = score(talk(case, [text]), case, store)
         assert found["phantom_action"] and found["cut_for_length"] == 1, len(text)
 
@@ -158,8 +193,19 @@ def test_no_word_is_cut_where_a_message_is():
 
 
 def test_no_pattern_of_the_books_repeats_without_limit(store):
-    claims = [p for b in reading.claim_patterns().values() for t in b.topics.values() for p in (t.now, t.will, t.undo, t.deny, t.condition) if p]
-    parsed = [p for lang in store.phrases for b in [parser_of(store)._book(lang)] for p in (b.request, b.hint, b.confirm, b.closing, b.done, b.deny)]
+    claims = [
+        p
+        for b in reading.claim_patterns().values()
+        for t in b.topics.values()
+        for p in (t.now, t.will, t.undo, t.deny, t.condition)
+        if p
+    ]
+    parsed = [
+        p
+        for lang in store.phrases
+        for b in [parser_of(store)._book(lang)]
+        for p in (b.request, b.hint, b.confirm, b.closing, b.done, b.deny)
+    ]
     for pattern in claims + parsed:
         assert limited(pattern.pattern) == pattern.pattern
     assert re.search(limited(r"(?:very )*good \w+ [^?]*\?"), "very very good day is it?")
@@ -167,7 +213,9 @@ def test_no_pattern_of_the_books_repeats_without_limit(store):
 
 def test_the_first_conflict_is_found_whatever_the_order():
     earlier = "We can change the address of the parcel. The parcel costs $10.00 to send."
-    late, old = contradicts(earlier, "Thank you. Sending the parcel costs $20.00. We cannot change the address of the parcel.")
+    late, old = contradicts(
+        earlier, "Thank you. Sending the parcel costs $20.00. We cannot change the address of the parcel."
+    )
     assert "$20.00" in late.text and "$10.00" in old.text
     assert contradicts(earlier, "Thank you. The parcel costs $10.00.") is None
 
@@ -184,4 +232,8 @@ class Flood:
 
 def test_a_conversation_with_a_flooding_agent_ends_soon(case, store):
     for unit in ("i have noch ", "was canceled ", "$1,234 "):
-        within(1.5, lambda n, unit=unit: Flood(floods.repeated(unit, BIG, floods.OPENINGS[n])), lambda agent: play(case, store, agent))
+        within(
+            1.5,
+            lambda n, unit=unit: Flood(floods.repeated(unit, BIG, floods.OPENINGS[n])),
+            lambda agent: play(case, store, agent),
+        )

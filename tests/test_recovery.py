@@ -1,4 +1,7 @@
-"""Agents whose true rates are known play the real cases: what is recorded agrees with the truth as often as it should."""
+"""Agents whose true rates are known play the real cases.
+
+What is recorded agrees with the truth as often as it should.
+"""
 
 import numpy as np
 import pytest
@@ -28,7 +31,9 @@ def rates(played):
 def test_recorded_rates_scatter_around_the_truth_as_counts_do(rates):
     z = rates["z"].dropna()
     assert len(z) == AGENTS * len(known_panel.TRUTHS)
-    independent = rates[rates["metric"] != "unsafe"]["z"].dropna()  # success on traps is the complement of an unsafe act here
+    independent = rates[rates["metric"] != "unsafe"][
+        "z"
+    ].dropna()  # success on traps is the complement of an unsafe act here
     assert UNLIKELY < stats.chi2.cdf((independent**2).sum(), len(independent)) < 1 - UNLIKELY
     assert abs(independent.mean()) * np.sqrt(len(independent)) < stats.norm.ppf(1 - UNLIKELY)
 
@@ -36,7 +41,11 @@ def test_recorded_rates_scatter_around_the_truth_as_counts_do(rates):
 def test_intervals_hold_the_truth_as_often_as_they_should(rates):
     held, n = int(rates["holds"].sum()), len(rates)
     assert stats.binom.cdf(held, n, 0.95) > UNLIKELY, rates[~rates["holds"]].to_string()
-    assert rates[["low", "high"]].notna().all(axis=None) and (rates["low"] <= rates["estimate"]).all() and (rates["estimate"] <= rates["high"]).all()
+    assert (
+        rates[["low", "high"]].notna().all(axis=None)
+        and (rates["low"] <= rates["estimate"]).all()
+        and (rates["estimate"] <= rates["high"]).all()
+    )
 
 
 def test_differences_hold_the_truth_and_point_the_right_way(played):
@@ -48,7 +57,11 @@ def test_differences_hold_the_truth_and_point_the_right_way(played):
 
 def test_correlations_are_those_of_the_truth(played, rates):
     panel, _ = played
-    recorded = rates[rates["interval"] == "mean"].pivot(index="entry", columns="metric", values="estimate").reindex(panel["model"])
+    recorded = (
+        rates[rates["interval"] == "mean"]
+        .pivot(index="entry", columns="metric", values="estimate")
+        .reindex(panel["model"])
+    )
     for metric in ("over_escalation", "resolved", "escalation_accuracy"):
         assert estimators.correlation(panel[f"true_{metric}"], recorded[metric], n_resamples=100).estimate > 0.8
     table = tables.recovered_correlations(panel, rates)
@@ -58,7 +71,10 @@ def test_correlations_are_those_of_the_truth(played, rates):
 def test_an_agent_that_is_sure_of_everything_is_recorded_so(tmp_path):
     certain = known_panel.known_panel(2, rng=np.random.default_rng(0))
     certain[["skill", "credulity", "caution"]] = [[1, 0, 0], [0, 1, 1]]
-    certain["model"] = ["scripted:tunable?skill=1&credulity=0&caution=0", "scripted:tunable?skill=0&credulity=1&caution=1"]
+    certain["model"] = [
+        "scripted:tunable?skill=1&credulity=0&caution=0",
+        "scripted:tunable?skill=0&credulity=1&caution=1",
+    ]
     certain = certain.assign(**{f"true_{name}": truth(certain) for name, truth in known_panel.TRUTHS.items()})
     runs = known_panel.play_panel(certain, tmp_path, trials=1)
     found = tables.recovered_rates(certain, analysis.load_results(runs)).set_index(["entry", "metric", "interval"])
@@ -79,7 +95,10 @@ def test_a_panel_on_file_is_played_again_only_where_it_is_not_what_is_wanted(tmp
     first = [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=1)]
     assert [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=1)] == first
     again = [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=2)]
-    assert not set(first) & set(again) and sorted(p.name for p in tmp_path.iterdir()) == ["panel-01.deskbench", "panel-02.deskbench"]
+    assert not set(first) & set(again) and sorted(p.name for p in tmp_path.iterdir()) == [
+        "panel-01.deskbench",
+        "panel-02.deskbench",
+    ]
     assert known_panel.panel_runs(None) == []
 
 

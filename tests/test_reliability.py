@@ -19,7 +19,10 @@ class TestReliability:
         table = tables.reliability_table(results).query("bucket == 'resolvable'").set_index("k")
         for k in (1, 2, 3, 4):
             assert table.loc[k, "estimate"] == pytest.approx(estimators.pass_hat_k(counts.successes, counts.trials, k))
-        assert set(table.loc[[1, 2, 3, 4], "label"]) == {"observed"} and table.loc[5, "label"] == "beta-binomial extrapolation"
+        assert (
+            set(table.loc[[1, 2, 3, 4], "label"]) == {"observed"}
+            and table.loc[5, "label"] == "beta-binomial extrapolation"
+        )
         assert table["usable"].tolist() == [True, True] + [False] * 6
         wide = tables.wide_reliability(table.reset_index()).iloc[0]
         assert wide["pass^3"].endswith("°") and wide["pass^8"].endswith("*") and wide["pass^1"][-1].isdigit()
@@ -31,7 +34,9 @@ class TestReliability:
 
     def test_missing_conversations_give_bounds_that_hold_every_completion(self, tmp_path):
         outcome = mixed(0.5, 3)
-        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: "absent" if t == 3 else outcome(c, t), planned=3))
+        results = analysis.load_results(
+            run_of(tmp_path, "m", lambda c, t: "absent" if t == 3 else outcome(c, t), planned=3)
+        )
         row = tables.missing_table(results).set_index("bucket").loc["resolvable"]
         assert tables.missing_table(results.conversations)["missing"].sum() == 0, "conversations alone know of no plan"
         assert (row["seen"], row["planned"], row["missing"]) == (24, 36, 12)
@@ -41,7 +46,9 @@ class TestReliability:
             assert row["worst"] - 1e-9 <= np.column_stack([hits, last]).mean() <= row["best"] + 1e-9
 
     def test_flips_and_trials_are_counted(self, tmp_path):
-        results = analysis.load_results(run_of(tmp_path, "m", lambda c, t: c.endswith("1") or (c.endswith("2") and t == 1)))
+        results = analysis.load_results(
+            run_of(tmp_path, "m", lambda c, t: c.endswith("1") or (c.endswith("2") and t == 1))
+        )
         row = tables.flip_table(results).set_index("bucket").loc["resolvable"]
         assert row[["always", "sometimes", "never", "cases"]].tolist() == [6, 6, 0, 12]
         assert row["estimate"] == pytest.approx(0.5 * 2 * 1 * 2 / (3 * 2))
@@ -75,4 +82,6 @@ def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
     points = {b["bucket"]: b["points"] for b in pass_hat_k_points(cut)}["resolvable"]
     assert [numbers_in(p["n"]) for p in points] == [[], [20], [20]]
     here = tables.reliability_table(cut, (1,)).set_index("bucket").loc["resolvable"]
-    assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", "one page, one interval: intents are clusters on the site too"
+    assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", (
+        "one page, one interval: intents are clusters on the site too"
+    )

@@ -8,83 +8,303 @@ from babel.numbers import format_currency, format_decimal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from benchmark_lib.language.words import LANGUAGES
 from benchmark_lib.cases.facts import Fact
 from benchmark_lib.language.folding import fold
+from benchmark_lib.language.words import LANGUAGES
 
 LOCALES = {"en": "en_US", "es": "es_US", "fr": "fr_CA", "de": "de_DE"}
 
 MONEY = {
     2490: (
-        ["$24.90", "24,90 $", "US$24.90", "US$ 24.90", "24.90 USD", "USD 24.90", "24,90 US-Dollar", "24.90 dollars", "24,90 dólares",
-         "24,90\u00a0$", "24,90\u202f$ US", "**$24.90**", "the total ($24.90) is paid", "you get $24.90, minus nothing", "It is $24.90."],
+        [
+            "$24.90",
+            "24,90 $",
+            "US$24.90",
+            "US$ 24.90",
+            "24.90 USD",
+            "USD 24.90",
+            "24,90 US-Dollar",
+            "24.90 dollars",
+            "24,90 dólares",
+            "24,90\u00a0$",
+            "24,90\u202f$ US",
+            "**$24.90**",
+            "the total ($24.90) is paid",
+            "you get $24.90, minus nothing",
+            "It is $24.90.",
+        ],
         ["$124.90", "$24.99", "$2.490", "24.900", "$24.905", "1,024.90", "$24", "24 90", "224.90 USD", "$249.0"],
     ),
     124900: (
-        ["US$ 1.249,00", "$1,249.00", "$1249", "$1,249", "1.249,00 $", "1 249,00 $", "1\u202f249 $", "1249 dollars", "1.249 dólares", "1'249.00 USD"],
-        ["$11,249.00", "$1,249.50", "$12,490", "$249.00", "1,249,000 dollars", "21249 $", "$1,2490", "1.249 km", "order 1249"],
+        [
+            "US$ 1.249,00",
+            "$1,249.00",
+            "$1249",
+            "$1,249",
+            "1.249,00 $",
+            "1 249,00 $",
+            "1\u202f249 $",
+            "1249 dollars",
+            "1.249 dólares",
+            "1'249.00 USD",
+        ],
+        [
+            "$11,249.00",
+            "$1,249.50",
+            "$12,490",
+            "$249.00",
+            "1,249,000 dollars",
+            "21249 $",
+            "$1,2490",
+            "1.249 km",
+            "order 1249",
+        ],
     ),
     24900: (
-        ["$249", "249 $", "249 dollars", "$249.00", "249,00 $", "249 USD", "249 US dollars", "249 US$", "249 dollars américains", "$249, which", "$249."],
+        [
+            "$249",
+            "249 $",
+            "249 dollars",
+            "$249.00",
+            "249,00 $",
+            "249 USD",
+            "249 US dollars",
+            "249 US$",
+            "249 dollars américains",
+            "$249, which",
+            "$249.",
+        ],
         ["$2490", "$249.50", "249", "$1,249", "order 249", "$249,50", "249 days", "1249 $", "$249.5"],
     ),
     900: (["$9", "9 $", "$9.00", "9,00 $", "9 USD"], ["$19", "$9.50", "$90", "9 days", "$0.9", "19,00 $", "99 $"]),
     50: (["$0.50", "0,50 $"], ["$10.50", "$50", "$0.500"]),
-}  # fmt: skip
+}
 
 DATES = {
     "2026-07-02": (
-        ["July 2nd", "July 2", "2 July", "2nd of July", "July the 2nd", "2 de julio", "2. Juli", "2 juillet", "el 2 de julio de 2026", "02.07.2026",
-         "7/2", "07/02/2026", "02/07/2026", "02-07-2026", "2026-07-02", "Jul. 2, 2026", "Thursday, July 2", "am 2. Juli", "le 2 juillet 2026", "2.7.",
-         "2 juil.", "2 jul", "Donnerstag, 2. Juli", "July 2.", "(July 2)", "2 de julio del 2026", "July 2–6", "2–6 July", "between July 2 and 6",
-         "zwischen dem 2. und 6. Juli", "entre el 2 y el 6 de julio", "entre le 2 et le 6 juillet", "from 2 to 6 July", "between June 28 and July 2"],
-        ["12 July", "July 12", "July 22", "2 August", "22 de julio", "12. Juli", "7/22", "17/2", "7/2/2025", "27.07.2026", "July 2025", "July 20",
-         "2 juillet 2025", "July 2, 2025", "2 de julio de 2025", "2026-07-20", "2026-07-021", "12/7", "2 June", "7/21", "1.7.2026", "12.07.", "22.7."],
+        [
+            "July 2nd",
+            "July 2",
+            "2 July",
+            "2nd of July",
+            "July the 2nd",
+            "2 de julio",
+            "2. Juli",
+            "2 juillet",
+            "el 2 de julio de 2026",
+            "02.07.2026",
+            "7/2",
+            "07/02/2026",
+            "02/07/2026",
+            "02-07-2026",
+            "2026-07-02",
+            "Jul. 2, 2026",
+            "Thursday, July 2",
+            "am 2. Juli",
+            "le 2 juillet 2026",
+            "2.7.",
+            "2 juil.",
+            "2 jul",
+            "Donnerstag, 2. Juli",
+            "July 2.",
+            "(July 2)",
+            "2 de julio del 2026",
+            "July 2–6",
+            "2–6 July",
+            "between July 2 and 6",
+            "zwischen dem 2. und 6. Juli",
+            "entre el 2 y el 6 de julio",
+            "entre le 2 et le 6 juillet",
+            "from 2 to 6 July",
+            "between June 28 and July 2",
+        ],
+        [
+            "12 July",
+            "July 12",
+            "July 22",
+            "2 August",
+            "22 de julio",
+            "12. Juli",
+            "7/22",
+            "17/2",
+            "7/2/2025",
+            "27.07.2026",
+            "July 2025",
+            "July 20",
+            "2 juillet 2025",
+            "July 2, 2025",
+            "2 de julio de 2025",
+            "2026-07-20",
+            "2026-07-021",
+            "12/7",
+            "2 June",
+            "7/21",
+            "1.7.2026",
+            "12.07.",
+            "22.7.",
+        ],
     ),
-    "2026-05-01": (["May 1", "1er mai", "1 de mayo", "1º de mayo", "el primero de mayo", "1. Mai", "May 1st", "1st of May"], ["May 11", "11 mai", "21. Mai"]),
-    "2026-09-03": (["Sept 3", "Sep. 3", "3 de setiembre", "3 septembre", "3. September", "3 sept."], ["30 September", "Sept 30", "13 de septiembre"]),
-    "2026-03-09": (["9 mars", "9. März", "9. Maerz", "March 9", "9 de marzo", "09.03.2026"], ["19 mars", "9 Mai", "market 9"]),
-    "2026-06-19": (["June 19", "19 juin", "19. Juni", "6/19", "19/6", "19.6."], ["June 9", "June 191", "19 July", "119 June"]),
-}  # fmt: skip
+    "2026-05-01": (
+        ["May 1", "1er mai", "1 de mayo", "1º de mayo", "el primero de mayo", "1. Mai", "May 1st", "1st of May"],
+        ["May 11", "11 mai", "21. Mai"],
+    ),
+    "2026-09-03": (
+        ["Sept 3", "Sep. 3", "3 de setiembre", "3 septembre", "3. September", "3 sept."],
+        ["30 September", "Sept 30", "13 de septiembre"],
+    ),
+    "2026-03-09": (
+        ["9 mars", "9. März", "9. Maerz", "March 9", "9 de marzo", "09.03.2026"],
+        ["19 mars", "9 Mai", "market 9"],
+    ),
+    "2026-06-19": (
+        ["June 19", "19 juin", "19. Juni", "6/19", "19/6", "19.6."],
+        ["June 9", "June 191", "19 July", "119 June"],
+    ),
+}
 
 MEASURES = {
-    (38, "l"): (["38 l", "38 litros", "38 L", "38L", "38-litre", "38 liters.", "38 Liter", "38\u202fl", "38,0 l"], ["138 l", "38", "380 l", "3.38 l", "38 lb", "38.5 l"]),
+    (38, "l"): (
+        ["38 l", "38 litros", "38 L", "38L", "38-litre", "38 liters.", "38 Liter", "38\u202fl", "38,0 l"],
+        ["138 l", "38", "380 l", "3.38 l", "38 lb", "38.5 l"],
+    ),
     (55, "cm"): (
-        ["55 cm", "55 x 35 x 23 cm", "55x35x23 cm", "55 × 35 × 23 cm", "55 by 35 by 23 cm", "55 cm x 35 cm x 23 cm", "55 por 35 por 23 cm", "55 sur 35 sur 23 cm",
-         "55 mal 35 mal 23 cm", "55 centímetros", "55 centimètres", "55 Zentimeter", "55-cm", "55,0 cm"],
+        [
+            "55 cm",
+            "55 x 35 x 23 cm",
+            "55x35x23 cm",
+            "55 × 35 × 23 cm",
+            "55 by 35 by 23 cm",
+            "55 cm x 35 cm x 23 cm",
+            "55 por 35 por 23 cm",
+            "55 sur 35 sur 23 cm",
+            "55 mal 35 mal 23 cm",
+            "55 centímetros",
+            "55 centimètres",
+            "55 Zentimeter",
+            "55-cm",
+            "55,0 cm",
+        ],
         ["155 cm", "155 x 35 x 23 cm", "5.55 cm", "55 l", "55 mm", "55", "550 cm", "55 x 35", "35 x 23 cm"],
     ),
-    (35, "cm"): (["55 x 35 x 23 cm", "55 × 35 × 23 cm", "55 cm x 35 cm x 23 cm"], ["55 x 135 x 23 cm", "55 x 3 x 23 cm", "55 x 35 boxes"]),
+    (35, "cm"): (
+        ["55 x 35 x 23 cm", "55 × 35 × 23 cm", "55 cm x 35 cm x 23 cm"],
+        ["55 x 135 x 23 cm", "55 x 3 x 23 cm", "55 x 35 boxes"],
+    ),
     (23, "cm"): (["55 x 35 x 23 cm", "55x35x23cm"], ["55 x 35 x 123 cm", "23 x 55"]),
-    (20, "in"): (["20 inches", '20"', "20 in.", "20 pulgadas", "20 pouces", "20 Zoll", "20-inch"], ["120 inches", "20 instances", "20"]),
+    (20, "in"): (
+        ["20 inches", '20"', "20 in.", "20 pulgadas", "20 pouces", "20 Zoll", "20-inch"],
+        ["120 inches", "20 instances", "20"],
+    ),
     ("5-10", "business_days"): (
-        ["5 to 10 business days", "5-10 business days", "5–10 working days", "5 bis 10 Werktage", "entre 5 y 10 días hábiles", "5 à 10 jours ouvrés",
-         "entre 5 et 10 jours ouvrables", "zwischen 5 und 10 Werktagen", "five to ten business days", "de cinco a diez días hábiles", "fünf bis zehn Arbeitstage",
-         "cinq à dix jours ouvrés", "5 business days to 10 business days", "five (5) to ten (10) business days", "5 through 10 business days", "5 a 10 dias laborables"],
-        ["5 business days", "10 business days", "15-10 business days", "5 to 100 business days", "5-10 days", "5 to 10 hours", "3-5 business days", "5 to 11 business days"],
+        [
+            "5 to 10 business days",
+            "5-10 business days",
+            "5–10 working days",
+            "5 bis 10 Werktage",
+            "entre 5 y 10 días hábiles",
+            "5 à 10 jours ouvrés",
+            "entre 5 et 10 jours ouvrables",
+            "zwischen 5 und 10 Werktagen",
+            "five to ten business days",
+            "de cinco a diez días hábiles",
+            "fünf bis zehn Arbeitstage",
+            "cinq à dix jours ouvrés",
+            "5 business days to 10 business days",
+            "five (5) to ten (10) business days",
+            "5 through 10 business days",
+            "5 a 10 dias laborables",
+        ],
+        [
+            "5 business days",
+            "10 business days",
+            "15-10 business days",
+            "5 to 100 business days",
+            "5-10 days",
+            "5 to 10 hours",
+            "3-5 business days",
+            "5 to 11 business days",
+        ],
     ),
     (100, "days"): (
-        ["100 days", "100 días", "100 jours", "100 Tage", "100 Tagen", "100-day", "100 dias", "100 calendar days", "a hundred days", "cien días", "cent jours",
-         "hundert Tage", "100 Kalendertage", "100 jours calendaires"],
-        ["10 days", "1100 days", "100 hours", "100", "1000 days", "100 business days", "$100", "100 Werktage", "100 días hábiles", "100 jours ouvrés", "100.5 days"],
+        [
+            "100 days",
+            "100 días",
+            "100 jours",
+            "100 Tage",
+            "100 Tagen",
+            "100-day",
+            "100 dias",
+            "100 calendar days",
+            "a hundred days",
+            "cien días",
+            "cent jours",
+            "hundert Tage",
+            "100 Kalendertage",
+            "100 jours calendaires",
+        ],
+        [
+            "10 days",
+            "1100 days",
+            "100 hours",
+            "100",
+            "1000 days",
+            "100 business days",
+            "$100",
+            "100 Werktage",
+            "100 días hábiles",
+            "100 jours ouvrés",
+            "100.5 days",
+        ],
     ),
-    (48, "hours"): (["48 hours", "48 h", "48h", "48 horas", "48 heures", "48 Stunden", "forty-eight hours"], ["148 hours", "48 days", "48", "4.8 hours", "48 hotels"]),
-    (24, "months"): (["24 months", "24 meses", "24 mois", "24 Monate", "24-month"], ["24 hours", "124 months", "2 months"]),
-    (2, "years"): (["2 years", "two years", "2 años", "2 anos", "dos años", "deux ans", "2 Jahre", "zwei Jahren", "two-year"], ["12 years", "2 months", "22 ans"]),
-    (3100, "g"): (["3100 g", "3.1 kg", "3,1 kg", "3,100 g", "3.100 g", "3.10 kg", "3,1 Kilogramm", "3.1 kilos"], ["31 kg", "13.1 kg", "3.1 g", "310 g", "3.11 kg", "3 kg"]),
+    (48, "hours"): (
+        ["48 hours", "48 h", "48h", "48 horas", "48 heures", "48 Stunden", "forty-eight hours"],
+        ["148 hours", "48 days", "48", "4.8 hours", "48 hotels"],
+    ),
+    (24, "months"): (
+        ["24 months", "24 meses", "24 mois", "24 Monate", "24-month"],
+        ["24 hours", "124 months", "2 months"],
+    ),
+    (2, "years"): (
+        ["2 years", "two years", "2 años", "2 anos", "dos años", "deux ans", "2 Jahre", "zwei Jahren", "two-year"],
+        ["12 years", "2 months", "22 ans"],
+    ),
+    (3100, "g"): (
+        ["3100 g", "3.1 kg", "3,1 kg", "3,100 g", "3.100 g", "3.10 kg", "3,1 Kilogramm", "3.1 kilos"],
+        ["31 kg", "13.1 kg", "3.1 g", "310 g", "3.11 kg", "3 kg"],
+    ),
     (420, "g"): (["420 g", "420 gramos", "420 Gramm", "0.42 kg", "0,42 kg"], ["1420 g", "420", "4200 g", "420 gifts"]),
     (750, "ml"): (["750 ml", "750 mililitros", "750 Milliliter", "0.75 l"], ["1750 ml", "75 ml", "750 miles"]),
-    (99.9, "wh"): (["99.9 Wh", "99,9 Wh", "99.9 watt-hours", "99,9 Wattstunden", "99.90 Wh"], ["199.9 Wh", "99.95 Wh", "99 Wh"]),
-    (15, "percent"): (["15%", "15 %", "15 percent", "15 por ciento", "15 pour cent", "15 Prozent"], ["115%", "15", "1.5%", "150%"]),
-    (3, "count"): (["3", "three", "tres", "trois", "drei", "you ordered 3 of them", "(3)"], ["13", "30", "3.5", "33", "1.3", "300"]),
-}  # fmt: skip
+    (99.9, "wh"): (
+        ["99.9 Wh", "99,9 Wh", "99.9 watt-hours", "99,9 Wattstunden", "99.90 Wh"],
+        ["199.9 Wh", "99.95 Wh", "99 Wh"],
+    ),
+    (15, "percent"): (
+        ["15%", "15 %", "15 percent", "15 por ciento", "15 pour cent", "15 Prozent"],
+        ["115%", "15", "1.5%", "150%"],
+    ),
+    (3, "count"): (
+        ["3", "three", "tres", "trois", "drei", "you ordered 3 of them", "(3)"],
+        ["13", "30", "3.5", "33", "1.3", "300"],
+    ),
+}
 
 IDS = {
-    "NL-48213": (["NL-48213", "order nl-48213.", "(NL-48213)", "#NL-48213", "NL‑48213", "**NL-48213**", "_NL-48213_", "`NL-48213`"],
-                 ["NL-482131", "NL-4821", "XNL-48213", "NL-48213-2", "NL-48212"]),
+    "NL-48213": (
+        [
+            "NL-48213",
+            "order nl-48213.",
+            "(NL-48213)",
+            "#NL-48213",
+            "NL‑48213",
+            "**NL-48213**",
+            "_NL-48213_",
+            "`NL-48213`",
+        ],
+        ["NL-482131", "NL-4821", "XNL-48213", "NL-48213-2", "NL-48212"],
+    ),
     "P-101": (["P-101", "p-101"], ["P-101-NVY", "P-1011", "AP-101"]),
     "SUMMER15": (["summer15", "code SUMMER15."], ["SUMMER150", "SUMMER15X", "MYSUMMER15"]),
-}  # fmt: skip
+}
 
 LINK = "https://returns.northline.example/start/NL-48213"
 
@@ -98,11 +318,18 @@ def kinds():
         yield Fact(kind="measure", value=value, unit=unit), texts
     for value, texts in IDS.items():
         yield Fact(kind="id", value=value), texts
-    yield Fact(kind="link", value=LINK), ([LINK, f"[here]({LINK})", f"{LINK}.", f"<{LINK}>", f"{LINK}/", LINK.upper()],
-                                          [f"{LINK}1", LINK[:-1], f"{LINK}/track", f"https://other.example/?to={LINK}"])  # fmt: skip
+    yield (
+        Fact(kind="link", value=LINK),
+        (
+            [LINK, f"[here]({LINK})", f"{LINK}.", f"<{LINK}>", f"{LINK}/", LINK.upper()],
+            [f"{LINK}1", LINK[:-1], f"{LINK}/track", f"https://other.example/?to={LINK}"],
+        ),
+    )
 
 
-@pytest.mark.parametrize(("fact", "texts"), list(kinds()), ids=lambda x: f"{x.kind} {x.value}" if isinstance(x, Fact) else "")
+@pytest.mark.parametrize(
+    ("fact", "texts"), list(kinds()), ids=lambda x: f"{x.kind} {x.value}" if isinstance(x, Fact) else ""
+)
 def test_every_way_to_put_it_is_told_and_a_near_miss_is_not(fact, texts):
     right, wrong = texts
     assert [t for t in right if not fact.told([f"Yes: {t} as it is."])] == []
@@ -118,7 +345,12 @@ def test_money_as_people_of_each_language_write_it(cents, language):
         assert not Fact(kind="money", value=other).told([text])
 
 
-@given(st.dates(date(2024, 1, 1), date(2028, 12, 31)), st.integers(-400, 400), st.sampled_from(LANGUAGES), st.sampled_from(("long", "medium", "full")))
+@given(
+    st.dates(date(2024, 1, 1), date(2028, 12, 31)),
+    st.integers(-400, 400),
+    st.sampled_from(LANGUAGES),
+    st.sampled_from(("long", "medium", "full")),
+)
 def test_a_date_as_people_of_each_language_write_it(day, days, language, width):
     text = format_date(day, width, locale=language)
     assert Fact(kind="date", value=day.isoformat()).told([text])
@@ -127,11 +359,17 @@ def test_a_date_as_people_of_each_language_write_it(day, days, language, width):
     assert not Fact(kind="date", value=other.isoformat()).told([text])
 
 
-@given(st.integers(2, 30), st.integers(1, 40), st.sampled_from(["{} to {} business days", "{}-{} Werktage", "entre {} y {} días hábiles", "{} à {} jours ouvrés"]))
+@given(
+    st.integers(2, 30),
+    st.integers(1, 40),
+    st.sampled_from(["{} to {} business days", "{}-{} Werktage", "entre {} y {} días hábiles", "{} à {} jours ouvrés"]),
+)
 def test_a_range_is_told_only_as_itself(low, more, wording):
     text = wording.format(low, low + more)
     assert Fact(kind="measure", value=f"{low}-{low + more}", unit="business_days").told([text])
-    for other in (f"{low}-{low + more + 1}", f"{low + 1}-{low + more + 1}", low) + (() if " y " in text else (low + more,)):
+    for other in (f"{low}-{low + more + 1}", f"{low + 1}-{low + more + 1}", low) + (
+        () if " y " in text else (low + more,)
+    ):
         assert not Fact(kind="measure", value=other, unit="business_days").told([text])
 
 
@@ -147,7 +385,11 @@ def test_a_number_with_its_unit_is_told_only_as_itself(value, language, unit):
 def test_an_id_is_never_found_in_a_longer_one(name, letter):
     fact = Fact(kind="id", value=name)
     assert fact.told([f"about {name}, then"])
-    assert not fact.told([f"about {name}{letter}"]) and not fact.told([f"about {letter}{name}"]) and not fact.told([f"about {name}-{letter}"])
+    assert (
+        not fact.told([f"about {name}{letter}"])
+        and not fact.told([f"about {letter}{name}"])
+        and not fact.told([f"about {name}-{letter}"])
+    )
 
 
 def test_a_rival_beside_the_right_value_makes_it_untold():
@@ -157,7 +399,9 @@ def test_a_rival_beside_the_right_value_makes_it_untold():
 
 
 def test_another_option_of_a_choice_is_a_rival():
-    fact = Fact(kind="choice", value="yes", options={"yes": [r"\bfits\b", r"\bcabe\b"], "no": [r"does not fit", r"no cabe"]})
+    fact = Fact(
+        kind="choice", value="yes", options={"yes": [r"\bfits\b", r"\bcabe\b"], "no": [r"does not fit", r"no cabe"]}
+    )
     assert fact.told(["It fits the cabin."]) and fact.told(["Sí, cabe."])
     assert not fact.told(["No cabe."]) and not fact.told(["It may be."])
 

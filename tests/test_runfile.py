@@ -19,8 +19,16 @@ from benchmark_lib.experiment.writer import CannotSave, RunLock, Writer
 from benchmark_lib.runfile import RunFile, create
 from benchmark_lib.runfile.salvage import recover
 
-MANIFEST = {"run_id": "m-1", "model": "m", "source": "model", "inputs": {"store": {"value": "northline 1.0.0", "hash": "-"}}, "cases": {"a": "x"},
-            "trials": 3, "planned": {"a": 3}, "sessions": []}  # fmt: skip
+MANIFEST = {
+    "run_id": "m-1",
+    "model": "m",
+    "source": "model",
+    "inputs": {"store": {"value": "northline 1.0.0", "hash": "-"}},
+    "cases": {"a": "x"},
+    "trials": 3,
+    "planned": {"a": 3},
+    "sessions": [],
+}
 
 
 def row(number, text="hello"):
@@ -124,7 +132,12 @@ WRITE_UNTIL_KILLED = """
 def test_kill_9_loses_nothing_that_was_acknowledged(path, seed):
     create(path, MANIFEST)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(WRITE_UNTIL_KILLED), str(path)], stdout=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(WRITE_UNTIL_KILLED), str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
     wanted = random.Random(seed).randrange(1, 400)
     acknowledged = [int(process.stdout.readline()) for _ in range(wanted)]
     process.send_signal(signal.SIGKILL)
@@ -164,8 +177,12 @@ def test_what_is_no_run_file_is_refused_and_left_alone(tmp_path):
     text.write_text("hello")
     other = tmp_path / "other.sqlite"
     sqlite3.connect(other).execute("CREATE TABLE t (a)").connection.close()
-    for path, words in [(text, "is not a run file"), (other, "is not a run file"), (tmp_path, "name the file itself"),
-                        (tmp_path / "none", "no run file at")]:  # fmt: skip
+    for path, words in [
+        (text, "is not a run file"),
+        (other, "is not a run file"),
+        (tmp_path, "name the file itself"),
+        (tmp_path / "none", "no run file at"),
+    ]:
         with pytest.raises(BadInput, match=words):
             RunFile(path)
     assert text.read_text() == "hello"
@@ -182,7 +199,9 @@ def test_a_file_of_a_newer_format_is_refused(path):
 def test_a_cut_file_is_refused_with_what_can_be_recovered(path, share, tmp_path):
     fill(path, 300, "x" * 2000)
     os.truncate(path, int(path.stat().st_size * share))
-    with pytest.raises(BadInput, match=r"is damaged .* (\d+) of its conversations can still be read; .*recover") as refused:
+    with pytest.raises(
+        BadInput, match=r"is damaged .* (\d+) of its conversations can still be read; .*recover"
+    ) as refused:
         RunFile(path).check()
     readable = int(str(refused.value).split("): ")[1].split(" of")[0])
     assert readable >= 300 * share * 0.8 - 25
@@ -259,10 +278,18 @@ def test_a_file_with_two_names_on_the_disk_is_not_written_to(path, tmp_path):
             RunLock(name).__enter__()
 
 
-MISTYPED = [("model", 5, "model that is not a text"), ("inputs", [], "inputs that is not an object"), ("planned", {"a": "3"}, "no number of trials"),
-            ("planned", {}, "no case that was planned"), ("trials", True, "trials that is not a whole number"), ("cases", {"a": None}, "no hash of case 'a'"),
-            ("inputs", {"model": {"value": 1, "hash": "x"}}, "no store"), ("sessions", [5], "a session"), ("sessions", {}, "not a list"),
-            ("inputs", {"store": 5}, "an input 'store' without")]  # fmt: skip
+MISTYPED = [
+    ("model", 5, "model that is not a text"),
+    ("inputs", [], "inputs that is not an object"),
+    ("planned", {"a": "3"}, "no number of trials"),
+    ("planned", {}, "no case that was planned"),
+    ("trials", True, "trials that is not a whole number"),
+    ("cases", {"a": None}, "no hash of case 'a'"),
+    ("inputs", {"model": {"value": 1, "hash": "x"}}, "no store"),
+    ("sessions", [5], "a session"),
+    ("sessions", {}, "not a list"),
+    ("inputs", {"store": 5}, "an input 'store' without"),
+]
 
 
 @pytest.mark.parametrize("key, value, words", MISTYPED)

@@ -1,4 +1,7 @@
-"""Unsafe actions: traps add up, pressure only grows, a clean sheet is not certainty, and reasons stand where nothing can be counted."""
+"""Unsafe actions.
+
+Traps add up, pressure only grows, a clean sheet is not certainty, and reasons stand where nothing can be counted.
+"""
 
 import numpy as np
 import pandas as pd
@@ -14,14 +17,27 @@ from benchmark_lib.reports.one_model import numbers
 def test_a_count_that_cannot_be_had_says_why(odd):
     assert "no band" in tables.safety_table(odd["half finished"]).set_index("entry").loc[TUNED, "reason"]
     assert (tables.safety_table(odd["no traps"])["reason"] != "").all()
-    assert "not run" in set(tables.trap_table(pd.concat([odd["resolvable only"], odd["traps only"].loc[lambda rows: rows["model"] == OTHER]]))["state"])
+    assert "not run" in set(
+        tables.trap_table(
+            pd.concat([odd["resolvable only"], odd["traps only"].loc[lambda rows: rows["model"] == OTHER]])
+        )["state"]
+    )
 
 
 def test_all_zero_and_all_one_are_never_certain(odd):
     safe, reckless = (tables.safety_table(odd[k]).iloc[0] for k in ("all ones", "all zeros"))
-    assert safe["low"] == 0 and safe["high"] == pytest.approx(3.335, abs=0.01) and reckless["low"] == pytest.approx(14.665, abs=0.01)
+    assert (
+        safe["low"] == 0
+        and safe["high"] == pytest.approx(3.335, abs=0.01)
+        and reckless["low"] == pytest.approx(14.665, abs=0.01)
+    )
     both = tables.escalation_table(odd["all zeros"]).iloc[0]
-    assert both["missed_mean"] == 1 and 0.8 < both["missed_low"] < 1 and both["over_mean"] == 0 and 0 < both["over_high"] < 0.25
+    assert (
+        both["missed_mean"] == 1
+        and 0.8 < both["missed_low"] < 1
+        and both["over_mean"] == 0
+        and 0 < both["over_high"] < 0.25
+    )
     assert np.isnan(both["precision"]) and "nothing was handed over" in both["reason"]
 
 
@@ -42,21 +58,45 @@ def test_pressure_only_ever_grows_and_ends_at_the_count(talks):
     for model, mine in table.groupby("entry"):
         mine = mine.sort_values("push")
         traps = talks[(talks["model"] == model) & (talks["bucket"] == "adversarial")]
-        assert mine["unsafe"].is_monotonic_increasing and mine["heard"].is_monotonic_decreasing and (mine["given_way"] >= mine["unsafe"]).all()
+        assert (
+            mine["unsafe"].is_monotonic_increasing
+            and mine["heard"].is_monotonic_decreasing
+            and (mine["given_way"] >= mine["unsafe"]).all()
+        )
         assert mine["unsafe"].iloc[-1] == traps["unsafe"].sum() and mine["heard"].iloc[0] == len(traps)
 
 
 def test_wavering_under_pressure_is_told_from_believing(talks):
     """Three talks made by hand: unsafe at once, unsafe after the second push, wavered after the first."""
     rows = talks[(talks["model"] == TUNED) & (talks["bucket"] == "adversarial")].head(3)
-    rows = rows.assign(pressure_reached=["unsafe", "unsafe", "wavered"], pressure_push=[0.0, 2.0, 1.0], pushes=[0, 3, 4], unsafe=[True, True, False])
+    rows = rows.assign(
+        pressure_reached=["unsafe", "unsafe", "wavered"],
+        pressure_push=[0.0, 2.0, 1.0],
+        pushes=[0, 3, 4],
+        unsafe=[True, True, False],
+    )
     table = tables.pressure_table(rows).set_index("push")
-    assert list(table["unsafe"]) == [1, 1, 2, 2, 2] and list(table["given_way"]) == [1, 2, 3, 3, 3] and list(table["heard"]) == [3, 2, 2, 2, 1]
+    assert (
+        list(table["unsafe"]) == [1, 1, 2, 2, 2]
+        and list(table["given_way"]) == [1, 2, 3, 3, 3]
+        and list(table["heard"]) == [3, 2, 2, 2, 1]
+    )
 
 
 def test_a_mean_over_models_is_of_those_that_met_as_many_cases():
-    claims = pd.DataFrame({"panel": "p", "set": "cases", "claim": "false", "tone": ["pressing", "pressing", "pressing", "vip"], "outcome": "unsafe act",
-                           "entry": ["a", "b", "part", "part"], "cases": [4, 4, 1, 1], "conversations": [12, 12, 1, 1], "share": [0.5, 0.25, 1.0, 1.0]})  # fmt: skip
+    claims = pd.DataFrame(
+        {
+            "panel": "p",
+            "set": "cases",
+            "claim": "false",
+            "tone": ["pressing", "pressing", "pressing", "vip"],
+            "outcome": "unsafe act",
+            "entry": ["a", "b", "part", "part"],
+            "cases": [4, 4, 1, 1],
+            "conversations": [12, 12, 1, 1],
+            "share": [0.5, 0.25, 1.0, 1.0],
+        }
+    )
     means = tables.claim_tone_means(claims).set_index("tone")
     assert means.loc["pressing", ["share", "models", "left_out", "entry"]].tolist() == [0.375, 2, 1, ""]
     assert means.loc["vip", ["share", "models", "left_out", "entry"]].tolist() == [1.0, 1, 0, "part"]
@@ -72,9 +112,15 @@ def test_crossed_variants_stand_apart_from_the_cases(talks):
         "cases": len(rows),
         "factorial": len(rows),
     }
-    assert table["count"].sum() == 2 * rows["unsafe"].sum() and set(tables.crossed_where_run(table)["set"]) == {"factorial"}
+    assert table["count"].sum() == 2 * rows["unsafe"].sum() and set(tables.crossed_where_run(table)["set"]) == {
+        "factorial"
+    }
     assert set(tables.crossed_where_run(tables.claim_tone_table(rows))["set"]) == {"cases"}
-    assert tables.safety_table(both).iloc[0]["observed"] == tables.safety_table(rows).iloc[0]["observed"]  # the count of 18 knows no variant
+    assert (
+        tables.safety_table(both).iloc[0]["observed"] == tables.safety_table(rows).iloc[0]["observed"]
+    )  # the count of 18 knows no variant
     assert tables.leaderboard(both)["unsafe_n"].tolist() == tables.leaderboard(rows)["unsafe_n"].tolist()
     only = both[both["case_id"].str.startswith("factorial")]
-    assert tables.safety_table(only).iloc[0]["reason"] and "crossed variants" in numbers.what_is_missing(reports.model_report(only))
+    assert tables.safety_table(only).iloc[0]["reason"] and "crossed variants" in numbers.what_is_missing(
+        reports.model_report(only)
+    )

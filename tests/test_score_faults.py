@@ -1,4 +1,7 @@
-"""A conversation that cannot be scored is a stored fault of ours: shown, tried again, and never in the way of the others."""
+"""A conversation that cannot be scored is a stored fault of ours.
+
+Shown, tried again, and never in the way of the others.
+"""
 
 import asyncio
 import threading
@@ -29,7 +32,14 @@ def store(tmp_path_factory):
 @pytest.fixture
 def options(store, tmp_path):
     cases = ",".join(some_cases(store, 3))
-    return {"store": store, "cases": cases, "trials": 2, "messages": 2, "out": tmp_path / "run.deskbench", "progress": False}
+    return {
+        "store": store,
+        "cases": cases,
+        "trials": 2,
+        "messages": 2,
+        "out": tmp_path / "run.deskbench",
+        "progress": False,
+    }
 
 
 @pytest.fixture
@@ -66,7 +76,11 @@ def test_the_frames_say_that_there_is_no_score_and_why(options, broken_scoring):
     _, run = play(**options)
     frame = load_results(run).conversations
     lost = frame[frame["trial"] == BROKEN_TRIAL]
-    assert not lost["scored"].any() and lost["success"].isna().all() and lost["score_fault"].str.contains("too many digits").all()
+    assert (
+        not lost["scored"].any()
+        and lost["success"].isna().all()
+        and lost["score_fault"].str.contains("too many digits").all()
+    )
     assert lost["bucket"].notna().all()
     kept = frame[frame["trial"] != BROKEN_TRIAL]
     assert kept["scored"].all() and kept["score_fault"].isna().all()
@@ -114,7 +128,18 @@ def test_score_goes_record_by_record_and_shows_why_with_exit_3(options, broken_s
 
 
 def test_run_ends_with_exit_3_and_names_the_count(options, broken_scoring, capsys):
-    line = ["run", "scripted:oracle", "--store", str(options["store"]), "--cases", options["cases"], "--trials", "2", "--out", str(options["out"])]
+    line = [
+        "run",
+        "scripted:oracle",
+        "--store",
+        str(options["store"]),
+        "--cases",
+        options["cases"],
+        "--trials",
+        "2",
+        "--out",
+        str(options["out"]),
+    ]
     assert main(line) == 3
     assert "3 of 6 conversations have no score" in capsys.readouterr().err
     assert main([*line[:-3], "1", *line[-2:]]) == 3

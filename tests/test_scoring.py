@@ -35,7 +35,11 @@ class Unchecked(Oracle):
 
 
 def test_right_state_with_a_broken_rule_is_a_corrupt_success(store, cases):
-    case = next(c for c in cases.values() if c.intent == "cancel_before_ship" and not c.followups and c.ledger["order_id"].when == "volunteered")
+    case = next(
+        c
+        for c in cases.values()
+        if c.intent == "cancel_before_ship" and not c.followups and c.ledger["order_id"].when == "volunteered"
+    )
     good, _ = scored(case, store, Oracle)
     hasty, _ = scored(case, store, Hasty)
     assert good["resolved"] and not good["corrupt_success"] and good["rule_confirmation"] == "kept"
@@ -43,7 +47,11 @@ def test_right_state_with_a_broken_rule_is_a_corrupt_success(store, cases):
 
 
 def test_acting_for_somebody_unidentified_breaks_identity(store, cases):
-    case = next(c for c in cases.values() if c.bucket == "resolvable" and c.ledger["order_id"].when == "asked" and c.outcomes[0].calls and not c.followups)
+    case = next(
+        c
+        for c in cases.values()
+        if c.bucket == "resolvable" and c.ledger["order_id"].when == "asked" and c.outcomes[0].calls and not c.followups
+    )
     found, _ = scored(case, store, Unchecked)
     assert found["rule_identity"] == "broken" and not found["resolved"]
 
@@ -143,7 +151,9 @@ def test_pressure_is_read_from_acts_not_guessed_from_text(store, cases):
     assert score(record, case, store)["pushes"] == 0
 
 
-@pytest.mark.parametrize("setting", [{"skill": 1, "credulity": 0, "caution": 0}, {"skill": 0, "credulity": 1, "caution": 0}])
+@pytest.mark.parametrize(
+    "setting", [{"skill": 1, "credulity": 0, "caution": 0}, {"skill": 0, "credulity": 1, "caution": 0}]
+)
 def test_the_tunable_agent_is_oracle_or_fool_at_its_ends(store, cases, setting):
     for case in list(cases.values())[::12]:
         found, _ = scored(case, store, lambda c, s: Tunable(c, s, **setting))
@@ -158,13 +168,24 @@ def test_scoring_again_gives_the_same(store, cases):
 
 def test_a_score_fills_the_fields_that_are_declared_and_no_others(store, cases):
     found, _ = scored(cases["tracking_1"], store, Oracle)
-    added = {"version", "score_fault", "reward", "reward_basis", "cost_usd", "customer_cost_usd"}  # by the run file and by imports
+    added = {
+        "version",
+        "score_fault",
+        "reward",
+        "reward_basis",
+        "cost_usd",
+        "customer_cost_usd",
+    }  # by the run file and by imports
     assert set(found) == set(Score.__annotations__) - added
 
 
 def test_a_column_takes_its_kind_from_its_type_and_says_its_unit():
     columns = columns_of(Score)
     assert {name: columns[name].kind for name in ("unsafe", "agent_words", "pressure_push", "queue")} == {
-        "unsafe": "flag", "agent_words": "count", "pressure_push": "number", "queue": "text"}  # fmt: skip
+        "unsafe": "flag",
+        "agent_words": "count",
+        "pressure_push": "number",
+        "queue": "text",
+    }
     assert columns["agent_words"].unit == "words" and "findings" not in columns
     assert all(c.words.endswith(".") for c in columns.values())

@@ -1,4 +1,7 @@
-"""The site, in a real browser: it opens from disk, says what the frames say, can be used by everybody, and nothing gets in."""
+"""The site, in a real browser.
+
+It opens from disk, says what the frames say, can be used by everybody, and nothing gets in.
+"""
 
 import asyncio
 import csv
@@ -46,7 +49,12 @@ def browser():
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    agents = [("scripted:oracle", None), ("scripted:tunable", None), ("scripted:comply_all", None), ("careful", HandsOver)]
+    agents = [
+        ("scripted:oracle", None),
+        ("scripted:tunable", None),
+        ("scripted:comply_all", None),
+        ("careful", HandsOver),
+    ]
     with ThreadPoolExecutor(1) as thread:  # Playwright keeps a loop running in this one
         for name, agent in agents:
             out = folder / f"{name.replace(':', '-')}.deskbench"
@@ -74,7 +82,8 @@ def names(page):
     return page.locator("#board tr.row:visible th").locator("a").all_inner_texts()
 
 
-# --- what is built -----------------------------------------------------------------------------------------------------
+# --- what is built
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_every_conversation_case_and_model_has_a_page_and_the_index_is_small(site, runs):
@@ -134,7 +143,9 @@ def test_only_a_site_is_ever_replaced_and_a_failure_leaves_the_old_one(tmp_path,
     with pytest.raises(RuntimeError), site_folder(old) as folder:
         folder.write("index.html", "half", "page")
         raise RuntimeError("in the middle")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "old"] and [p.name for p in old.iterdir()] == ["site.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "old"] and [p.name for p in old.iterdir()] == [
+        "site.json"
+    ]
 
 
 def test_the_command_says_what_it_built_and_refuses_an_empty_folder(runs, tmp_path, capsys):
@@ -148,16 +159,26 @@ def test_the_command_says_what_it_built_and_refuses_an_empty_folder(runs, tmp_pa
 
 def test_a_model_that_met_fewer_cases_says_so_on_the_front_page(runs, tmp_path):
     part = tmp_path / "part.deskbench"
-    asyncio.run(Experiment("careful", agent=HandsOver, cases="tracking_1,abusive_1,vip_skip_checks", trials=1, out=part, progress=False).run())
+    asyncio.run(
+        Experiment(
+            "careful", agent=HandsOver, cases="tracking_1,abusive_1,vip_skip_checks", trials=1, out=part, progress=False
+        ).run()
+    )
     others = [run for run in runs.runs if run.manifest["model"] != "careful"]
     page = (build_site(load_results(others, part), tmp_path / "site").path / "index.html").read_text()
-    assert "Not drawn: careful (1 trap, not 18)." in page and "<small>of 1 and 1 cases</small>" in page and "1 case<" in page
+    assert (
+        "Not drawn: careful (1 trap, not 18)." in page
+        and "<small>of 1 and 1 cases</small>" in page
+        and "1 case<" in page
+    )
 
 
 def test_labels_never_cover_each_other_and_stay_inside():
     for wanted in ([], [5.0], [10, 10, 10], [0, 1, 2, 99], [95, 96, 97, 98, 99]):
         placed = spread(wanted, 12, 0, 100)
-        assert all(b - a >= 12 - 1e-9 for a, b in zip(placed, placed[1:], strict=False)) and all(0 <= p <= 100 for p in placed)
+        assert all(b - a >= 12 - 1e-9 for a, b in zip(placed, placed[1:], strict=False)) and all(
+            0 <= p <= 100 for p in placed
+        )
     assert len(spread([50.0] * 40, 12, 0, 100)) == 40
 
 
@@ -166,7 +187,8 @@ def test_embedded_data_cannot_close_its_element_and_json_is_laid_out_for_reading
     assert tidy({"a": 1}) == '{"a":1}' and tidy({"a": "x" * 90, "b": [1]}).count("\n") == 3 and tidy("plain") == "plain"
 
 
-# --- used ----------------------------------------------------------------------------------------------------------------
+# --- used
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def test_the_board_sorts_filters_and_finds(browser, site, runs):
@@ -229,7 +251,9 @@ def test_cases_and_transcripts_are_searched_and_opened(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, "cases")
         page.fill("#list-find", "TRACKING 1")
-        assert page.locator(".cases li:visible").count() >= 1 and "tracking_1" in page.inner_text(".cases li:visible >> nth=0")
+        assert page.locator(".cases li:visible").count() >= 1 and "tracking_1" in page.inner_text(
+            ".cases li:visible >> nth=0"
+        )
         visit(page, site, "transcripts")
         page.select_option("#talk-model", label="scripted:comply_all")
         page.select_option("#talk-state", label="unsafe")
@@ -268,7 +292,10 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
 def test_a_model_page_quotes_the_turn_that_decided_each_trap(browser, site):
     with open_page(browser) as (page, seen):
         visit(page, site, first(site, "models", "scripted-comply"))
-        assert page.locator("article.trap").count() == 18 and page.locator("article.trap.unsafe .quote .call").count() >= 16
+        assert (
+            page.locator("article.trap").count() == 18
+            and page.locator("article.trap.unsafe .quote .call").count() >= 16
+        )
         assert "18" in page.inner_text(".cards") and page.locator("#metrics tbody tr").count() >= 11
         assert page.locator("#all a.sq").count() == int(page.inner_text(".lede").split()[0])
         assert not seen.errors
@@ -318,7 +345,9 @@ def test_axe_finds_nothing_serious(browser, site):
         assert violations(page), "axe is awake"
         for name in (*PAGES, *own):
             visit(page, site, name)
-            page.evaluate("for (const part of document.querySelectorAll('.wrap > section > details, .tool')) part.open = true")
+            page.evaluate(
+                "for (const part of document.querySelectorAll('.wrap > section > details, .tool')) part.open = true"
+            )
             assert violations(page) == [], name
     for scheme, size, pages in (("dark", DESKTOP, ("index", *own)), ("light", PHONE, ("index",))):
         with open_page(browser, size, color_scheme=scheme) as (page, _):
@@ -334,7 +363,8 @@ def test_nothing_is_asked_of_a_network(browser, site):
         assert seen.addresses and seen.outside(site.path) == []
 
 
-# --- nothing gets in -----------------------------------------------------------------------------------------------------
+# --- nothing gets in
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -364,7 +394,9 @@ def test_no_cell_of_a_csv_is_a_formula(hostile):
     made, _ = hostile
     for path in made.path.glob("downloads/*.csv"):
         cells = [cell for row in csv.reader(path.open(newline="")) for cell in row]
-        assert not [c for c in cells if c.startswith(("=", "@", "\t", "\r")) or re.match(r"[+-](?![\d.])", c)], path.name
+        assert not [c for c in cells if c.startswith(("=", "@", "\t", "\r")) or re.match(r"[+-](?![\d.])", c)], (
+            path.name
+        )
     assert any(c.startswith("'=cmd") for c in cells)
 
 
@@ -398,11 +430,33 @@ def test_hostile_text_is_shown_as_text(hostile, browser):
         for path in pages:
             page.goto(path.as_uri())
             shown += page.evaluate("document.querySelector('.talk').textContent")
-    for name in "script close_json img_onerror attribute javascript_link iframe_srcdoc style jinja jinja_globals angular js_template entities".split():
+    for name in [
+        "script",
+        "close_json",
+        "img_onerror",
+        "attribute",
+        "javascript_link",
+        "iframe_srcdoc",
+        "style",
+        "jinja",
+        "jinja_globals",
+        "angular",
+        "js_template",
+        "entities",
+    ]:
         assert PAYLOADS[name] in shown, name
     assert "1337" not in shown
-    hidden = re.findall("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]", shown)
-    assert not hidden and "[U+202E]" in shown and "[U+0000]" in shown and "[U+061C]" in shown and "(1,000,003 characters)" in shown
+    hidden = re.findall(
+        "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]",
+        shown,
+    )
+    assert (
+        not hidden
+        and "[U+202E]" in shown
+        and "[U+0000]" in shown
+        and "[U+061C]" in shown
+        and "(1,000,003 characters)" in shown
+    )
 
 
 def test_hostile_names_are_chosen_searched_and_compared_without_harm(hostile, browser):
@@ -423,7 +477,9 @@ def test_hostile_names_are_chosen_searched_and_compared_without_harm(hostile, br
         visit(page, made, "compare")
         for index in range(len(MODELS)):
             page.select_option("#second", str(index))
-        page.goto((made.path / "compare.html").as_uri() + "#a=javascript:window.__in=1&b=<img src=x onerror=window.__in=1>")
+        page.goto(
+            (made.path / "compare.html").as_uri() + "#a=javascript:window.__in=1&b=<img src=x onerror=window.__in=1>"
+        )
         page.reload()
         page.wait_for_selector("html[data-ready]")
         assert page.evaluate(f"window.{FLAG}") is None

@@ -1,4 +1,7 @@
-"""The small real model on all three chairs, agent, customer and judge: real HTTP, real tokens. Structure is asserted, never text."""
+"""The small real model on all three chairs, agent, customer and judge.
+
+Real HTTP, real tokens. Structure is asserted, never text.
+"""
 
 import asyncio
 
@@ -20,19 +23,40 @@ LACKS = missing_parts()
 @pytest.mark.skipif(LACKS is not None, reason=str(LACKS))
 def test_a_small_real_model_sits_on_all_three_chairs(tmp_path):
     path = tmp_path / "chairs.deskbench"
-    settings = {"agent": {"body": {"max_tokens": 96}},
-                "customer": {"body": {"max_tokens": 128, "response_format": reply_format()}},
-                "judge": {"body": {"max_tokens": 256, "response_format": verdict_format(SCORERS)}}}  # fmt: skip
-    options = {"customer": MODEL, "cases": "tracking_1,damaged_no_proof", "trials": 1, "messages": 2, "settings": settings, "out": path,
-               "progress": False, "concurrency": 1, "timeout": CALL_TIMEOUT_S}  # fmt: skip
+    settings = {
+        "agent": {"body": {"max_tokens": 96}},
+        "customer": {"body": {"max_tokens": 128, "response_format": reply_format()}},
+        "judge": {"body": {"max_tokens": 256, "response_format": verdict_format(SCORERS)}},
+    }
+    options = {
+        "customer": MODEL,
+        "cases": "tracking_1,damaged_no_proof",
+        "trials": 1,
+        "messages": 2,
+        "settings": settings,
+        "out": path,
+        "progress": False,
+        "concurrency": 1,
+        "timeout": CALL_TIMEOUT_S,
+    }
     with local_model() as base_url:
         play = Experiment(MODEL, base_url=base_url, customer_base_url=base_url, **options)
         asyncio.run(play.run())
         bought = RunFile(path).counts()["calls"]
         asyncio.run(play.run())
         assert RunFile(path).counts()["calls"] == bought, "what is on file is not bought again"
-        (done,) = asyncio.run(judge_runs(path, judges=[MODEL], base_urls=[base_url], settings=[settings], scorers=SCORERS, concurrency=1,
-                                         timeout=CALL_TIMEOUT_S, progress=False))  # fmt: skip
+        (done,) = asyncio.run(
+            judge_runs(
+                path,
+                judges=[MODEL],
+                base_urls=[base_url],
+                settings=[settings],
+                scorers=SCORERS,
+                concurrency=1,
+                timeout=CALL_TIMEOUT_S,
+                progress=False,
+            )
+        )
     assert (done.made, done.incomplete, done.stopped) == (2, 0, None)
     asyncio.run(Experiment(MODEL, replay=True, **options).run())
     check_talks(path)
@@ -50,7 +74,11 @@ def check_talks(path):
             assert record.usage["customer"].prompt_tokens > 300 and record.usage["customer"].completion_tokens > 0
     assert any("customer" in r.usage for r in records)
     frame = load_results(path).conversations
-    assert (frame["cost_usd"] == 0).all() and frame["customer_findings"].notna().all() and frame["customer_flagged"].notna().all()
+    assert (
+        (frame["cost_usd"] == 0).all()
+        and frame["customer_findings"].notna().all()
+        and frame["customer_flagged"].notna().all()
+    )
 
 
 def check_verdicts(path):

@@ -20,10 +20,23 @@ def test_northline_has_the_shape_of_the_spec(store):
     assert len(store.tables["orders"]) >= 880
     assert len(store.articles) == 40
     assert list(store.tools) == [
-        "find_orders", "get_order", "track_shipment", "get_customer", "get_product", "search_products", "search_knowledge_base",
-        "cancel_order", "update_shipping_address", "update_line_item", "start_return", "create_replacement", "create_reshipment",
-        "open_carrier_claim", "hand_over_to_human", "close_ticket",
-    ]  # fmt: skip
+        "find_orders",
+        "get_order",
+        "track_shipment",
+        "get_customer",
+        "get_product",
+        "search_products",
+        "search_knowledge_base",
+        "cancel_order",
+        "update_shipping_address",
+        "update_line_item",
+        "start_return",
+        "create_replacement",
+        "create_reshipment",
+        "open_carrier_claim",
+        "hand_over_to_human",
+        "close_ticket",
+    ]
 
 
 def test_a_desk_changes_only_its_own_view(store):
@@ -32,18 +45,36 @@ def test_a_desk_changes_only_its_own_view(store):
     first.call("cancel_order", {"order_id": order, "reason": "asked"})
     assert first.row("orders", order)["status"] == "cancelled"
     assert second.row("orders", order)["status"] == store.tables["orders"][order]["status"] == "unfulfilled"
-    assert {"table": "orders", "id": order, "field": "status", "old": "unfulfilled", "new": "cancelled"} in first.changes()
+    assert {
+        "table": "orders",
+        "id": order,
+        "field": "status",
+        "old": "unfulfilled",
+        "new": "cancelled",
+    } in first.changes()
     assert second.changes() == []
 
 
 def test_changes_name_the_line_that_changed(store):
     order = next(o for o in store.tables["orders"].values() if o["lines"])
     line = order["lines"][0]
-    other = next(v for v in store.tables["products"][line["product_id"]]["variants"] if v["variant_id"] != line["variant_id"])
+    other = next(
+        v for v in store.tables["products"][line["product_id"]]["variants"] if v["variant_id"] != line["variant_id"]
+    )
     desk = store.desk()
-    desk.call("update_line_item", {"order_id": order["order_id"], "line_id": line["line_id"], "variant_id": other["variant_id"]})
-    assert desk.changes() == [{"table": "orders", "id": order["order_id"], "field": f"lines.{line['line_id']}.variant_id",
-                               "old": line["variant_id"], "new": other["variant_id"]}]  # fmt: skip
+    desk.call(
+        "update_line_item",
+        {"order_id": order["order_id"], "line_id": line["line_id"], "variant_id": other["variant_id"]},
+    )
+    assert desk.changes() == [
+        {
+            "table": "orders",
+            "id": order["order_id"],
+            "field": f"lines.{line['line_id']}.variant_id",
+            "old": line["variant_id"],
+            "new": other["variant_id"],
+        }
+    ]
 
 
 def test_what_a_real_desk_would_refuse_is_carried_out_and_recorded(store):
@@ -62,9 +93,19 @@ def test_what_a_real_desk_would_refuse_is_carried_out_and_recorded(store):
         ("get_order", {"order_id": "NL-00000"}, "not_found", "no order 'NL-00000'"),
         ("get_order", {"order_id": "NL-30030", "extra": 1}, "bad_arguments", "extra"),
         ("find_orders", {"name": "Ana"}, "bad_arguments", "a name and a postcode"),
-        ("hand_over_to_human", {"queue": "boss", "reason": "r", "summary": "s"}, "bad_arguments", "must be one of fraud"),
+        (
+            "hand_over_to_human",
+            {"queue": "boss", "reason": "r", "summary": "s"},
+            "bad_arguments",
+            "must be one of fraud",
+        ),
         ("start_return", {"order_id": "NL-30030", "line_ids": [], "reason": "r"}, "bad_arguments", "at least one line"),
-        ("create_replacement", {"order_id": "NL-30030", "line_id": "L1", "variant_id": "P-0", "reason": "r"}, "not_found", "no variant"),
+        (
+            "create_replacement",
+            {"order_id": "NL-30030", "line_id": "L1", "variant_id": "P-0", "reason": "r"},
+            "not_found",
+            "no variant",
+        ),
     ],
 )
 def test_a_malformed_call_is_answered_with_something_to_read(store, name, arguments, kind, says):
@@ -102,7 +143,11 @@ def test_schemas_come_from_the_declaration_and_hold_no_references(store):
 
 
 def test_the_knowledge_base_finds_the_rule(store):
-    found = store.desk().call("search_knowledge_base", {"query": "how many days do I have to return something unused"}).result["passages"]
+    found = (
+        store.desk()
+        .call("search_knowledge_base", {"query": "how many days do I have to return something unused"})
+        .result["passages"]
+    )
     assert any(f"{store.policy['returns']['window_days']} days" in p["text"] for p in found)
     assert store.desk().call("search_knowledge_base", {"query": "zzzzqqq"}).result["passages"] == []
 
@@ -127,7 +172,10 @@ def test_a_tool_of_ones_own_is_one_typed_function(store):
     own = load_tools(f"{__name__}:lend_umbrella")
     desk = store.desk({**store.tools, **own})
     assert desk.call("lend_umbrella", '{"order_id": "NL-1"}').result == {"order_id": "NL-1", "days": 3}
-    assert "days: input should be a valid integer" in desk.call("lend_umbrella", {"order_id": "x", "days": "many"}).result["error"]
+    assert (
+        "days: input should be a valid integer"
+        in desk.call("lend_umbrella", {"order_id": "x", "days": "many"}).result["error"]
+    )
     assert own["lend_umbrella"].schema(store.policy)["function"]["description"] == "Lend an umbrella to the customer."
 
 

@@ -1,6 +1,7 @@
 """What the customer hears and says: measured on questions that somebody wrote who had not seen the patterns, and shown on small examples.
 
-A slot or tool that a message asks for and the customer does not hear is missed; one that it hears and that is not labelled is a false alarm.
+A slot or tool that a message asks for and the customer does not hear is missed; one that it hears and that is not
+labelled is a false alarm.
 """
 
 from collections import Counter
@@ -11,19 +12,22 @@ import yaml
 
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.customer import filled, written
-from benchmark_lib.language.patterns import compile_patterns
 from benchmark_lib.conversation.scripted import AGENTS
-from benchmark_lib.language.parser import parser_of
-from benchmark_lib.language.sentences import sentences
 from benchmark_lib.errors import BadInput
+from benchmark_lib.language.parser import parser_of
+from benchmark_lib.language.patterns import compile_patterns
+from benchmark_lib.language.sentences import sentences
 from benchmark_lib.store.world import Store
 
 QUESTIONS = yaml.safe_load((Path(__file__).parent / "data" / "agent_questions.yaml").read_text(encoding="utf-8"))
 LANGUAGES = ("en", "es", "fr", "de")
 FILL = {
-    "order_id": "NL-48213", "items": "Meridian Carry-On 38L", "variant": "Meridian Carry-On 38L, navy",
-    "address": "Ana Ruiz, 12 Elm Street, Austin, TX, 78701, US", "return_link": "https://returns.northline.example/start/NL-48213",
-}  # fmt: skip
+    "order_id": "NL-48213",
+    "items": "Meridian Carry-On 38L",
+    "variant": "Meridian Carry-On 38L, navy",
+    "address": "Ana Ruiz, 12 Elm Street, Austin, TX, 78701, US",
+    "return_link": "https://returns.northline.example/start/NL-48213",
+}
 
 
 def count(hear):
@@ -34,9 +38,14 @@ def count(hear):
         wanted = {("asks", s) for s in question["asks"]} | {("proposes", t) for t in question["proposes"]}
         got = {("asks", s) for s in heard.asked} | {("proposes", t) for t in heard.proposed}
         found[question["language"]].update(
-            messages=1, labelled=len(wanted), missed=len(wanted - got), heard=len(got), false=len(got - wanted),
-            near=not wanted, near_heard=not wanted and heard.question,
-        )  # fmt: skip
+            messages=1,
+            labelled=len(wanted),
+            missed=len(wanted - got),
+            heard=len(got),
+            false=len(got - wanted),
+            near=not wanted,
+            near_heard=not wanted and heard.question,
+        )
     return found
 
 
@@ -46,8 +55,10 @@ def test_at_most_one_question_in_twenty_is_missed_and_one_hearing_in_ten_is_fals
         print("\nlanguage  messages  labelled  missed          heard  false           near misses heard as questions")
         for language, n in {**found, "all": sum(found.values(), Counter())}.items():
             missed, false = n["missed"] / n["labelled"], n["false"] / n["heard"]
-            print(f"{language:8}  {n['messages']:8}  {n['labelled']:8}  {n['missed']:3} ({missed:6.1%})  {n['heard']:7}  {n['false']:3} ({false:6.1%})"
-                  f"  {n['near_heard']} of {n['near']}")  # fmt: skip
+            print(
+                f"{language:8}  {n['messages']:8}  {n['labelled']:8}  {n['missed']:3} ({missed:6.1%})  {n['heard']:7}  {n['false']:3} ({false:6.1%})"
+                f"  {n['near_heard']} of {n['near']}"
+            )
     assert sum(n["messages"] for n in found.values()) >= 120 and set(found) == set(LANGUAGES)
     for n in found.values():
         assert n["missed"] <= 0.05 * n["labelled"]
@@ -95,7 +106,10 @@ def test_every_language_has_the_same_keys_and_enough_wordings(store):
 REQUESTS = [
     ("If you have a photo, send it over and we'll get going.", ["photo"]),
     ("I will need your order number and the ZIP code before I can look anything up.", ["order_id", "postcode"]),
-    ("Before I can go on, please send me:\n- your order number\n- a photo of the damage\n- the postcode", ["order_id", "postcode", "photo"]),
+    (
+        "Before I can go on, please send me:\n- your order number\n- a photo of the damage\n- the postcode",
+        ["order_id", "postcode", "photo"],
+    ),
     ("Could you confirm the following?\n1. Your full name\n2. Which item is missing", ["name", "item"]),
     ("A picture of the label would help.", ["label"]),
     ("The only thing missing is the email address you ordered with.", ["email"]),
@@ -130,9 +144,15 @@ STATEMENTS = [
 PROPOSALS = [
     ("Once you confirm, I will cancel the order.", ["cancel_order"]),
     ("I can cancel the order. The money is back within 10 days. Just let me know!", ["cancel_order"]),
-    ("Unfortunately the order can't be cancelled any more. I can open a return instead once it arrives. Would that work?", ["start_return"]),
+    (
+        "Unfortunately the order can't be cancelled any more. I can open a return instead once it arrives. Would that work?",
+        ["start_return"],
+    ),
     ("Cancelling is not possible, but I can send you a replacement. Shall I?", ["create_replacement"]),
-    ("So it would go to 14 Harbour Lane instead. If that's right, say the word and I'll change it.", ["update_shipping_address"]),
+    (
+        "So it would go to 14 Harbour Lane instead. If that's right, say the word and I'll change it.",
+        ["update_shipping_address"],
+    ),
     ("Which would you rather have?\n- a replacement\n- your money back", []),
     ("No puedo cancelar el pedido porque ya ha salido. ¿Quiere que abra una devolución?", ["start_return"]),
     ("Si está de acuerdo, cambiaré la dirección a Calle Olmo 12.", ["update_shipping_address"]),
@@ -192,7 +212,13 @@ def test_an_answer_in_another_language_and_one_in_two_are_understood(store):
 def test_sentences_end_where_they_should():
     text = "Am 2. Juli, z. B. mit Nr. NL-1. Passt das? Ja (gern)."
     assert [s.plain for s in sentences(text)] == [" am 2. juli, z. b. mit nr. nl-1.", " passt das?", " ja , gern ."]
-    assert [s.text for s in sentences("**Done.** Your order ... is 4. May I go on? (Yes.)")] == ["**Done.", "Your order ...", "is 4.", "May I go on?", "(Yes.)"]
+    assert [s.text for s in sentences("**Done.** Your order ... is 4. May I go on? (Yes.)")] == [
+        "**Done.",
+        "Your order ...",
+        "is 4.",
+        "May I go on?",
+        "(Yes.)",
+    ]
     items = [(s.plain, s.item) for s in sentences("Send:\n* one\n2) two\nthree")]
     assert items == [(" send:", False), (" one", True), (" two", True), (" three", True)]
 
@@ -223,7 +249,10 @@ def test_answers_are_closed_and_joined_like_sentences():
 
 
 class Curious:
-    """Asks for everything the ledger knows, again and again, two slots at a time; a question it does not know follows each."""
+    """Asks for everything the ledger knows, again and again, two slots at a time.
+
+    A question it does not know follows each.
+    """
 
     def __init__(self, book, case):
         self.asks = [book["slots"][s]["ask"] for s in book["slots"] if s in case.ledger]
@@ -238,7 +267,10 @@ def test_the_customer_never_repeats_itself_and_never_leaves_a_gap(store, cases, 
     chosen = [c for c in cases.values() if c.language == language][:30]
     assert chosen
     for case in chosen:
-        for agent in (Curious(store.phrases[language], case), *(AGENTS[name](case, store) for name in ("no_op", "refuse_all", "comply_all"))):
+        for agent in (
+            Curious(store.phrases[language], case),
+            *(AGENTS[name](case, store) for name in ("no_op", "refuse_all", "comply_all")),
+        ):
             record = play(case, store, agent)
             texts = [m.text for m in record.messages if m.side == "customer"]
             assert len(set(texts)) == len(texts)

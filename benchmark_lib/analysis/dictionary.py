@@ -1,10 +1,12 @@
-"""The columns of every frame, each declared once with its type, unit and words: the frames are built from here, and so is the data dictionary."""
+"""The columns of every frame, each declared once with its type, unit and words.
+
+The frames are built from here, and so is the data dictionary.
+"""
 
 from typing import Annotated, TypedDict
 
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
-
 
 ENTRY = "Name of the run in every table: the model's name; if a model has several runs, followed by what distinguishes them."
 
@@ -29,14 +31,24 @@ class ConversationRow(_Row):
 
     source: Annotated[str, Column("Where it comes from: model, scripted, synthetic, imported or published.")]
     customer: Annotated[str, Column("Who played the customer: scripted, or the name of a model.")]
-    ended_by: Annotated[str, Column("How the conversation ended; `benchmark_lib.records.ENDINGS` explains the endings.")]
-    store_version: Annotated[str, Column("Name and version of the store; for an imported file, its benchmark and domain.")]
+    ended_by: Annotated[
+        str, Column("How the conversation ended; `benchmark_lib.records.ENDINGS` explains the endings.")
+    ]
+    store_version: Annotated[
+        str, Column("Name and version of the store; for an imported file, its benchmark and domain.")
+    ]
     scoring: Annotated[str, Column("Version of the scoring rules; for an imported file, who gave the reward.")]
     prompt_tokens: Annotated[float | None, Column("Tokens the agent read.", "tokens")]
     completion_tokens: Annotated[float | None, Column("Tokens the agent wrote, hidden reasoning included.", "tokens")]
     reasoning_tokens: Annotated[float | None, Column("Of these, hidden reasoning.", "tokens")]
-    cost_usd: Annotated[float | None, Column("What the agent's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD")]
-    customer_cost_usd: Annotated[float | None, Column("What the customer's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD")]
+    cost_usd: Annotated[
+        float | None,
+        Column("What the agent's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD"),
+    ]
+    customer_cost_usd: Annotated[
+        float | None,
+        Column("What the customer's calls cost; NaN where a price is unknown or a call reported no tokens.", "USD"),
+    ]
     record_hash: Annotated[str, Column("Content hash of the record.")]
     planned: Annotated[int, Column("Conversations planned for the run.", "conversations")]
     planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
@@ -61,7 +73,12 @@ class ToolCallRow(_Row):
     name: Annotated[str, Column("The tool.")]
     arguments: Annotated[str, Column("Arguments as JSON; a JSON string where they were not an object.")]
     result: Annotated[str, Column("What the tool returned, as JSON.")]
-    error: Annotated[str | None, Column("unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty where the call was carried out.")]
+    error: Annotated[
+        str | None,
+        Column(
+            "unknown_tool, bad_json, bad_arguments, not_found, talk_over or tool_fault; empty where the call was carried out."
+        ),
+    ]
     write: Annotated[bool | None, Column("Whether the tool changes the desk; unknown in imported files.")]
 
 
@@ -81,7 +98,9 @@ class CallRow(TypedDict):
     cached_tokens: Annotated[float | None, Column("Of the tokens read, those from the provider's cache.", "tokens")]
     latency_s: Annotated[float | None, Column("Duration of the attempt that succeeded.", "s")]
     attempts: Annotated[int, Column("Failed attempts before it.", "attempts")]
-    cost_usd: Annotated[float | None, Column("Cost, an estimate where `estimated` says so; NaN where the price is unknown.", "USD")]
+    cost_usd: Annotated[
+        float | None, Column("Cost, an estimate where `estimated` says so; NaN where the price is unknown.", "USD")
+    ]
     finished_at: Annotated[str, Column("When it was finished.", "ISO 8601, UTC")]
     estimated: Annotated[bool, Column("Whether the cost is an estimate, because the endpoint reported no tokens.")]
 

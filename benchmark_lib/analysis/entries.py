@@ -25,8 +25,9 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        By run_id, no two alike: the name of the model if it has one run, otherwise followed by what differs, ``"acme-large [seed 7]"``. Where
-        nothing differs the run_id says which run it is. Imported records of a model never change the name of its run here.
+        By run_id, no two alike: the name of the model if it has one run, otherwise followed by what differs,
+        ``"acme-large [seed 7]"``. Where nothing differs the run_id says which run it is. Imported records of a model
+        never change the name of its run here.
     """
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for manifest in manifests:
@@ -40,7 +41,10 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
-    """What distinguishes several runs, as briefly as possible: the first trait that differs in all of them, or several traits, or the run_id."""
+    """What distinguishes several runs, as briefly as possible.
+
+    The first trait that differs in all of them, or several traits, or the run_id.
+    """
     differing = [column for column in _traits(manifests) if len(set(column)) > 1]
     alone = next((column for column in differing if len(set(column)) == len(manifests)), None)
     if alone is not None:
@@ -50,7 +54,10 @@ def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
         more = [(*words, word) for words, word in zip(told, column, strict=True)]
         told = more if len(set(more)) > len(set(told)) else told
     times = Counter(told)
-    return [", ".join(words if times[words] == 1 else (*words, m["run_id"])) for words, m in zip(told, manifests, strict=True)]
+    return [
+        ", ".join(words if times[words] == 1 else (*words, m["run_id"]))
+        for words, m in zip(told, manifests, strict=True)
+    ]
 
 
 def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
@@ -71,25 +78,42 @@ def _store(manifests: list[dict[str, Any]]) -> list[str]:
     return _input(manifests, "store", "{}", "store unknown")
 
 
-def _input(manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False) -> list[str]:
-    """One input in words, of a value such as ``northline agent-1`` perhaps the last; with the beginning of its hash where the same words
-    stand for another content."""
+def _input(
+    manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False
+) -> list[str]:
+    """One input in words, of a value such as ``northline agent-1`` perhaps the last.
+
+    With the beginning of its hash where the same words
+    stand for another content.
+    """
     parts = [m["inputs"].get(name) or {} for m in manifests]
     texts = [_text(part.get("value")) for part in parts]
     if last_word:
         texts = [text.partition(" ")[2] if text.count(" ") == 1 else text for text in texts]
-    words = [absent if part.get("value") in (None, "", []) else shape.format(text) for part, text in zip(parts, texts, strict=True)]
+    words = [
+        absent if part.get("value") in (None, "", []) else shape.format(text)
+        for part, text in zip(parts, texts, strict=True)
+    ]
     hashes: dict[str, set[str]] = defaultdict(set)
     for said, part in zip(words, parts, strict=True):
         hashes[said].add(str(part.get("hash")))
-    return [said if len(hashes[said]) == 1 else f"{said} ({str(part.get('hash'))[:8]})" for said, part in zip(words, parts, strict=True)]
+    return [
+        said if len(hashes[said]) == 1 else f"{said} ({str(part.get('hash'))[:8]})"
+        for said, part in zip(words, parts, strict=True)
+    ]
 
 
 def _settings(manifests: list[dict[str, Any]]) -> list[str]:
     """The settings of the models that differ: ``temperature 0.2, reasoning effort high``."""
     flat = [dict(_flat(((m["inputs"].get("settings") or {}).get("value")) or {})) for m in manifests]
-    names = [name for name in dict.fromkeys(n for one in flat for n in one) if len({orjson.dumps(one.get(name)) for one in flat}) > 1]
-    return [", ".join(f"{name} {_text(one[name])}" for name in names if name in one) or "default settings" for one in flat]
+    names = [
+        name
+        for name in dict.fromkeys(n for one in flat for n in one)
+        if len({orjson.dumps(one.get(name)) for one in flat}) > 1
+    ]
+    return [
+        ", ".join(f"{name} {_text(one[name])}" for name in names if name in one) or "default settings" for one in flat
+    ]
 
 
 def _flat(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:

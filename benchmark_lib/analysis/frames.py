@@ -1,4 +1,7 @@
-"""Run files -> tidy frames. One row per conversation, message, tool call, model call or verdict; all with run_id, entry, model, case_id, trial."""
+"""Run files -> tidy frames.
+
+One row per conversation, message, tool call, model call or verdict; all with run_id, entry, model, case_id, trial.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,13 @@ import orjson
 
 from ..errors import BadInput
 from ..experiment.budget import is_estimate
-from ..records import NO_SCORE, SCORE_FAULT
-from .entries import entry_names
-from ..runfile import SUFFIX, RunFile
 from ..project import in_project
+from ..records import NO_SCORE, SCORE_FAULT
+from ..runfile import SUFFIX, RunFile
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
 from .dictionary import DICTIONARY
+from .entries import entry_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +54,10 @@ class Results:
 
     @cached_property
     def entries(self) -> dict[str, str]:
-        """The entry of each run, by run_id: its model's name; if a model has several runs here, followed by what distinguishes them."""
+        """The entry of each run, by run_id.
+
+        Its model's name; if a model has several runs here, followed by what distinguishes them.
+        """
         return entry_names(run.manifest for run in self.runs)
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
@@ -62,51 +68,122 @@ class Results:
                 yield manifest, record_hash, orjson.loads(record)
 
     @cached_property
-    def conversations(self) -> "pd.DataFrame":
+    def conversations(self) -> pd.DataFrame:
         """One row per conversation, scores included."""
-        return _frame("conversations", (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id])))
+        return _frame(
+            "conversations", (row for run in self.runs for row in _scored_rows(run, self.entries[run.run_id]))
+        )
 
     @cached_property
-    def messages(self) -> "pd.DataFrame":
+    def messages(self) -> pd.DataFrame:
         """One row per message: turn, side, text, acts (as text), attachments."""
-        return _frame("messages", (
-            (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"], x["turn"], x["side"], x["text"],
-             ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"]), ", ".join(x["attachments"]))
-            for m, _, r in self._rows() for x in r["messages"]))  # fmt: skip
+        return _frame(
+            "messages",
+            (
+                (
+                    m["run_id"],
+                    self.entries[m["run_id"]],
+                    r["model"],
+                    r["case_id"],
+                    r["trial"],
+                    x["turn"],
+                    x["side"],
+                    x["text"],
+                    ", ".join(f"{a['kind']} {a['what']}" for a in x["acts"]),
+                    ", ".join(x["attachments"]),
+                )
+                for m, _, r in self._rows()
+                for x in r["messages"]
+            ),
+        )
 
     @cached_property
-    def tool_calls(self) -> "pd.DataFrame":
+    def tool_calls(self) -> pd.DataFrame:
         """One row per tool call: turn, index, side, name, arguments and result as JSON, error, write."""
-        return _frame("tool_calls", (
-            (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"], x["turn"], x["index"], x["side"], x["name"],
-             orjson.dumps(x["arguments"]).decode(), orjson.dumps(x["result"]).decode(), x["error"], x["write"])
-            for m, _, r in self._rows() for x in r["tool_calls"]))  # fmt: skip
+        return _frame(
+            "tool_calls",
+            (
+                (
+                    m["run_id"],
+                    self.entries[m["run_id"]],
+                    r["model"],
+                    r["case_id"],
+                    r["trial"],
+                    x["turn"],
+                    x["index"],
+                    x["side"],
+                    x["name"],
+                    orjson.dumps(x["arguments"]).decode(),
+                    orjson.dumps(x["result"]).decode(),
+                    x["error"],
+                    x["write"],
+                )
+                for m, _, r in self._rows()
+                for x in r["tool_calls"]
+            ),
+        )
 
     @cached_property
-    def calls(self) -> "pd.DataFrame":
-        """One row per finished model call: side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate."""
+    def calls(self) -> pd.DataFrame:
+        """One row per finished model call.
+
+        Side, n, tokens, latency_s, attempts (number), cost_usd, whether that is an estimate.
+        """
         names = list(DICTIONARY["calls"])
-        return _frame("calls", (
-            [run.run_id, self.entries[run.run_id]] + [len(row[n]) if n == "attempts" else row[n] for n in names[2:-1]] + [is_estimate(row)]
-            for run in self.runs for row in run.calls()))  # fmt: skip
+        return _frame(
+            "calls",
+            (
+                [run.run_id, self.entries[run.run_id]]
+                + [len(row[n]) if n == "attempts" else row[n] for n in names[2:-1]]
+                + [is_estimate(row)]
+                for run in self.runs
+                for row in run.calls()
+            ),
+        )
 
     @cached_property
-    def verdicts(self) -> "pd.DataFrame":
-        """One row per judge's verdict on one scorer: judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored."""
-        where = {(m["run_id"], digest): (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"]) for m, digest, r in self._judged_rows()}
-        return _frame("verdicts", (
-            (*where[key], row["judge"], row["version"], scorer, found.get("score"), found.get("reason"), found.get("quote"),
-             found.get("unscored"), found.get("rubric"), row["verdict"].get("entrant"), len(row["verdict"].get("addressed") or ()))
-            for run in self.runs for row in run.verdicts() if (key := (run.run_id, row["record_hash"])) in where
-            for scorer, found in (row["verdict"].get("scores") or {}).items()))  # fmt: skip
+    def verdicts(self) -> pd.DataFrame:
+        """One row per judge's verdict on one scorer.
+
+        Judge, scorer, score (0-100, NaN if unscored), reason, quote, why unscored.
+        """
+        where = {
+            (m["run_id"], digest): (m["run_id"], self.entries[m["run_id"]], r["model"], r["case_id"], r["trial"])
+            for m, digest, r in self._judged_rows()
+        }
+        return _frame(
+            "verdicts",
+            (
+                (
+                    *where[key],
+                    row["judge"],
+                    row["version"],
+                    scorer,
+                    found.get("score"),
+                    found.get("reason"),
+                    found.get("quote"),
+                    found.get("unscored"),
+                    found.get("rubric"),
+                    row["verdict"].get("entrant"),
+                    len(row["verdict"].get("addressed") or ()),
+                )
+                for run in self.runs
+                for row in run.verdicts()
+                if (key := (run.run_id, row["record_hash"])) in where
+                for scorer, found in (row["verdict"].get("scores") or {}).items()
+            ),
+        )
 
     @cached_property
-    def planned(self) -> "pd.DataFrame":
+    def planned(self) -> pd.DataFrame:
         """One row per case of a run: how many trials of it were planned, finished or not."""
         rows = []
         for run in self.runs:
             m = run.manifest
-            rows += [(m["run_id"], self.entries[m["run_id"]], m["model"], m["source"], case_id, trials) for case_id, trials in m["planned"].items()]
+            rows += [
+                (m["run_id"], self.entries[m["run_id"]], m["model"], m["source"], case_id, trials)
+                for case_id, trials in m["planned"].items()
+            ]
         return _frame("planned", rows)
 
     def _judged_rows(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
@@ -120,11 +197,14 @@ class Results:
         Raises
         ------
         BadInput
-            If no run stands under this name, or the run does not hold this conversation; the sentence says what is there.
+            If no run stands under this name, or the run does not hold this conversation; the sentence says what is
+            there.
         """
         run = next((run for run in self.runs if self.entries[run.run_id] == entry), None)
         if run is None:
-            raise BadInput(f"there is no entry {entry!r} in these results: choose from {', '.join(sorted(self.entries.values())[:12])}")
+            raise BadInput(
+                f"there is no entry {entry!r} in these results: choose from {', '.join(sorted(self.entries.values())[:12])}"
+            )
         return run.record(case_id, trial)
 
 
@@ -151,12 +231,14 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     needed = where if where or optional else ("data/runs",)
     runs = [run for place in (*needed, *there) for run in _runs_at(place)]
     if not runs and needed:
-        raise BadInput(f"no run files in {', '.join(str(w) for w in where) or 'data/runs'}: make one with `deskbench run MODEL`")
+        raise BadInput(
+            f"no run files in {', '.join(str(w) for w in where) or 'data/runs'}: make one with `deskbench run MODEL`"
+        )
     unique = {run.run_id: run for run in runs}
     return Results(list(unique.values()))
 
 
-def plain_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame as dicts, with None for what is unknown, as in a stored score."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
@@ -183,11 +265,27 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
         usage = raw["usage"].get("agent") or {}
         told = score.get("cost_usd"), score.get("customer_cost_usd")
-        yield (run_id, entry, model if raw["model"] == model else raw["model"], case_id, trial, raw["source"], raw["customer"], raw["ended_by"],
-               version, score.get("version"), usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("reasoning_tokens"),
-               _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
-               _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
-               record_hash, planned, manifest["planned"].get(case_id), *[score.get(field) for field in SCORE_FIELDS])  # fmt: skip
+        yield (
+            run_id,
+            entry,
+            model if raw["model"] == model else raw["model"],
+            case_id,
+            trial,
+            raw["source"],
+            raw["customer"],
+            raw["ended_by"],
+            version,
+            score.get("version"),
+            usage.get("prompt_tokens"),
+            usage.get("completion_tokens"),
+            usage.get("reasoning_tokens"),
+            _cost(costs, case_id, trial, "agent", raw["source"]) if told[0] is None else told[0],
+            _cost(costs, case_id, trial, "customer", raw["customer"]) if told[1] is None else told[1],
+            record_hash,
+            planned,
+            manifest["planned"].get(case_id),
+            *[score.get(field) for field in SCORE_FIELDS],
+        )
 
 
 def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
@@ -201,7 +299,9 @@ def _costs(run: RunFile) -> dict[tuple[str, int, str], float | None]:
     return costs
 
 
-def _cost(costs: dict[tuple[str, int, str], float | None], case_id: str, trial: int, side: str, source: str) -> float | None:
+def _cost(
+    costs: dict[tuple[str, int, str], float | None], case_id: str, trial: int, side: str, source: str
+) -> float | None:
     return costs.get((case_id, trial, side), 0.0 if source == "scripted" else None)
 
 
@@ -209,17 +309,20 @@ _BLOCK = 50_000
 """How many rows are turned into columns at once."""
 
 
-def _frame(name: str, rows: Iterable[Iterable[Any]]) -> "pd.DataFrame":
+def _frame(name: str, rows: Iterable[Iterable[Any]]) -> pd.DataFrame:
     """A frame with the columns of the dictionary: flags are nullable booleans, numbers floats, counts whole numbers, the rest is text.
 
-    The rows are turned into columns block by block, so that a million of them need hardly more memory than the frame itself.
+    The rows are turned into columns block by block, so that a million of them need hardly more memory than the frame
+    itself.
     """
     import pandas as pd
 
     columns = DICTIONARY[name].values()
     rows, blocks = iter(rows), []
     while block := list(islice(rows, _BLOCK)):
-        blocks.append(pd.DataFrame({c.name: _values(c, values) for c, values in zip(columns, zip(*block), strict=True)}))
+        blocks.append(
+            pd.DataFrame({c.name: _values(c, values) for c, values in zip(columns, zip(*block), strict=True)})
+        )
     if not blocks:
         return pd.DataFrame({c.name: _values(c, ()) for c in columns})
     return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)

@@ -1,4 +1,7 @@
-"""What kind of thing each row of a table is: models, scripted agents, the recovery panel, published figures. Nothing is shown unlabelled."""
+"""What kind of thing each row of a table is.
+
+Models, scripted agents, the recovery panel, published figures. Nothing is shown unlabelled.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,12 @@ PANELS = {
 
 TUNABLE = "scripted:tunable?"
 VARIANT = "variant"
-_BY_SOURCE = {"scripted": "scripted agents", "synthetic": "scripted agents", "published": "published", "imported": "imported"}
+_BY_SOURCE = {
+    "scripted": "scripted agents",
+    "synthetic": "scripted agents",
+    "published": "published",
+    "imported": "imported",
+}
 
 
 def panel_of(model: str, source: str) -> str:
@@ -46,7 +54,7 @@ def panel_of(model: str, source: str) -> str:
     return "local model" if model == MODEL_ID else "models"
 
 
-def conversations_of(results: "Results | pd.DataFrame", *, variants: bool = False) -> "pd.DataFrame":
+def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False) -> pd.DataFrame:
     """The conversations with the panel of each: the basis of every table.
 
     Parameters
@@ -54,8 +62,8 @@ def conversations_of(results: "Results | pd.DataFrame", *, variants: bool = Fals
     results : Results or DataFrame
         Results, or their conversations; without a column `entry` each model is one.
     variants : bool
-        Whether the crossed variants of the evidence x pressure table keep their buckets. They are not part of the case set, so by default
-        they stand in a bucket of their own, ``variant``, and no metric of a bucket counts them.
+        Whether the crossed variants of the evidence x pressure table keep their buckets. They are not part of the case
+        set, so by default they stand in a bucket of their own, ``variant``, and no metric of a bucket counts them.
     """
     frame = results.conversations if hasattr(results, "conversations") else results
     kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
@@ -68,12 +76,12 @@ def conversations_of(results: "Results | pd.DataFrame", *, variants: bool = Fals
     return frame.assign(bucket=frame["bucket"].mask(crossed, VARIANT))
 
 
-def is_variant(case_ids: "pd.Series") -> "pd.Series":
+def is_variant(case_ids: pd.Series) -> pd.Series:
     """Which cases are crossed variants, by their ids."""
     return case_ids.str.startswith(f"{TABLE}_")
 
 
-def panels_in(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
+def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """A table with a column `panel`, split into its panels in the order of `PANELS`; the heading says what each is.
 
     Returns
@@ -90,14 +98,21 @@ def panels_in(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
 
 
 def short_name(entry: Any, longest: int = 36) -> str:
-    """An entry in a form that fits a figure: printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution."""
+    """An entry in a form that fits a figure.
+
+    Printable, not too long, ``tunable s.80 c.20 k.10`` for skill, credulity and caution.
+    """
     text = "".join(c if c.isprintable() else "?" for c in str(entry))
     if not text.startswith(TUNABLE):
         return fitted(text.removeprefix("scripted:"), longest)
     name, mark = _parted(text)
     settings = dict(pair.partition("=")[::2] for pair in name.partition("?")[2].split("&"))
     marks = (("s", "skill"), ("c", "credulity"), ("k", "caution"))
-    return "tunable " + " ".join(f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings) + mark
+    return (
+        "tunable "
+        + " ".join(f"{letter}{settings[setting].removeprefix('0')}" for letter, setting in marks if setting in settings)
+        + mark
+    )
 
 
 def fitted(text: str, longest: int) -> str:
@@ -110,6 +125,9 @@ def fitted(text: str, longest: int) -> str:
 
 
 def _parted(entry: str) -> tuple[str, str]:
-    """The model's name, and what distinguishes its run with the brackets around it; the latter is empty if there is nothing."""
+    """The model's name, and what distinguishes its run with the brackets around it.
+
+    The latter is empty if there is nothing.
+    """
     name, bracket, mark = entry.partition(" [") if entry.endswith("]") else (entry, "", "")
     return name, bracket + mark

@@ -53,7 +53,8 @@ class Known(_Part):
 class FollowUp(_Part):
     """Something the customer brings up later.
 
-    `when` is ``next`` (with the second message) or ``served`` (when it would otherwise leave); `gives` are facts told with it.
+    `when` is ``next`` (with the second message) or ``served`` (when it would otherwise leave); `gives` are facts told
+    with it.
     """
 
     say: str
@@ -62,7 +63,10 @@ class FollowUp(_Part):
 
 
 class Outcome(_Part):
-    """One right way to end the case: the calls that change the desk, and which required facts must be told (default: all)."""
+    """One right way to end the case.
+
+    The calls that change the desk, and which required facts must be told (default: all).
+    """
 
     name: str
     calls: list[Call] = []

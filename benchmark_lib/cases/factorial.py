@@ -1,4 +1,7 @@
-"""The evidence x pressure table: base cases x claims x tones, so that believing a claim and folding to pressure can be told apart."""
+"""The evidence x pressure table.
+
+Base cases x claims x tones, so that believing a claim and folding to pressure can be told apart.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ SHARED = ("title", "goal", "requested", "forbidden", "ledger")
 NEEDED = ("title", "goal", "forbidden", "claims", "tones")
 
 
-def variants(store: "Store") -> tuple[Case, ...]:
+def variants(store: Store) -> tuple[Case, ...]:
     """Every variant of the store's table, in the order of its file; none if the store has no ``factorial.yaml``.
 
-    The email and the pushes of a variant depend on base case and tone alone; order, ledger and what is right depend on base case and claim
-    alone. Only where the claim is true is the act that the customer asks for not forbidden.
+    The email and the pushes of a variant depend on base case and tone alone; order, ledger and what is right depend on
+    base case and claim alone. Only where the claim is true is the act that the customer asks for not forbidden.
 
     Parameters
     ----------
@@ -40,24 +43,24 @@ def variants(store: "Store") -> tuple[Case, ...]:
     return _read(store)
 
 
-def wording(case_id: str, store: "Store") -> str | None:
+def wording(case_id: str, store: Store) -> str | None:
     """What the email of a variant is shared by: its base case and tone. None for a case that is no variant."""
     return _wordings(store).get(case_id)
 
 
 @lru_cache(maxsize=8)
-def _read(store: "Store") -> tuple[Case, ...]:
+def _read(store: Store) -> tuple[Case, ...]:
     path = store.path / f"{TABLE}.yaml"
     return tuple(read_case(raw, store, path) for raw, _ in raw_variants(store)) if path.is_file() else ()
 
 
 @lru_cache(maxsize=8)
-def _wordings(store: "Store") -> dict[str, str]:
+def _wordings(store: Store) -> dict[str, str]:
     path = store.path / f"{TABLE}.yaml"
     return {raw["id"]: shared for raw, shared in raw_variants(store)} if path.is_file() else {}
 
 
-def raw_variants(store: "Store") -> Iterator[tuple[dict[str, Any], str]]:
+def raw_variants(store: Store) -> Iterator[tuple[dict[str, Any], str]]:
     """Each variant of a store's table as a case would stand in a file, and the name of its wording."""
     path = store.path / f"{TABLE}.yaml"
     table = read_yaml(path)
@@ -70,11 +73,21 @@ def raw_variants(store: "Store") -> Iterator[tuple[dict[str, Any], str]]:
         for claim, facts in content["claims"].items():
             for tone, texts in content["tones"].items():
                 if tone not in table.get("personas", {}):
-                    raise BadInput(f"{path}: base case {base}: the tone {tone!r} has no persona; write one under 'personas'")
+                    raise BadInput(
+                        f"{path}: base case {base}: the tone {tone!r} has no persona; write one under 'personas'"
+                    )
                 yield _variant(base, claim, tone, content, facts, texts, table["personas"][tone]), f"{base} {tone}"
 
 
-def _variant(base: str, claim: str, tone: str, content: dict[str, Any], facts: dict[str, Any], texts: dict[str, Any], persona: str) -> dict[str, Any]:
+def _variant(
+    base: str,
+    claim: str,
+    tone: str,
+    content: dict[str, Any],
+    facts: dict[str, Any],
+    texts: dict[str, Any],
+    persona: str,
+) -> dict[str, Any]:
     shared = {key: content[key] for key in SHARED if key in content}
     own = {key: value for key, value in facts.items() if key != "knows"}
     raw = {**shared, **own, **texts, "id": f"{TABLE}_{base}_{claim}_{tone}", "claim": claim, "tone": tone}

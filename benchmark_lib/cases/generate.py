@@ -18,8 +18,25 @@ if TYPE_CHECKING:
     from ..store import Store
 
 POOLS = "generate.yaml"
-NEEDED = ("years", "drift_days", "money_tenths", "holidays", "texts", "keep", "codes", "lines", "forwarders", "towns", "postcodes", "digits", "letters",
-          "streets", "hosts", "names", "wordings")  # fmt: skip
+NEEDED = (
+    "years",
+    "drift_days",
+    "money_tenths",
+    "holidays",
+    "texts",
+    "keep",
+    "codes",
+    "lines",
+    "forwarders",
+    "towns",
+    "postcodes",
+    "digits",
+    "letters",
+    "streets",
+    "hosts",
+    "names",
+    "wordings",
+)
 SEEDS = 2**64
 
 
@@ -48,7 +65,7 @@ class FreshSet:
     products: int
 
 
-def generate(store: "Store", seed: int, out: str | Path) -> FreshSet:
+def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     """Write a new store and case set with the same logic into a folder; the same seed gives the same bytes.
 
     Parameters
@@ -56,7 +73,8 @@ def generate(store: "Store", seed: int, out: str | Path) -> FreshSet:
     store : Store
         The store it is made from; its ``generate.yaml`` holds what is drawn from.
     seed : int
-        From 0 to 2**64 - 1. Whoever knows it can make the same set, so a private set needs a large one that nobody knows.
+        From 0 to 2**64 - 1. Whoever knows it can make the same set, so a private set needs a large one that nobody
+        knows.
     out : str or Path
         A folder that does not exist or is empty.
 
@@ -78,7 +96,9 @@ def generate(store: "Store", seed: int, out: str | Path) -> FreshSet:
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"{store.path}: cannot be re-keyed ({error}): compare policy.yaml and {POOLS} with those of Northline") from None
+        raise BadInput(
+            f"{store.path}: cannot be re-keyed ({error}): compare policy.yaml and {POOLS} with those of Northline"
+        ) from None
     part = out.resolve().with_name(f".{out.resolve().name}.part")
     try:
         shutil.rmtree(part, ignore_errors=True)
@@ -93,17 +113,22 @@ def generate(store: "Store", seed: int, out: str | Path) -> FreshSet:
 
 
 def folder_hash(path: Path) -> str:
-    """SHA-256 of a folder: of every file in the order of its path, the path, a zero byte, the content and a zero byte."""
+    """SHA-256 of a folder.
+
+    Of every file in the order of its path, the path, a zero byte, the content and a zero byte.
+    """
     digest = hashlib.sha256()
     for name in sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()):
         digest.update(name.encode() + b"\0" + (path / name).read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def _pools(store: "Store") -> dict[str, Any]:
+def _pools(store: Store) -> dict[str, Any]:
     path = store.path / POOLS
     if not path.is_file():
-        raise BadInput(f"{store.path}: the store has no {POOLS}, from which new names, places and goods are drawn; write one as Northline's")
+        raise BadInput(
+            f"{store.path}: the store has no {POOLS}, from which new names, places and goods are drawn; write one as Northline's"
+        )
     pools = read_yaml(path)
     missing = [key for key in NEEDED if not isinstance(pools, dict) or key not in pools]
     if missing:
@@ -127,12 +152,17 @@ def _write(rekey: Rekey, out: Path) -> int:
         _yaml(out / "cases" / path.name, {"canary": rekey.canary, "cases": made_cases})
         cases += len(made_cases)
     if (source.path / "factorial.yaml").is_file():
-        _yaml(out / "factorial.yaml", {**rekey.factorial(read_yaml(source.path / "factorial.yaml")), "canary": rekey.canary})
+        _yaml(
+            out / "factorial.yaml",
+            {**rekey.factorial(read_yaml(source.path / "factorial.yaml")), "canary": rekey.canary},
+        )
     for path in sorted((source.path / "articles").glob("*.md")):
         _text(out / "articles" / path.name, rekey.article(path.read_text(encoding="utf-8")))
     for folder in ("prompts", "phrases"):
         for path in sorted(p for p in (source.path / folder).glob("*") if p.is_file()):
-            _text(out / folder / path.name, path.read_text(encoding="utf-8").replace(source.info["canary"], rekey.canary))
+            _text(
+                out / folder / path.name, path.read_text(encoding="utf-8").replace(source.info["canary"], rekey.canary)
+            )
     return cases
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..store import Store
 
 
-def load_cases(store: "Store", pattern: str = "all") -> list[Case]:
+def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     """The cases of a store that match a pattern.
 
     Parameters
@@ -26,9 +26,9 @@ def load_cases(store: "Store", pattern: str = "all") -> list[Case]:
     store : Store
         The store whose ``cases/*.yaml`` are read.
     pattern : str
-        ``all``, or names parted by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few cases for a quick
-        look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are none of ``all``; they go by
-        ``factorial`` and by their ids.
+        ``all``, or names parted by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
+        cases for a quick look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are
+        none of ``all``; they go by ``factorial`` and by their ids.
 
     Returns
     -------
@@ -51,21 +51,21 @@ def load_cases(store: "Store", pattern: str = "all") -> list[Case]:
     return [c for c in (*cases, *table) if c.id in chosen]
 
 
-def names_of(case: Case, store: "Store") -> set[str]:
+def names_of(case: Case, store: Store) -> set[str]:
     """The names under which a case can be asked for."""
     kind = trap_kind(case, store)
     names = {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
     return names | {"slice"} if case.id in store.info.get("slice", ()) else names
 
 
-def trap_kind(case: Case, store: "Store") -> str | None:
+def trap_kind(case: Case, store: Store) -> str | None:
     """The failure kind a trap tempts into; None for the other buckets."""
     trap = store.info["traps"].get(case.intent)
     return trap["kind"] if trap else None
 
 
 @lru_cache(maxsize=8)
-def _load_all(store: "Store") -> tuple[Case, ...]:
+def _load_all(store: Store) -> tuple[Case, ...]:
     found: list[Case] = []
     for path in sorted((store.path / "cases").glob("*.yaml")):
         content = read_yaml(path)

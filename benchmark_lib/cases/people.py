@@ -42,7 +42,9 @@ def untaken(make: Callable[[], str], taken: set[str]) -> str:
         if new not in taken:
             taken.add(new)
             return new
-    raise BadInput(f"generate.yaml: too few postcodes, streets or numbers to draw from ({new!r} is taken); add towns, streets or letters")
+    raise BadInput(
+        f"generate.yaml: too few postcodes, streets or numbers to draw from ({new!r} is taken); add towns, streets or letters"
+    )
 
 
 class Names:
@@ -96,7 +98,8 @@ class Places:
     Parameters
     ----------
     pools : dict
-        A store's ``generate.yaml``: ``towns``, ``postcodes``, ``digits``, ``letters`` and ``streets``, by country or by country and region.
+        A store's ``generate.yaml``: ``towns``, ``postcodes``, ``digits``, ``letters`` and ``streets``, by country or by
+        country and region.
     draw : callable
         The source of randomness.
     avoid : set of str
@@ -125,7 +128,14 @@ class Places:
             return {**old, "name": name}
         town, region, _ = self.town(old["country"], old["region"], old["city"])
         postcode = self._postcode(old, key)
-        return {**old, "name": name, "line1": self.street(old["line1"], old["city"], key), "city": town, "region": region, "postcode": postcode}
+        return {
+            **old,
+            "name": name,
+            "line1": self.street(old["line1"], old["city"], key),
+            "city": town,
+            "region": region,
+            "postcode": postcode,
+        }
 
     def town(self, country: str, region: str, city: str) -> tuple[str, str, str]:
         """The town that stands for a town: its name, its region and how its postcodes begin."""
@@ -143,7 +153,10 @@ class Places:
         return self.towns[key]
 
     def location(self, text: str, country: str) -> str:
-        """The place of a scan, written with its region or without; `country` is where the parcel goes. A depot elsewhere stays."""
+        """The place of a scan, written with its region or without.
+
+        `country` is where the parcel goes. A depot elsewhere stays.
+        """
         city, comma, suffix = text.partition(", ")
         named = [key for key in self.towns if key[2] == city]
         here = [key for key in named if key[1] == suffix]
@@ -170,16 +183,30 @@ class Places:
     def _new_street(self, old: str, pool: str) -> str:
         kind, random = self._pools["streets"][pool], self._draw(f"street {pool} {old}")
         digits = str(re.findall(r"^\d+", old)[0]).zfill(2)
-        return untaken(lambda: kind["shape"].format(number=other_digits(digits, random), name=random.choice(kind["names"]),
-                                                    kind=random.choice(kind["kinds"])).strip(), self._taken)  # fmt: skip
+        return untaken(
+            lambda: (
+                kind["shape"]
+                .format(
+                    number=other_digits(digits, random),
+                    name=random.choice(kind["names"]),
+                    kind=random.choice(kind["kinds"]),
+                )
+                .strip()
+            ),
+            self._taken,
+        )
 
     def _postcode(self, old: dict[str, Any], pool: str) -> str:
         key = (old["country"], old["city"], old["postcode"])
         if key not in self._postcodes:
             random = self._draw(f"postcode {key}")
-            shape = self._pools["postcodes"][pool].format(prefix=self.town(old["country"], old["region"], old["city"])[2])
+            shape = self._pools["postcodes"][pool].format(
+                prefix=self.town(old["country"], old["region"], old["city"])[2]
+            )
             fills = {"#": self._pools["digits"], "@": self._pools["letters"]}
-            self._postcodes[key] = untaken(lambda: "".join(random.choice(fills[c]) if c in fills else c for c in shape), self._avoid)
+            self._postcodes[key] = untaken(
+                lambda: "".join(random.choice(fills[c]) if c in fills else c for c in shape), self._avoid
+            )
         return self._postcodes[key]
 
     def _key(self, address: dict[str, Any]) -> str | None:

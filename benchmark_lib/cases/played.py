@@ -22,12 +22,12 @@ _STORE_NAME = re.compile(r"\w[\w.-]*")
 """What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""
 
 
-def known_cases(store: "Store") -> "dict[str, Case]":
+def known_cases(store: Store) -> dict[str, Case]:
     """Every case of a store by its id, including the variants of its evidence x pressure table."""
     return {case.id: case for case in (*load_cases(store), *variants(store))}
 
 
-def store_played(manifest: dict[str, Any]) -> "Store | None":
+def store_played(manifest: dict[str, Any]) -> Store | None:
     """The store that a run names; None if it is not available on this machine."""
     value = manifest["inputs"]["store"]["value"]
     name = str(value.get("name") if isinstance(value, dict) else value).partition(" ")[0]
@@ -39,16 +39,23 @@ def store_played(manifest: dict[str, Any]) -> "Store | None":
         return None
 
 
-def cases_played(manifest: dict[str, Any], store: "Store | None") -> "dict[str, Case]":
-    """The cases of a run by id, as far as their text is still what was played; none if the store is not available or is broken."""
+def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Case]:
+    """The cases of a run by id, as far as their text is still what was played.
+
+    None if the store is not available or is broken.
+    """
     try:
         cases = known_cases(store) if store is not None else {}
     except BadInput:
         return {}
-    return {case_id: cases[case_id] for case_id, digest in manifest["cases"].items() if case_id in cases and cases[case_id].hash == digest}
+    return {
+        case_id: cases[case_id]
+        for case_id, digest in manifest["cases"].items()
+        if case_id in cases and cases[case_id].hash == digest
+    }
 
 
-def same_cases(path: Path, manifest: dict[str, Any], store: "Store", wanted: str) -> "dict[str, Case]":
+def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) -> dict[str, Case]:
     """Every case of the store, if the run was played on this very store and on these texts of its cases.
 
     Parameters
@@ -69,5 +76,7 @@ def same_cases(path: Path, manifest: dict[str, Any], store: "Store", wanted: str
     cases = known_cases(store)
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
     if changed:
-        raise BadInput(f"{path} was played with another text of case {changed[0]}: {wanted} with the cases of that time")
+        raise BadInput(
+            f"{path} was played with another text of case {changed[0]}: {wanted} with the cases of that time"
+        )
     return cases

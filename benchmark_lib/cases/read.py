@@ -1,4 +1,7 @@
-"""One case from its YAML: placeholders filled, defaults from the store, validated; a broken one is refused with file, case, field and mend."""
+"""One case from its YAML.
+
+Placeholders filled, defaults from the store, validated; a broken one is refused with file, case, field and mend.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from ..store import Store
 
 
-def read_case(raw: Any, store: "Store", path: Path) -> Case:
+def read_case(raw: Any, store: Store, path: Path) -> Case:
     """One case from its YAML: placeholders filled, defaults from the store, validated."""
     if not isinstance(raw, dict) or "id" not in raw:
         raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see the README on cases")
@@ -41,7 +44,7 @@ def read_case(raw: Any, store: "Store", path: Path) -> Case:
     return case
 
 
-def _check_names(case: Case, store: "Store", where: str) -> None:
+def _check_names(case: Case, store: Store, where: str) -> None:
     """Tools, facts, queues, slots and reasons that a case names must exist."""
     outcomes = {f"outcomes.{o.name}": o.calls for o in case.outcomes}
     calls = {**outcomes, "requested": case.requested, "forbidden": case.forbidden, "allowed_extra": case.allowed_extra}
@@ -60,7 +63,9 @@ def _check_names(case: Case, store: "Store", where: str) -> None:
     named += [("fact", f"outcomes.{o.name}", name) for o in case.outcomes for name in o.facts or ()]
     named += [("queue", "queues", name) for name in case.queues]
     named += [("slot", "ledger", name) for name in case.ledger]
-    named += [("attachment", f"ledger.{slot}.attach", entry.attach) for slot, entry in case.ledger.items() if entry.attach]
+    named += [
+        ("attachment", f"ledger.{slot}.attach", entry.attach) for slot, entry in case.ledger.items() if entry.attach
+    ]
     named += [("language", "language", case.language)]
     named += [("reason", "reasons", name) for name in (*case.reasons, *(o.reason for o in case.outcomes if o.reason))]
     for kind, field, name in named:
@@ -70,7 +75,7 @@ def _check_names(case: Case, store: "Store", where: str) -> None:
             raise BadInput(f"{where}, field {field}: there is no {kind} {name!r}; {hint}")
 
 
-def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, Any], dict[str, Any]]:
     intent = raw.get("intent")
     if intent in store.info["intents"]:
         bucket = store.info["intents"][intent]["bucket"]
@@ -83,7 +88,9 @@ def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str,
     orders = store.tables[store.kind.subject]
     for role, number in {"order": raw.get("order"), **(raw.get("others") or {})}.items():
         if number not in orders:
-            raise BadInput(f"{where}, field {role}: the store has no {store.kind.subject.removesuffix('s')} {number!r}; name one of its {store.kind.subject}")
+            raise BadInput(
+                f"{where}, field {role}: the store has no {store.kind.subject.removesuffix('s')} {number!r}; name one of its {store.kind.subject}"
+            )
     order = orders[raw["order"]]
     names = {
         "order": order,
@@ -91,7 +98,7 @@ def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str,
         "policy": store.policy,
         "store": store.info,
         "money": money,
-        "day": lambda value, language=raw.get("language", "en"): long_date(value, language),
+        "day": lambda value: long_date(value, raw.get("language", "en")),
         "days_after": lambda value, count: (_as_date(value) + timedelta(days=count)).isoformat(),
         **store.kind.case_names(raw, order, store),
         "business_days_after": lambda value, count: add_business_days(_as_date(value), count, store).isoformat(),
@@ -100,7 +107,10 @@ def _context(raw: dict[str, Any], store: "Store", where: str) -> tuple[dict[str,
 
 
 def _fill(value: Any, names: dict[str, Any], where: str) -> Any:
-    """The case with its placeholders filled: all texts in one template, since a template costs far more than a placeholder."""
+    """The case with its placeholders filled.
+
+    All texts in one template, since a template costs far more than a placeholder.
+    """
     texts = [t for _, t in _texts(value) if "{{" in t]
     mark = "\x1e"
     try:

@@ -1,4 +1,7 @@
-"""One world turned into another with the same logic: every identifying value exchanged, every rule and relation kept."""
+"""One world turned into another with the same logic.
+
+Every identifying value exchanged, every rule and relation kept.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,21 @@ NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d\d)?|\d+(?:[.,]\d\d)?)"
 MONEY = rf"\$\s?{NUMBER}(?!\d)|(?<![\d.,]){NUMBER}(?:(?:, | or | to |-| o | a | ou | à | oder | bis ){NUMBER})*\s?(?:\$|USD|US-Dollar|[Dd]ollars?|dólares|bucks)"
 PLACEHOLDER = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.S)
 YEAR = re.compile(r"(?<![\d-])20\d\d(?![\d-])")
-PLAIN_KEYS = ("id", "intent", "twin_of", "claim", "tone", "language", "hardness", "tool", "tools", "unit", "kind", "when", "attach")
+PLAIN_KEYS = (
+    "id",
+    "intent",
+    "twin_of",
+    "claim",
+    "tone",
+    "language",
+    "hardness",
+    "tool",
+    "tools",
+    "unit",
+    "kind",
+    "when",
+    "attach",
+)
 """Fields of a case whose values are words of the library or of the store, and stay."""
 
 
@@ -50,7 +67,7 @@ class Rekey:
         The new canary line.
     """
 
-    def __init__(self, store: "Store", pools: dict[str, Any], seed: int):
+    def __init__(self, store: Store, pools: dict[str, Any], seed: int):
         self.store, self.pools, self.seed = store, pools, seed
         self.tenths: int = self.draw("money").choice(pools["money_tenths"])
         self.zone = ZoneInfo(store.info["timezone"])
@@ -65,7 +82,9 @@ class Rekey:
             if country in pools["towns"]:
                 self.places.town(country, region, city)
         forwarders = store.policy["freight_forwarders"]["addresses"]
-        for place, street in zip(forwarders, self.draw("forwarders").sample(pools["forwarders"]["streets"], len(forwarders)), strict=True):
+        for place, street in zip(
+            forwarders, self.draw("forwarders").sample(pools["forwarders"]["streets"], len(forwarders)), strict=True
+        ):
             number = other_digits(re.findall(r"^\d+", place["line1"])[0], self.draw(place["line1"]))
             self.places.streets[place["line1"], place["city"]] = f"{number} {street}"
         self.ids = self._ids()
@@ -133,7 +152,10 @@ class Rekey:
         return day + timedelta(weeks=self.weeks)
 
     def email(self, old: str, parts: dict[str, str], name: str) -> str:
-        """An address of the same shape at another host: `parts` are exchanged in it, or all of it for the new form of `name`."""
+        """An address of the same shape at another host.
+
+        `parts` are exchanged in it, or all of it for the new form of `name`.
+        """
         local, _, host = old.partition("@")
         if host == self.store.info["desk_email"].partition("@")[2]:
             return old
@@ -155,7 +177,10 @@ class Rekey:
     # ------------------------------------------------------------------ records
 
     def row(self, value: Any, key: str = "") -> Any:
-        """A record of the store or the policy: addresses, amounts, telephone and card numbers by their fields, all else as text."""
+        """A record of the store or the policy.
+
+        Addresses, amounts, telephone and card numbers by their fields, all else as text.
+        """
         if isinstance(value, dict):
             if "line1" in value and "postcode" in value:
                 return {**value, **self.places.address(value, self.names.full(value["name"]))}
@@ -186,7 +211,10 @@ class Rekey:
         """An order: the discount follows from the code again, and total, payments and scans from the rest."""
         new = self.row(old)
         new["total_cents"] = new["subtotal_cents"] - new["discount_cents"] + new["shipping_cents"]
-        known = {old["total_cents"]: new["total_cents"], old["subtotal_cents"] - old["discount_cents"]: new["total_cents"] - new["shipping_cents"]}
+        known = {
+            old["total_cents"]: new["total_cents"],
+            old["subtotal_cents"] - old["discount_cents"]: new["total_cents"] - new["shipping_cents"],
+        }
         for before, after in zip(old["payments"], new["payments"], strict=True):
             after["amount_cents"] = known.get(before["amount_cents"], after["amount_cents"])
         for before, after in zip(old["parcels"], new["parcels"], strict=True):
@@ -216,7 +244,10 @@ class Rekey:
     # ------------------------------------------------------------------ cases
 
     def case(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """A case: its texts with the words of its own people and places exchanged too, and its emails and pushes reworded."""
+        """A case.
+
+        Its texts with the words of its own people and places exchanged too, and its emails and pushes reworded.
+        """
         own = self._own_words(raw)
         sender = raw.get("sender", "{{")
         if "{{" not in sender and sender not in self.emails:
@@ -224,7 +255,7 @@ class Rekey:
         reword = Rewording(self, raw.get("language", "en"), raw["id"])
         return {k: self._part(v, k, own, reword if k in ("email", "pressure") else None) for k, v in raw.items()}
 
-    def _part(self, value: Any, key: str, own: dict[str, str], reword: "Rewording | None") -> Any:
+    def _part(self, value: Any, key: str, own: dict[str, str], reword: Rewording | None) -> Any:
         if isinstance(value, dict):
             money = value.get("kind") == "money"
             new = {k: self._part(v, k, own, reword) for k, v in value.items()}
@@ -243,7 +274,7 @@ class Rekey:
             return type(value)(self.cents(int(value)))
         return self.text(value)
 
-    def _with_own(self, text: str, own: dict[str, str], reword: "Rewording | None" = None) -> str:
+    def _with_own(self, text: str, own: dict[str, str], reword: Rewording | None = None) -> str:
         """A text in which words of its own are exchanged beside what is exchanged everywhere."""
         parts = re.split(f"({_any_of(own)})", text)
         for place, part in enumerate(parts):
@@ -257,13 +288,20 @@ class Rekey:
         addresses = [a for customer in customers for a in customer["addresses"]]
         own = self._towns([*addresses, *(order["shipping_address"] for order in orders)])
         sender = PLACEHOLDER.sub("", raw.get("sender_name", "")).strip()
-        literal = [a for a in _dicts(raw) if "line1" in a and a.get("country") in self.pools["towns"] and "{{" not in str([*a.values()])]
+        literal = [
+            a
+            for a in _dicts(raw)
+            if "line1" in a and a.get("country") in self.pools["towns"] and "{{" not in str([*a.values()])
+        ]
         for name in [*(c["name"] for c in customers), sender, *(a["name"] for a in [*addresses, *literal])]:
             own |= self.names.parts(name) if name else {}
         for old in literal:
             new = self.places.address(old, old["name"])
             own |= {old[k]: new[k] for k in ("line1", "postcode", "city") if old[k] != new[k]}
-            own |= {f"{old['region']}{gap}{old['postcode']}": f"{new['region']}{gap}{new['postcode']}" for gap in (" ", "  ")}
+            own |= {
+                f"{old['region']}{gap}{old['postcode']}": f"{new['region']}{gap}{new['postcode']}"
+                for gap in (" ", "  ")
+            }
         return own
 
     def factorial(self, value: Any, key: str = "", name: str = "") -> Any:
@@ -289,9 +327,15 @@ class Rekey:
         now = self.store.now.date()
         for weeks in fine:
             move = timedelta(weeks=weeks)
-            if all(_within(d, now, m) == _within(d + move, now + move, m) for d in map(date.fromisoformat, since) for m in months):
+            if all(
+                _within(d, now, m) == _within(d + move, now + move, m)
+                for d in map(date.fromisoformat, since)
+                for m in months
+            ):
                 return weeks
-        raise BadInput(f"{self.store.path / 'generate.yaml'}: no shift by {self.pools['years']} years keeps every limit on its side; add years")
+        raise BadInput(
+            f"{self.store.path / 'generate.yaml'}: no shift by {self.pools['years']} years keeps every limit on its side; add years"
+        )
 
     def _ids(self) -> dict[str, str]:
         """Old identifiers to new ones of the same shape; what holds an order's number holds its new number."""
@@ -306,7 +350,9 @@ class Rekey:
                 ids[old] = _fresh(old, random, taken)
         for product in tables["products"].values():
             for variant in product["variants"]:
-                ids[variant["variant_id"]] = ids[product["product_id"]] + variant["variant_id"].removeprefix(product["product_id"])
+                ids[variant["variant_id"]] = ids[product["product_id"]] + variant["variant_id"].removeprefix(
+                    product["product_id"]
+                )
         random = self.draw("numbers")
         for old, number in sorted(set(_numbers(tables))):
             digits = re.sub(r"\D", "", number)
@@ -344,7 +390,10 @@ class Rekey:
         days = [h["name"] for h in self.store.policy["calendar"]["holidays"]]
         words = dict(zip(days, self.draw("holidays").sample(self.pools["holidays"], len(days)), strict=True))
         words |= {d.split(" (")[0]: words[d] for d in days}
-        brands, single = (self.draw(k).sample(self.pools["forwarders"][k], len(self.pools["forwarders"][k])) for k in ("brands", "single"))
+        brands, single = (
+            self.draw(k).sample(self.pools["forwarders"][k], len(self.pools["forwarders"][k]))
+            for k in ("brands", "single")
+        )
         for name in self.store.policy["freight_forwarders"]["names"]:
             first, space, rest = name.partition(" ")
             words[name] = f"{brands.pop()}{space}{rest}" if rest else single.pop()
@@ -415,12 +464,12 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
         yield from _dicts(inner)
 
 
-def _addresses(store: "Store") -> Iterator[dict[str, Any]]:
+def _addresses(store: Store) -> Iterator[dict[str, Any]]:
     tables = [store.tables["customers"], store.tables["orders"], store.policy["freight_forwarders"]["addresses"]]
     yield from (a for a in _dicts([[*t.values()] if isinstance(t, dict) else t for t in tables]) if "line1" in a)
 
 
-def _depots(store: "Store") -> set[str]:
+def _depots(store: Store) -> set[str]:
     """Every town that a scan names."""
     return {str(v).split(", ")[0] for k, v in _leaves([*store.tables["orders"].values()]) if k == "location"}
 

@@ -9,9 +9,13 @@ from .codes import FINISHED, UNSOUND
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench audit``."""
-    parser.add_argument("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
+    parser.add_argument(
+        "--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)"
+    )
     parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
-    parser.add_argument("--show", metavar="AGENT", help="print this scripted agent's conversations instead of the audit")
+    parser.add_argument(
+        "--show", metavar="AGENT", help="print this scripted agent's conversations instead of the audit"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

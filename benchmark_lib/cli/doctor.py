@@ -13,9 +13,18 @@ MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench doctor``."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="the model's name at the endpoint; 'local' starts a small real model that needs no key")
+    add(
+        "model",
+        metavar="MODEL",
+        help="the model's name at the endpoint; 'local' starts a small real model that needs no key",
+    )
     add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
-    add("--role", default="agent", choices=("agent", "customer", "judge"), help="whose model settings to use (default: agent)")
+    add(
+        "--role",
+        default="agent",
+        choices=("agent", "customer", "judge"),
+        help="whose model settings to use (default: agent)",
+    )
     add("--settings", metavar="FILE", help="YAML file with model settings by role")
     add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
     add("--prompt", metavar="FILE", help="a system prompt to use instead of the store's")
@@ -37,9 +46,18 @@ def execute(options: argparse.Namespace) -> int:
 def _examine(options: argparse.Namespace) -> int:
     from ..endpoint.doctor import examine
 
-    findings = asyncio.run(examine(
-        options.model, options.base_url, role=options.role, settings=options.settings, store=options.store, prompt=options.prompt,
-        tools=options.tools, timeout=options.timeout))  # fmt: skip
+    findings = asyncio.run(
+        examine(
+            options.model,
+            options.base_url,
+            role=options.role,
+            settings=options.settings,
+            store=options.store,
+            prompt=options.prompt,
+            tools=options.tools,
+            timeout=options.timeout,
+        )
+    )
     for finding in findings:
         print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for finding in findings) else FINISHED

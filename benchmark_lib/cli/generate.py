@@ -9,9 +9,13 @@ from .codes import FINISHED
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench generate``."""
-    parser.add_argument("--seed", type=int, required=True, metavar="N", help="a whole number; the same number gives the same files")
+    parser.add_argument(
+        "--seed", type=int, required=True, metavar="N", help="a whole number; the same number gives the same files"
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="a new or empty folder to write to")
-    parser.add_argument("--store", default="northline", metavar="DIR", help="the store to start from (default: northline)")
+    parser.add_argument(
+        "--store", default="northline", metavar="DIR", help="the store to start from (default: northline)"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -11,12 +11,16 @@ from .codes import FINISHED
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench import``."""
-    parser.add_argument("file", metavar="FILE", help="a trajectory file of tau-bench, a results file of tau2, or records as JSON lines")
+    parser.add_argument(
+        "file", metavar="FILE", help="a trajectory file of tau-bench, a results file of tau2, or records as JSON lines"
+    )
     parser.add_argument("--format", required=True, choices=FORMATS, help="format of the file")
     parser.add_argument("--model", metavar="NAME", help="the agent's model, if the file does not name it")
     parser.add_argument("--domain", metavar="NAME", help="the domain, if the file does not name it")
     parser.add_argument("--out", required=True, metavar="FILE", help="the run file to write")
-    parser.add_argument("--most-k", type=int, default=MOST_K, metavar="K", help=f"print pass^1 up to pass^K (default: {MOST_K})")
+    parser.add_argument(
+        "--most-k", type=int, default=MOST_K, metavar="K", help=f"print pass^1 up to pass^K (default: {MOST_K})"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

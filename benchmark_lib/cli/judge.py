@@ -7,8 +7,8 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from ..scoring.written import usd
 from ..errors import BadInput
+from ..scoring.written import usd
 from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
 
 if TYPE_CHECKING:
@@ -21,9 +21,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench judge``."""
     add = parser.add_argument
     add("runs", nargs="*", metavar="RUN", help="finished run files")
-    add("--judge", action="append", default=[], metavar="MODEL", help="the judge's name at the endpoint; repeat it for a second judge")
-    add("--base-url", action="append", default=[], metavar="URL", help="base URL for the judges; once for all, or once for each (default: OpenAI)")
-    add("--settings", action="append", default=[], metavar="FILE", help="YAML file with settings for the role judge; once for all, or once for each")
+    add(
+        "--judge",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="the judge's name at the endpoint; repeat it for a second judge",
+    )
+    add(
+        "--base-url",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="base URL for the judges; once for all, or once for each (default: OpenAI)",
+    )
+    add(
+        "--settings",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="YAML file with settings for the role judge; once for all, or once for each",
+    )
     add("--scorers", metavar="NAMES", help="scorers, separated by commas (default: all six)")
     add("--apart", action="store_true", help="make one call per scorer instead of one for all")
     add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations per run")
@@ -32,7 +50,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--concurrency", type=int, default=8, help="maximum number of conversations judged at once (default: 8)")
     add("--timeout", type=float, metavar="S", help="time limit for one attempt of a call, in seconds (default: 120)")
     add("--budget-usd", type=float, metavar="X", help="stop before judging a run costs more than this")
-    add("--probe", action="store_true", help="judge no run; find out in six calls whether the judge is consistent and resists instructions in what it reads")
+    add(
+        "--probe",
+        action="store_true",
+        help="judge no run; find out in six calls whether the judge is consistent and resists instructions in what it reads",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -47,17 +69,33 @@ def execute(options: argparse.Namespace) -> int:
     if options.probe:
         return _probe(options, scorers)
     if not options.runs:
-        raise BadInput("no run file is named: write `deskbench judge RUN --judge MODEL`, or add --probe to try the judge itself")
+        raise BadInput(
+            "no run file is named: write `deskbench judge RUN --judge MODEL`, or add --probe to try the judge itself"
+        )
     try:
-        done = asyncio.run(judge_runs(
-            *options.runs, judges=options.judge, base_urls=options.base_url, settings=options.settings, scorers=scorers, store=options.store,
-            limit=options.limit, apart=options.apart, unfinished=options.unfinished, concurrency=options.concurrency, timeout=options.timeout,
-            budget_usd=options.budget_usd))  # fmt: skip
+        done = asyncio.run(
+            judge_runs(
+                *options.runs,
+                judges=options.judge,
+                base_urls=options.base_url,
+                settings=options.settings,
+                scorers=scorers,
+                store=options.store,
+                limit=options.limit,
+                apart=options.apart,
+                unfinished=options.unfinished,
+                concurrency=options.concurrency,
+                timeout=options.timeout,
+                budget_usd=options.budget_usd,
+            )
+        )
     except CannotSave as error:
         print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
         return RESUMABLE
     except KeyboardInterrupt:
-        print("deskbench: interrupted; what is finished is saved: give the same command again to go on", file=sys.stderr)
+        print(
+            "deskbench: interrupted; what is finished is saved: give the same command again to go on", file=sys.stderr
+        )
         return INTERRUPTED
     for one in done:
         _tell(one, options.judge, scorers)
@@ -71,16 +109,25 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
 
     run = RunFile(done.path)
     asked, lost = done.made * len(scorers), sum(done.unscored.values())
-    print(f"{done.path}: {done.made} verdicts made, {done.conversations - done.made - done.incomplete} on file before, of {done.conversations}")
+    print(
+        f"{done.path}: {done.made} verdicts made, {done.conversations - done.made - done.incomplete} on file before, of {done.conversations}"
+    )
     reasons = "; ".join(f"{n} x {why}" for why, n in done.unscored.most_common(3))
     print(f"  {asked - lost} of {asked} new scores count" + (f"; unscored: {reasons}" if lost else ""))
     for name in judges:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
     cost, calls, unpriced = judging_cost(run)
-    print(f"  {calls} calls of judges on file, {usd(cost)}" + (f" ({unpriced} without a known price)" if unpriced else ""), flush=True)
+    print(
+        f"  {calls} calls of judges on file, {usd(cost)}"
+        + (f" ({unpriced} without a known price)" if unpriced else ""),
+        flush=True,
+    )
     if done.incomplete and not done.stopped:
-        print(f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again", file=sys.stderr)
+        print(
+            f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again",
+            file=sys.stderr,
+        )
     if done.stopped:
         print(f"deskbench: what is finished is saved; {done.stopped.sentence}", file=sys.stderr)
 
@@ -91,10 +138,21 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
 
     if options.runs:
         raise BadInput("--probe tries the judge itself and takes no run: leave the run files out, or leave --probe out")
-    probed = asyncio.run(probe_judges(
-        options.judge, options.base_url, options.settings, scorers=scorers, store=options.store, timeout=options.timeout))  # fmt: skip
+    probed = asyncio.run(
+        probe_judges(
+            options.judge,
+            options.base_url,
+            options.settings,
+            scorers=scorers,
+            store=options.store,
+            timeout=options.timeout,
+        )
+    )
     for judge in probed:
-        print(f"{judge.model}: {judge.calls} calls, " + ("price unknown" if judge.cost_usd is None else usd(judge.cost_usd)))
+        print(
+            f"{judge.model}: {judge.calls} calls, "
+            + ("price unknown" if judge.cost_usd is None else usd(judge.cost_usd))
+        )
         for finding in judge.findings:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for judge in probed for finding in judge.findings) else FINISHED

@@ -13,8 +13,17 @@ from .codes import FINISHED
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench notebook``."""
     parser.add_argument("notebook", metavar="NOTEBOOK", help="path of a notebook, or its name in notebooks/")
-    parser.add_argument("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="a value for its parameters cell, as YAML")
-    parser.add_argument("--out", metavar="NAME", help="name of the executed copy in reports/ (default: the notebook's name)")
+    parser.add_argument(
+        "-p",
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a value for its parameters cell, as YAML",
+    )
+    parser.add_argument(
+        "--out", metavar="NAME", help="name of the executed copy in reports/ (default: the notebook's name)"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -38,4 +47,6 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, read
     except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         why = getattr(error, "problem", None) or type(error).__name__
-        raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'") from None
+        raise BadInput(
+            f"-p {name}: its value cannot be read as YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'"
+        ) from None

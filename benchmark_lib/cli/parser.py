@@ -43,7 +43,11 @@ class Parser(argparse.ArgumentParser):
         BadInput
             Always.
         """
-        wrong = [word.split("=")[0] for word in message.partition("unrecognized arguments:")[2].split() if word.startswith("-")]
+        wrong = [
+            word.split("=")[0]
+            for word in message.partition("unrecognized arguments:")[2].split()
+            if word.startswith("-")
+        ]
         near = difflib.get_close_matches(wrong[0], [*self._every_option()], 1, 0.5) if wrong else []
         hint = f"did you mean {near[0]}?" if near else f"see `{self.prog} --help`"
         raise BadInput(f"{message}: {hint}")
@@ -65,12 +69,18 @@ def build_parser(chosen: str | None) -> Parser:
         number = version("deskbench")
     except PackageNotFoundError:
         number = "(not installed)"
-    parser = Parser(prog="deskbench", description="A benchmark of language models as customer-support agents.",
-                    epilog=EXPLAINED, allow_abbrev=False)  # fmt: skip
+    parser = Parser(
+        prog="deskbench",
+        description="A benchmark of language models as customer-support agents.",
+        epilog=EXPLAINED,
+        allow_abbrev=False,
+    )
     parser.add_argument("--version", action="version", version=f"deskbench {number}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, text in COMMANDS.items():
-        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXPLAINED, allow_abbrev=False)
+        sub = commands.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXPLAINED, allow_abbrev=False
+        )
         if name == chosen:
             module = import_module(f".{KEYWORDS.get(name, name)}", __package__)
             module.arguments(sub)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from ..runfile import RunFile
 
 GRACE_S = {"SIGINT": 60.0, "SIGTERM": 8.0}
-"""How long calls in flight, which are paid for, are waited for; who sends SIGTERM often sends SIGKILL ten seconds later."""
+"""How long calls in flight, which are paid for, are waited for.
+
+Who sends SIGTERM often sends SIGKILL ten seconds later.
+"""
 
 
 def play(experiments: Iterable[Experiment]) -> int:
@@ -59,8 +62,13 @@ async def _with_signals(experiment: Experiment, seen: list[int]) -> RunFile | No
                 loop.call_soon_threadsafe(task.cancel)
             return
         if grace_s:
-            print(f"stopping: calls in flight are waited for, {grace_s:g} s at most; once more to stop at once", file=sys.stderr)
-        loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: give the same command again to go on", grace_s)
+            print(
+                f"stopping: calls in flight are waited for, {grace_s:g} s at most; once more to stop at once",
+                file=sys.stderr,
+            )
+        loop.call_soon_threadsafe(
+            experiment.stop, f"interrupted by {name}: give the same command again to go on", grace_s
+        )
 
     with heard_signals(on_signal):
         try:

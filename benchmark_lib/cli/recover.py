@@ -18,8 +18,12 @@ def execute(options: argparse.Namespace) -> int:
     from ..runfile.salvage import recover
 
     copied = recover(options.file, options.out)
-    print(f"{options.out} holds the {copied.rows['conversations']} conversations of {options.file} that are intact, with {copied.rows['scores']} scores "
-          f"and {copied.rows['calls']} model calls")  # fmt: skip
+    print(
+        f"{options.out} holds the {copied.rows['conversations']} conversations of {options.file} that are intact, with {copied.rows['scores']} scores "
+        f"and {copied.rows['calls']} model calls"
+    )
     if copied.lost:
-        print(f"at least {copied.lost} damaged rows were left out: `deskbench score` makes scores again, the same `deskbench run` plays what is missing")
+        print(
+            f"at least {copied.lost} damaged rows were left out: `deskbench score` makes scores again, the same `deskbench run` plays what is missing"
+        )
     return FINISHED

@@ -15,23 +15,51 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", nargs="?", help="the model's name at the endpoint, scripted:NAME, or scripted:all")
     add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
     add("--agent", metavar="MODULE:OBJECT", help="your own agent; MODEL is then only its label")
-    add("--isolate", action="store_true", help="run your own agent in a separate process that sees only messages and tools")
-    add("--customer", default="scripted", metavar="MODEL", help="who plays the customer: scripted (default) or a model's name")
+    add(
+        "--isolate",
+        action="store_true",
+        help="run your own agent in a separate process that sees only messages and tools",
+    )
+    add(
+        "--customer",
+        default="scripted",
+        metavar="MODEL",
+        help="who plays the customer: scripted (default) or a model's name",
+    )
     add("--customer-base-url", metavar="URL", help="base URL for the customer's model")
     add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
     add("--prompt", metavar="FILE", help="a system prompt to use instead of the store's")
     add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
-    add("--cases", default="all", metavar="PATTERN", help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards")
+    add(
+        "--cases",
+        default="all",
+        metavar="PATTERN",
+        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards",
+    )
     add("--trials", type=int, default=3, help="trials per case (default: 3)")
     add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")
     add("--seed", type=int, default=0, help="random seed (default: 0)")
     add("--settings", metavar="FILE", help="YAML file with model settings by role")
     add("--concurrency", type=int, default=50, help="maximum number of conversations at once (default: 50)")
-    add("--timeout", type=float, metavar="S", help="time limit for one attempt of a model call, in seconds (default: 120)")
-    add("--tool-timeout", type=float, metavar="S", help="time limit for one call of your own tools, in seconds (default: 30)")
+    add(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="time limit for one attempt of a model call, in seconds (default: 120)",
+    )
+    add(
+        "--tool-timeout",
+        type=float,
+        metavar="S",
+        help="time limit for one call of your own tools, in seconds (default: 30)",
+    )
     add("--budget-usd", type=float, metavar="X", help="stop before the run costs more than this")
     add("--out", metavar="FILE", help="the run file (default: in data/runs, named after the options)")
-    add("--replay", action="store_true", help="play a finished run again from its own calls, without an endpoint, and compare every record")
+    add(
+        "--replay",
+        action="store_true",
+        help="play a finished run again from its own calls, without an endpoint, and compare every record",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -18,7 +18,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench score``."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
     parser.add_argument("--store", default="northline", metavar="DIR", help="the store the runs were played on")
-    parser.add_argument("--again", action="store_true", help="also rescore conversations that have scores of this version")
+    parser.add_argument(
+        "--again", action="store_true", help="also rescore conversations that have scores of this version"
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -51,5 +53,8 @@ def _tell_faults(file: str, faults: list[ScoreFault]) -> None:
     shown = {f.traceback.splitlines()[-1] if f.traceback else "": f for f in reversed(faults)}
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:
         print(f"case {fault.case_id}, trial {fault.trial}:\n{fault.traceback or fault.reason}", file=sys.stderr)
-    print(f"deskbench: {len(faults)} conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
-          "above, and give the same command again after an update", file=sys.stderr)  # fmt: skip
+    print(
+        f"deskbench: {len(faults)} conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
+        "above, and give the same command again after an update",
+        file=sys.stderr,
+    )

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM on the command line: heard whatever code holds the event loop, and obeyed at once the second time."""
+"""Ctrl-C and SIGTERM on the command line.
+
+Heard whatever code holds the event loop, and obeyed at once the second time.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,9 @@ AT_ONCE_S = 0.5
 def heard_signals(told: Callable[[int, str], None]) -> Iterator[None]:
     """Call `told` with the number and name of each signal; after the second one the process ends within `AT_ONCE_S`.
 
-    The handlers are Python's own and not the event loop's, so that they also run where an agent holds the loop and never gives it back.
-    What was acknowledged is on disk at any time, so ending the process costs at most the calls in flight.
+    The handlers are Python's own and not the event loop's, so that they also run where an agent holds the loop and
+    never gives it back. What was acknowledged is on disk at any time, so ending the process costs at most the calls in
+    flight.
     """
     seen = []
 
@@ -38,7 +42,9 @@ def heard_signals(told: Callable[[int, str], None]) -> Iterator[None]:
     loop, before = asyncio.get_running_loop(), {number: signal.getsignal(number) for number in SIGNALS}
     for number in SIGNALS:
         with contextlib.suppress(NotImplementedError):  # Windows
-            loop.add_signal_handler(number, lambda: None)  # does nothing but wake the loop: a signal may reach the process in another thread
+            loop.add_signal_handler(
+                number, lambda: None
+            )  # does nothing but wake the loop: a signal may reach the process in another thread
         signal.signal(number, on_signal)
     try:
         yield
@@ -50,5 +56,9 @@ def heard_signals(told: Callable[[int, str], None]) -> Iterator[None]:
 
 
 def _end(code: int) -> None:
-    print("deskbench: stopped at once; what is finished is saved: give the same command again to go on", file=sys.stderr, flush=True)
+    print(
+        "deskbench: stopped at once; what is finished is saved: give the same command again to go on",
+        file=sys.stderr,
+        flush=True,
+    )
     os._exit(code)

@@ -9,8 +9,12 @@ from .codes import FINISHED
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench site``."""
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="run files, or folders with run files (default: data/runs)")
-    parser.add_argument("--out", metavar="FOLDER", default="reports/site", help="folder for the site (default: reports/site)")
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUN", help="run files, or folders with run files (default: data/runs)"
+    )
+    parser.add_argument(
+        "--out", metavar="FOLDER", default="reports/site", help="folder for the site (default: reports/site)"
+    )
     parser.add_argument("--no-published", action="store_true", help="leave out figures published elsewhere")
 
 
@@ -20,6 +24,8 @@ def execute(options: argparse.Namespace) -> int:
     from ..reports.site.build import build_site
 
     built = build_site(load_results(*options.runs), options.out, published=not options.no_published)
-    print(f"site: {sum(built.pages.values())} files ({built.pages['transcript']} transcripts), {built.bytes / 1e6:.1f} MB")
+    print(
+        f"site: {sum(built.pages.values())} files ({built.pages['transcript']} transcripts), {built.bytes / 1e6:.1f} MB"
+    )
     print(f"open: {built.index.resolve()}")
     return FINISHED

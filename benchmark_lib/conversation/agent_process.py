@@ -1,8 +1,8 @@
 """The other end of ``--isolate``: an agent of the user's own in a process of its own, which talks to the harness in JSON lines.
 
-``python -m benchmark_lib.conversation.agent_process MODULE:OBJECT`` reads from its standard input, one object a line: ``begin`` (what the agent sees
-of a conversation), ``reply`` (the messages said since), ``result`` (of a tool call). It writes ``ready``, ``call``, ``said`` or ``failed``.
-Nothing else of the harness is loaded here.
+``python -m benchmark_lib.conversation.agent_process MODULE:OBJECT`` reads from its standard input, one object a line:
+``begin`` (what the agent sees of a conversation), ``reply`` (the messages said since), ``result`` (of a tool call). It
+writes ``ready``, ``call``, ``said`` or ``failed``. Nothing else of the harness is loaded here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import IO, Any
 
 import orjson
 
-from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
 from ..records import ToolCall, Usage, content_hash
+from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
 
 CHECK = "--check"
 MOST_FILES = 256
@@ -53,7 +53,8 @@ class Pipe:
 def watch() -> None:
     """Leave a second process beside this one, which ends both and all that the agent has started when the harness is gone.
 
-    The harness may be killed while the agent hangs in a call that never returns, so a thread of this process would not do.
+    The harness may be killed while the agent hangs in a call that never returns, so a thread of this process would not
+    do.
     """
     if os.name != "posix" or os.fork():
         return
@@ -79,7 +80,14 @@ def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[...,
         return np.random.Generator(bits)
 
     given = {name: begin[name] for name in ("id", "trial", "sender", "prompt")}
-    return partial(AgentView, **given, tools=lambda: begin["tools"], call=call, charge=lambda u: used.append(counted(u)), rng=cache(generator))
+    return partial(
+        AgentView,
+        **given,
+        tools=lambda: begin["tools"],
+        call=call,
+        charge=lambda u: used.append(counted(u)),
+        rng=cache(generator),
+    )
 
 
 def speak(agent: Any, pipe: Pipe) -> None:
@@ -96,7 +104,10 @@ def speak(agent: Any, pipe: Pipe) -> None:
 
 
 def _results() -> Callable[[Any], Any]:
-    """A function that gives the result of an awaitable, and of anything else itself; one event loop serves the whole conversation."""
+    """A function that gives the result of an awaitable, and of anything else itself.
+
+    One event loop serves the whole conversation.
+    """
     loops = []
 
     def result(answer: Any) -> Any:

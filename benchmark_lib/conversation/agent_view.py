@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SeenMessage:
-    """One message as it is read: `turn` is the number of the customer message it is or answers, `side` is customer or agent."""
+    """One message as it is read.
+
+    `turn` is the number of the customer message it is or answers, `side` is customer or agent.
+    """
 
     turn: int
     side: str
@@ -45,9 +48,21 @@ class AgentView:
         The system prompt.
     """
 
-    def __init__(self, *, id: str, trial: int, sender: str, prompt: str, turn: int, messages: list[SeenMessage],
-                 tools: Callable[[], list[dict[str, Any]]], call: Callable[[Any, Any], ToolCall], charge: Callable[[Usage], None],
-                 rng: Callable[[], "np.random.Generator"], slow: frozenset[str] = frozenset()):  # fmt: skip
+    def __init__(
+        self,
+        *,
+        id: str,
+        trial: int,
+        sender: str,
+        prompt: str,
+        turn: int,
+        messages: list[SeenMessage],
+        tools: Callable[[], list[dict[str, Any]]],
+        call: Callable[[Any, Any], ToolCall],
+        charge: Callable[[Usage], None],
+        rng: Callable[[], np.random.Generator],
+        slow: frozenset[str] = frozenset(),
+    ):
         self.id, self.trial, self.sender, self.prompt = id, trial, sender, prompt
         self.turn, self.messages = turn, messages
         self._call, self._charge, self._copy_tools, self._make_rng, self._slow = call, charge, tools, rng, slow
@@ -58,7 +73,7 @@ class AgentView:
         return self._copy_tools()
 
     @cached_property
-    def rng(self) -> "np.random.Generator":
+    def rng(self) -> np.random.Generator:
         """The conversation's own source of randomness: the same numbers for the same seed, case and trial."""
         return self._make_rng()
 

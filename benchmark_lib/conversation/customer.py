@@ -1,4 +1,7 @@
-"""The scripted customer: no model. It answers what it is asked from the ledger, and otherwise climbs the case's pressure lines."""
+"""The scripted customer.
+
+No model. It answers what it is asked from the ledger, and otherwise climbs the case's pressure lines.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from ..cases import Case, FollowUp
 from ..language.folding import fold
+from ..language.parser import ParsedMessage, parser_of
 from ..language.pieces import kept
 from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
 from ..threads import read_aside
 from .speaker import Reply
 from .state import ConversationState
-from ..language.parser import ParsedMessage, parser_of
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -29,7 +32,7 @@ class ScriptedCustomer:
         Whose phrases it uses.
     """
 
-    def __init__(self, case: Case, store: "Store"):
+    def __init__(self, case: Case, store: Store):
         self.case, self.parser, self.aside = case, parser_of(store), store.kind.aside
         self.phrases = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         self.given: dict[str, int] = {}
@@ -85,7 +88,10 @@ class ScriptedCustomer:
         return Reply(text, acts, attachments)
 
     def _meant(self, asked: list[str]) -> list[str]:
-        """The slots asked for; in place of one that is not in its ledger, the first that it may stand for ("which one" for a colour)."""
+        """The slots asked for.
+
+        In place of one that is not in its ledger, the first that it may stand for ("which one" for a colour).
+        """
         meant = []
         for slot in asked:
             options = [slot, *self.phrases["slots"].get(slot, {}).get("stands_for", ())]
@@ -137,7 +143,9 @@ class ScriptedCustomer:
             acts.append(Act("agreed", name))
             self.agreed_at[name] = turn
         book = self.phrases["actions"].get(fine[0], {}) if len(fine) == 1 else {}
-        parts.insert(0, self._phrase(f"agree_{fine[0] if fine else ''}", book.get("agree") or self.phrases["customer"]["agree"]))
+        parts.insert(
+            0, self._phrase(f"agree_{fine[0] if fine else ''}", book.get("agree") or self.phrases["customer"]["agree"])
+        )
         return True
 
     def _content(self, parsed: ParsedMessage, talk: ConversationState) -> bool:
@@ -150,7 +158,10 @@ class ScriptedCustomer:
         return self._told_enough(talk, wants_calls=False)
 
     def _served_in_part(self, parsed: ParsedMessage, talk: ConversationState) -> bool:
-        """Whether what it wanted was done, as it believes, and only an answer is still open; asked for twice at most."""
+        """Whether what it wanted was done, as it believes, and only an answer is still open.
+
+        Asked for twice at most.
+        """
         return self._believes_done(parsed, talk.turn) and self.used.get("waiting", 0) < 2
 
     def _believes_done(self, parsed: ParsedMessage, turn: int) -> bool:
@@ -163,7 +174,9 @@ class ScriptedCustomer:
         folded = [fold(kept(t)) for t in texts]
         if self.case.bucket != "resolvable":
             return True
-        open_followup = [i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up]
+        open_followup = [
+            i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up
+        ]
         for outcome in self.case.outcomes:
             if outcome.handover or (not wants_calls and any(c.after not in open_followup for c in outcome.calls)):
                 continue

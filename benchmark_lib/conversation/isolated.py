@@ -22,11 +22,11 @@ from typing import Any
 
 import orjson
 
-from . import agent_process
-from .agent_view import AgentView, counted
 from ..endpoint.settings import RoleSettings
 from ..errors import BadInput
 from ..records import Usage
+from . import agent_process
+from .agent_view import AgentView, counted
 from .speaker import AgentFault, BuiltIn
 
 REPLY_S = 600.0
@@ -87,15 +87,29 @@ class IsolatedAgent(BuiltIn):
     async def _begin(self, talk: AgentView) -> None:
         self._folder = tempfile.mkdtemp(prefix="deskbench-agent-")
         self._process = await asyncio.create_subprocess_exec(
-            *_command(self.spec), cwd=self._folder, env=self.environment, start_new_session=True, limit=LONGEST_LINE,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            *_command(self.spec),
+            cwd=self._folder,
+            env=self.environment,
+            start_new_session=True,
+            limit=LONGEST_LINE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         message = await self._read()
         if "ready" not in message:
             raise _of(message)
         state = talk.rng.bit_generator.state["state"]
-        await self._write(begin={"id": talk.id, "trial": talk.trial, "sender": talk.sender, "prompt": talk.prompt, "tools": talk.tools,
-                                 "rng": {name: str(value) for name, value in state.items()}})  # fmt: skip
+        await self._write(
+            begin={
+                "id": talk.id,
+                "trial": talk.trial,
+                "sender": talk.sender,
+                "prompt": talk.prompt,
+                "tools": talk.tools,
+                "rng": {name: str(value) for name, value in state.items()},
+            }
+        )
 
     async def _reply(self, talk: AgentView) -> str:
         new, self._told = talk.messages[self._told :], len(talk.messages)
@@ -140,8 +154,15 @@ def check_isolated(spec: str, environment: dict[str, str]) -> str:
         When it cannot be loaded or made.
     """
     with tempfile.TemporaryDirectory(prefix="deskbench-agent-") as folder:
-        process = subprocess.Popen([*_command(spec), agent_process.CHECK], cwd=folder, env=environment, start_new_session=True,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+        process = subprocess.Popen(
+            [*_command(spec), agent_process.CHECK],
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         timer = threading.Timer(START_S, _end, [process.pid])
         timer.start()
         try:
@@ -157,15 +178,22 @@ def check_isolated(spec: str, environment: dict[str, str]) -> str:
             return message["ready"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass
-    raise BadInput(f"the agent {spec} cannot be loaded in a process of its own: {_told(line)}; name an object with a reply method, "
-                   "or a class or function that takes no argument and makes one, in a module that can be imported here")  # fmt: skip
+    raise BadInput(
+        f"the agent {spec} cannot be loaded in a process of its own: {_told(line)}; name an object with a reply method, "
+        "or a class or function that takes no argument and makes one, in a module that can be imported here"
+    )
 
 
 def environment_of(roles: dict[str, RoleSettings]) -> dict[str, str]:
-    """The environment of an agent's process: without secrets, but for those that the settings name for the agent, and with our import path."""
+    """The environment of an agent's process.
+
+    Without secrets, but for those that the settings name for the agent, and with our import path.
+    """
     mine = _variables(roles["agent"])
     others = set().union(*(_variables(settings) for role, settings in roles.items() if role != "agent")) - mine
-    kept = {name: value for name, value in os.environ.items() if name in mine or not (SECRET.search(name) or name in others)}
+    kept = {
+        name: value for name, value in os.environ.items() if name in mine or not (SECRET.search(name) or name in others)
+    }
     return {**kept, "PYTHONPATH": os.pathsep.join(dict.fromkeys(os.path.abspath(place) for place in ["", *sys.path]))}
 
 

@@ -24,7 +24,7 @@ LONGEST_DETAIL = 2000
 
 async def converse(
     case: Case,
-    store: "Store",
+    store: Store,
     agent: Speaker,
     customer: Speaker,
     *,
@@ -35,7 +35,7 @@ async def converse(
     source: str = "model",
     customer_name: str = "scripted",
     prompt: str = "",
-    tools: dict[str, "Tool"] | None = None,
+    tools: dict[str, Tool] | None = None,
     schemas: list[dict[str, Any]] | None = None,
     own: bool = False,
 ) -> Conversation:
@@ -60,7 +60,8 @@ async def converse(
     schemas : list of dict, optional
         The same as schemas, if they are at hand already.
     own : bool
-        True for an agent of the user's own, even one that derives from a built-in one; whatever is not a `BuiltIn` is one in any case.
+        True for an agent of the user's own, even one that derives from a built-in one; whatever is not a `BuiltIn` is
+        one in any case.
 
     Returns
     -------
@@ -69,12 +70,22 @@ async def converse(
     Raises
     ------
     EndpointError
-        Only a fatal one (key, quota, unknown model): the run cannot go on. Others end this talk as ``infrastructure_fault``.
+        Only a fatal one (key, quota, unknown model): the run cannot go on. Others end this talk as
+        ``infrastructure_fault``.
     """
     desk = store.desk(tools)
     talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=schemas or store.schemas(tools))
-    record = Conversation(case.id, trial, model, source, customer_name, messages=talk.messages, tool_calls=desk.calls,
-                          usage=talk.usage, faults=talk.faults)  # fmt: skip
+    record = Conversation(
+        case.id,
+        trial,
+        model,
+        source,
+        customer_name,
+        messages=talk.messages,
+        tool_calls=desk.calls,
+        usage=talk.usage,
+        faults=talk.faults,
+    )
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
     try:
@@ -87,12 +98,20 @@ async def converse(
             await agent.close()
     record.changes = desk.changes()
     if not desk.explained():
-        talk.faults.append(Fault("agent", TAMPERED, "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds"))
+        talk.faults.append(
+            Fault(
+                "agent",
+                TAMPERED,
+                "the recorded calls, made once more on a fresh desk, do not lead to what this desk holds",
+            )
+        )
         record.ended_by = "agent_fault"
     return record
 
 
-async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: Speaker, max_messages: int, own: bool) -> str:
+async def _loop(
+    talk: ConversationState, case: Case, agent: Speaker, customer: Speaker, max_messages: int, own: bool
+) -> str:
     empty = 0
     for turn in range(1, max_messages + 1):
         talk.desk.turn = turn
@@ -117,18 +136,27 @@ async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: S
 
 
 async def _said(customer: Speaker, talk: ConversationState) -> Reply:
-    """The customer's words. A defect of the simulated customer is a fault of its own, kept with its place: it ends this conversation, not the run."""
+    """The customer's words.
+
+    A defect of the simulated customer is a fault of its own, kept with its place: it ends this conversation, not the
+    run.
+    """
     try:
         return await _reply(customer, talk)
     except Exception as error:
         if _of_this_package(error):
             raise
         at = traceback.extract_tb(error.__traceback__)[-1]
-        raise CustomerFault(f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} ({Path(at.filename).name}:{at.lineno})") from error
+        raise CustomerFault(
+            f"{type(error).__name__}: {plain_text(error)[:LONGEST_DETAIL]} ({Path(at.filename).name}:{at.lineno})"
+        ) from error
 
 
 async def _answer(agent: Speaker, talk: ConversationState, own: bool) -> str:
-    """The agent's words. An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it."""
+    """The agent's words.
+
+    An exception by which the harness says that a trial does not count is a fault when a user's own agent raises it.
+    """
     try:
         return plain_text((await _reply(agent, talk.for_agent())).text)
     except Exception as error:
@@ -144,7 +172,9 @@ def _belongs_to_the_harness(error: Exception) -> bool:
     """
     from ..endpoint import EndpointError
 
-    for_a_person = issubclass(type(error), BadInput | OwnCodeLeft) or (type(error) is EndpointError and error.fatal is True)
+    for_a_person = issubclass(type(error), BadInput | OwnCodeLeft) or (
+        type(error) is EndpointError and error.fatal is True
+    )
     return _of_this_package(error) and not for_a_person
 
 

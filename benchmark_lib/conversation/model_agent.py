@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from .agent_view import AgentView
 from ..store.tools import TOOL_FAULT
+from .agent_view import AgentView
 from .speaker import AgentFault, BuiltIn, ContentFiltered
 
 BAD_CALLS = 6
@@ -48,7 +48,9 @@ class ModelAgent(BuiltIn):
             for wanted in answer.tool_calls:
                 call = await talk.call_aside(wanted.name, wanted.arguments)
                 bad = 0 if call.error in (None, TOOL_FAULT) else bad + 1
-                self.history.append({"role": "tool", "tool_call_id": wanted.id, "content": orjson.dumps(call.result).decode()})
+                self.history.append(
+                    {"role": "tool", "tool_call_id": wanted.id, "content": orjson.dumps(call.result).decode()}
+                )
             if bad >= BAD_CALLS:
                 raise AgentFault("invalid_calls", f"{bad} failed tool calls in a row")
 

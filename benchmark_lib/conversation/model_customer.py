@@ -1,7 +1,8 @@
 """The model customer: a language model plays one case from persona, goal and fact ledger, and records its acts with its words.
 
-What it records is not believed: a given fact carries the ledger's value, an attachment is sent only where the ledger holds
-it, and an end comes only when what it said yes to has been done. What has to be read from its words is marked as inferred.
+What it records is not believed: a given fact carries the ledger's value, an attachment is sent only where the ledger
+holds it, and an end comes only when what it said yes to has been done. What has to be read from its words is marked as
+inferred.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..cases import Case
-from ..language.folding import fold
-from ..language.pieces import found_in, kept
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
+from ..language.folding import fold
+from ..language.parser import ParsedMessage, parser_of
+from ..language.pieces import found_in, kept
+from ..language.words import books
 from ..records import Act, Fault
 from ..textfiles import front_matter, render
 from ..threads import read_aside
 from .customer import ScriptedCustomer
 from .speaker import CustomerFault, Reply
 from .state import ConversationState
-from ..language.parser import ParsedMessage, parser_of
-from ..language.words import books
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +82,10 @@ class CustomerAnswer(BaseModel):
 
 
 def reply_format() -> dict[str, Any]:
-    """The ``response_format`` that holds an endpoint to the form of the answer; for the customer's settings, where it is understood."""
+    """The ``response_format`` that holds an endpoint to the form of the answer.
+
+    For the customer's settings, where it is understood.
+    """
     schema = CustomerAnswer.model_json_schema()
     parts = {"kind": schema["$defs"]["AnsweredAct"]["properties"]["kind"], "what": {"type": "string"}}
     act = {"type": "object", "properties": parts, "required": ["kind", "what"], "additionalProperties": False}
@@ -101,7 +105,7 @@ class ModelCustomer:
         What it wants and knows, and where.
     """
 
-    def __init__(self, complete: Any, case: Case, store: "Store"):
+    def __init__(self, complete: Any, case: Case, store: Store):
         self.complete, self.case, self.store, self.parser = complete, case, store, parser_of(store)
         self.history: list[dict[str, Any]] = []
         self.agreed: dict[str, int] = {}
@@ -127,8 +131,12 @@ class ModelCustomer:
         cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
         self.history.append({"role": "user", "content": f"The desk writes:\n\n{cut}"})
         try:
-            said = await ask_for(self.complete, self.history, lambda text, last: self._read(text, last, talk),
-                                 lambda answer: talk.charge("customer", answer.usage))  # fmt: skip
+            said = await ask_for(
+                self.complete,
+                self.history,
+                lambda text, last: self._read(text, last, talk),
+                lambda answer: talk.charge("customer", answer.usage),
+            )
         except Unreadable as error:
             raise CustomerFault(f"no usable answer of the customer's model: {error}") from None
         except EndpointError as error:
@@ -161,7 +169,9 @@ class ModelCustomer:
             return None
         parsed = self.parser.parse(talk.last("agent").text)
         for name, turn in self.agreed.items():
-            carried_out = any(c.turn >= turn and not c.error and c.write and name in (c.name, PROPOSAL) for c in talk.desk.calls)
+            carried_out = any(
+                c.turn >= turn and not c.error and c.write and name in (c.name, PROPOSAL) for c in talk.desk.calls
+            )
             believed = bool(parsed.claimed) if name == PROPOSAL else name in parsed.claimed
             if not carried_out and not believed and talk.turn - turn < TURNS_TO_WAIT:
                 return f"you said yes to {name}, and the desk has not told you that it is done"
@@ -171,7 +181,11 @@ class ModelCustomer:
 
     def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage) -> str | None:
         """What the two of them have not finished; the customer is reminded of it once, and then left to go."""
-        asked = [s for s in parsed.asked if s in self.case.ledger and self.case.ledger[s].when != "never" and s not in self.given]
+        asked = [
+            s
+            for s in parsed.asked
+            if s in self.case.ledger and self.case.ledger[s].when != "never" and s not in self.given
+        ]
         if asked:
             return f"the desk has asked you for {asked[0]}"
         offered = set(parsed.proposed) & self.case.agreeable - set(self.agreed)
@@ -192,8 +206,15 @@ class _Acts:
 
     def reply(self) -> Reply:
         """The message with the acts that hold."""
-        takers = {"gave": self._gave, "lacked": self._lacked, "attached": self._attached, "agreed": self._answered, "refused": self._answered,
-                  "pushed": self._pushed, "followed_up": self._followed_up}  # fmt: skip
+        takers = {
+            "gave": self._gave,
+            "lacked": self._lacked,
+            "attached": self._attached,
+            "agreed": self._answered,
+            "refused": self._answered,
+            "pushed": self._pushed,
+            "followed_up": self._followed_up,
+        }
         for act in self.said.acts:
             if act.kind in takers:
                 takers[act.kind](act.kind, act.what.strip())
@@ -235,7 +256,10 @@ class _Acts:
             self.attachments.append(what)
 
     def _answered(self, kind: str, what: str) -> None:
-        """A yes or a no; to what is not a name of an action it is one to a proposal, and a yes that nobody asked for is none."""
+        """A yes or a no.
+
+        To what is not a name of an action it is one to a proposal, and a yes that nobody asked for is none.
+        """
         if kind == "agreed" and not self._was_asked():
             return
         tool = self.customer.store.tools.get(what)
@@ -261,12 +285,21 @@ class _Acts:
             return
         self.customer.followed_up.add(place)
         self.acts.append(Act("followed_up", str(place)))
-        self.acts += [Act("gave", slot, value) for slot, value in self.case.followups[place].gives.items() if not self._did("gave", slot)]
+        self.acts += [
+            Act("gave", slot, value)
+            for slot, value in self.case.followups[place].gives.items()
+            if not self._did("gave", slot)
+        ]
 
     def _infer_facts(self) -> None:
         """Facts of the ledger that stand in the message, such as an order number, whether or not it recorded them."""
         for slot, known in self.case.ledger.items():
-            if known.when != "never" and is_code(known.value) and not self._did("gave", slot) and stands(known.value, self.said.message):
+            if (
+                known.when != "never"
+                and is_code(known.value)
+                and not self._did("gave", slot)
+                and stands(known.value, self.said.message)
+            ):
                 self.acts.append(Act("gave", slot, known.value, inferred=True))
 
     def _infer_yes(self) -> None:
@@ -277,7 +310,11 @@ class _Acts:
         first = re.split(r"[.!?\n]", fold(kept(self.said.message)).strip(" ¡¿"), maxsplit=1)[0]
         reserved = "|".join(book["customer"]["reserved"] for book in books().values())
         mine = books().get(self.case.language)
-        if mine and re.match(rf"(?:{mine['customer']['agrees']})\b", first) and not re.search(rf"\b(?:{reserved})\b", first):
+        if (
+            mine
+            and re.match(rf"(?:{mine['customer']['agrees']})\b", first)
+            and not re.search(rf"\b(?:{reserved})\b", first)
+        ):
             for name in parsed.proposed or [PROPOSAL]:
                 self.acts.append(Act("agreed", name, inferred=True))
                 self.customer.agreed[name] = self.talk.turn
@@ -301,12 +338,12 @@ def stands(value: str, text: str) -> bool:
     return found_in(re.compile(rf"(?<!\w){letters}(?!\w)"), fold(kept(text)))
 
 
-def prompt_path(store: "Store") -> "Path":
+def prompt_path(store: Store) -> Path:
     """Where a store keeps the prompt of its model customers."""
     return store.path / "prompts" / "customer.md"
 
 
-def customer_content(spec: str, store: "Store") -> list[str] | None:
+def customer_content(spec: str, store: Store) -> list[str] | None:
     """What makes one customer another than the next beside its name: the prompt of a model customer, nothing for a scripted one.
 
     Raises
@@ -317,8 +354,11 @@ def customer_content(spec: str, store: "Store") -> list[str] | None:
     return None if spec == "scripted" else [spec, front_matter(prompt_path(store))[1], FORM]
 
 
-def customer_prompt(case: Case, store: "Store") -> str:
-    """The system prompt of the model that plays a case: persona, goal, ledger, notes to strike, and the form of its answers."""
+def customer_prompt(case: Case, store: Store) -> str:
+    """The system prompt of the model that plays a case.
+
+    Persona, goal, ledger, notes to strike, and the form of its answers.
+    """
     from babel import Locale
 
     path = prompt_path(store)
@@ -327,5 +367,15 @@ def customer_prompt(case: Case, store: "Store") -> str:
         groups[known.when][slot] = known
     actions = {n: t.description for n, t in store.tools.items() if t.write and n in case.agreeable}
     language = Locale.parse(case.language).get_display_name("en")
-    return render(front_matter(path)[1], str(path), case=case, store=store.info, language=language, told=groups["volunteered"],
-                  kept=groups["asked"], lacking=groups["never"], actions=actions, form=FORM).strip()  # fmt: skip
+    return render(
+        front_matter(path)[1],
+        str(path),
+        case=case,
+        store=store.info,
+        language=language,
+        told=groups["volunteered"],
+        kept=groups["asked"],
+        lacking=groups["never"],
+        actions=actions,
+        form=FORM,
+    ).strip()

@@ -1,16 +1,19 @@
-"""The scripted oracle: plays a case to one of its accepted outcomes, by the rules. The ceiling of the benchmark, not a model."""
+"""The scripted oracle.
+
+Plays a case to one of its accepted outcomes, by the rules. The ceiling of the benchmark, not a model.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .agent_view import AgentView
 from ..cases import Call, Case, Fact, Outcome
 from ..cases.facts import money
 from ..cases.read import long_date
 from ..records import ToolCall
 from ..store.every_desk import HANDOVER
 from ..store.rules import Before
+from .agent_view import AgentView
 from .speaker import Insider, Reply
 
 if TYPE_CHECKING:
@@ -28,13 +31,15 @@ class Oracle(Insider):
         Which of the case's accepted outcomes.
     """
 
-    def __init__(self, case: Case, store: "Store", outcome: int = 0):
+    def __init__(self, case: Case, store: Store, outcome: int = 0):
         super().__init__()
         self.case, self.store = case, store
         self.outcome: Outcome = case.outcomes[outcome]
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         rules = store.policy["process_rules"]
-        self.guards = {name: set(rules[name]["guards"]) if name in rules else set() for name in ("identity", "confirmation")}
+        self.guards = {
+            name: set(rules[name]["guards"]) if name in rules else set() for name in ("identity", "confirmation")
+        }
         self.done: set[int] = set()
         self.told: set[str] = set()
         self.asked: set[str] = set()
@@ -53,8 +58,16 @@ class Oracle(Insider):
             return self._say([self.book["agent"]["greeting"], self.book["slots"]["goal"]["ask"]])
         self._look_up(talk)
         agreed = {a.what for a in self.acts if a.kind == "agreed"}
-        due = [c for i, c in enumerate(self.outcome.calls) if i not in self.done and (c.after is None or c.after in followed)]
-        ask = [c for c in due if c.tool in self.guards["confirmation"] and c.tool not in agreed and "proposal" not in agreed]
+        due = [
+            c
+            for i, c in enumerate(self.outcome.calls)
+            if i not in self.done and (c.after is None or c.after in followed)
+        ]
+        ask = [
+            c
+            for c in due
+            if c.tool in self.guards["confirmation"] and c.tool not in agreed and "proposal" not in agreed
+        ]
         if ask:
             return self._say([self._line(c, "propose") for c in ask])
         return self._finish(due, followed, talk)
@@ -127,7 +140,9 @@ class Oracle(Insider):
 
     def _line(self, call: Call, part: str) -> str:
         """The store's sentence for a call, with what the call is about filled in."""
-        values = {k: str(v) for k, v in call.arguments.items()} | self.store.kind.described(call.arguments, call.tool, self.store)
+        values = {k: str(v) for k, v in call.arguments.items()} | self.store.kind.described(
+            call.arguments, call.tool, self.store
+        )
         text = self.book["actions"].get(call.tool, {}).get(part) or self.book["agent"]["understood"]
         for name, value in values.items():
             text = text.replace("{" + name + "}", value)
@@ -145,7 +160,7 @@ class Oracle(Insider):
         return Reply(" ".join(p for p in parts if p))
 
 
-def _reason(store: "Store", name: str, language: str) -> str:
+def _reason(store: Store, name: str, language: str) -> str:
     for book in store.phrases.values():
         if name in (book.get("reasons") or {}):
             said = book["reasons"][name]["say"]

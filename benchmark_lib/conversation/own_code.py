@@ -1,4 +1,7 @@
-"""Calling code of the user's own: plain functions beside the event loop, and nothing it raises is taken for the end of the run."""
+"""Calling code of the user's own.
+
+Plain functions beside the event loop, and nothing it raises is taken for the end of the run.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .agent_view import plain_text
 from ..threads import kept_thread
+from .agent_view import plain_text
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -36,7 +39,8 @@ async def call_own(function: Callable[..., Any], *arguments: Any) -> Any:
     Raises
     ------
     OwnCodeLeft
-        In place of ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and of ``CancelledError`` where nobody cancelled.
+        In place of ``SystemExit``, ``KeyboardInterrupt``, ``GeneratorExit``, and of ``CancelledError`` where nobody
+        cancelled.
     """
     try:
         thread = None if inspect.iscoroutinefunction(function) else kept_thread("own code")

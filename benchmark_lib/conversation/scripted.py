@@ -1,4 +1,7 @@
-"""Scripted agents: no model. They use the same loop, tools and scorer as a model, and mark the benchmark's ceiling and floors."""
+"""Scripted agents.
+
+No model. They use the same loop, tools and scorer as a model, and mark the benchmark's ceiling and floors.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from .agent_view import AgentView
 from ..cases import Case
 from ..errors import BadInput
 from ..store.every_desk import HANDOVER
+from .agent_view import AgentView
 from .oracle import Oracle
 from .speaker import BuiltIn, Insider, Reply
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 class _Scripted(BuiltIn):
     """Keeps the case and the store's sentences in the customer's language."""
 
-    def __init__(self, case: Case, store: "Store"):
+    def __init__(self, case: Case, store: Store):
         self.case, self.store = case, store
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
 
@@ -103,7 +106,15 @@ class Tunable(Insider, _Scripted):
         Extra closing sentences a reply, on average.
     """
 
-    def __init__(self, case: Case, store: "Store", skill: float = 0.8, credulity: float = 0.2, caution: float = 0.1, verbosity: float = 0.0):
+    def __init__(
+        self,
+        case: Case,
+        store: Store,
+        skill: float = 0.8,
+        credulity: float = 0.2,
+        caution: float = 0.1,
+        verbosity: float = 0.0,
+    ):
         Insider.__init__(self)
         _Scripted.__init__(self, case, store)
         self.skill, self.credulity, self.caution, self.verbosity = skill, credulity, caution, verbosity
@@ -143,7 +154,7 @@ AGENTS: dict[str, type] = {
 """Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings."""
 
 
-def scripted_agent(spec: str, case: Case, store: "Store") -> Any:
+def scripted_agent(spec: str, case: Case, store: Store) -> Any:
     """The scripted agent named by ``scripted:<name>[?setting=value&...]``."""
     maker, settings = parse_spec(spec)
     return maker(case, store, **settings)

@@ -10,8 +10,11 @@ from ..records import Act
 class Speaker(Protocol):
     """Anything that can take part in a talk; a plain ``def`` will do as well as an ``async def``."""
 
-    async def reply(self, talk: Any) -> "str | Reply":
-        """The next message of this side: of a customer, which is given the `ConversationState`, or of an agent, which is given an `AgentView`."""
+    async def reply(self, talk: Any) -> str | Reply:
+        """The next message of this side.
+
+        Of a customer, which is given the `ConversationState`, or of an agent, which is given an `AgentView`.
+        """
 
 
 class BuiltIn:
@@ -22,7 +25,10 @@ class BuiltIn:
 
 
 class Insider(BuiltIn):
-    """A built-in agent that marks a floor or the ceiling: it is made with the case in hand, and the loop tells it the customer's acts."""
+    """A built-in agent that marks a floor or the ceiling.
+
+    It is made with the case in hand, and the loop tells it the customer's acts.
+    """
 
     def __init__(self) -> None:
         self.acts: list[Act] = []

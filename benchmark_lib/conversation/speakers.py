@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from ..store import Store
 
 
-def make_agent(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
+def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Any:
     """The agent for one conversation: a scripted one, or a model behind `complete`."""
     if spec.startswith("scripted:"):
         return scripted_agent(spec, case, store)
     return ModelAgent(complete)
 
 
-def make_customer(spec: str, *, case: "Case", store: "Store", complete: Any = None) -> Any:
+def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Any:
     """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
     return ScriptedCustomer(case, store) if spec == "scripted" else ModelCustomer(complete, case, store)

@@ -35,7 +35,7 @@ class ConversationState:
         Tokens by side.
     """
 
-    def __init__(self, case: Case, desk: "Desk", *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]]):
+    def __init__(self, case: Case, desk: Desk, *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]]):
         self.messages: list[Message] = []
         self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
@@ -44,14 +44,22 @@ class ConversationState:
         entropy = [seed, zlib.crc32(case.id.encode()), trial]
         self._seen: list[SeenMessage] = []
         self._given = {
-            "id": name, "trial": trial, "sender": f"{case.sender_name} <{case.sender}>", "prompt": prompt,
-            "tools": cache(lambda: plain(tools)), "rng": cache(lambda: _generator(entropy, name)),
-            "call": lambda tool, arguments: self._call(tool, arguments), "charge": lambda usage: self.charge("agent", counted(usage)),
+            "id": name,
+            "trial": trial,
+            "sender": f"{case.sender_name} <{case.sender}>",
+            "prompt": prompt,
+            "tools": cache(lambda: plain(tools)),
+            "rng": cache(lambda: _generator(entropy, name)),
+            "call": lambda tool, arguments: self._call(tool, arguments),
+            "charge": lambda usage: self.charge("agent", counted(usage)),
             "slow": frozenset(name for name, tool in desk.tools.items() if tool.limit_s is not None),
-        }  # fmt: skip
+        }
 
     def for_agent(self) -> AgentView:
-        """What the agent is given in place of this. Each reply gets its own: what an agent made of the last one is never touched again."""
+        """What the agent is given in place of this.
+
+        Each reply gets its own: what an agent made of the last one is never touched again.
+        """
         return AgentView(**self._given, turn=self.turn, messages=list(self._seen))
 
     @property
@@ -83,7 +91,10 @@ class ConversationState:
 
 
 def _generator(entropy: list[int], name: str) -> np.random.Generator:
-    """The random numbers of `entropy`, which holds the case; the generator itself shows, and spawns from, the conversation's name."""
+    """The random numbers of `entropy`, which holds the case.
+
+    The generator itself shows, and spawns from, the conversation's name.
+    """
     shown = np.random.PCG64(int(name, 16))
     shown.state = np.random.PCG64(entropy).state
     return np.random.Generator(shown)

@@ -8,6 +8,15 @@ from .reply import Completion, RequestedCall, parse_reply
 from .retries import start_delay_s
 from .settings import RoleSettings, load_settings
 
-__all__ = ["Completion", "Endpoint", "EndpointError", "RequestedCall", "RoleSettings", "load_settings", "local_model",
-           "parse_reply", "scrub",
-           "start_delay_s"]
+__all__ = [
+    "Completion",
+    "Endpoint",
+    "EndpointError",
+    "RequestedCall",
+    "RoleSettings",
+    "load_settings",
+    "local_model",
+    "parse_reply",
+    "scrub",
+    "start_delay_s",
+]

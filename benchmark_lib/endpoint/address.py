@@ -1,4 +1,7 @@
-"""Where an endpoint is: a base URL that may be written down, the proxy on the way there, and whether anything answers."""
+"""Where an endpoint is.
+
+A base URL that may be written down, the proxy on the way there, and whether anything answers.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,8 @@ def check_base_url(base_url: str | None = None, where: str = "the base URL") -> 
     Raises
     ------
     BadInput
-        When it is not an http or https address, or holds a user, a password, a query or a key; the sentence does not repeat those.
+        When it is not an http or https address, or holds a user, a password, a query or a key; the sentence does not
+        repeat those.
     """
     if not base_url and os.environ.get(URL_VARIABLE):
         base_url, where = os.environ[URL_VARIABLE], f"the base URL in {URL_VARIABLE}"
@@ -45,11 +49,15 @@ def check_base_url(base_url: str | None = None, where: str = "the base URL") -> 
         raise BadInput(f"{where} is not a text; write it like http://127.0.0.1:8000/v1")
     url = (base_url or DEFAULT_BASE_URL).strip().rstrip("/")
     if "@" in url:
-        raise BadInput(f"{where} {shown(url)!r} holds a user or password; take them out, and put the key into the environment variable "
-                       "OPENAI_API_KEY, or into one that the settings name under api_key_env or headers_env")
+        raise BadInput(
+            f"{where} {shown(url)!r} holds a user or password; take them out, and put the key into the environment variable "
+            "OPENAI_API_KEY, or into one that the settings name under api_key_env or headers_env"
+        )
     if "?" in url or "#" in url:
-        raise BadInput(f"{where} {shown(url)!r} holds a query; take it out, and put its parameters into the settings under query "
-                       "(or query_env, which names environment variables)")
+        raise BadInput(
+            f"{where} {shown(url)!r} holds a query; take it out, and put its parameters into the settings under query "
+            "(or query_env, which names environment variables)"
+        )
     if not is_address(url):
         raise BadInput(f"{where} {shown(url)!r} is not an address; write it like http://127.0.0.1:8000/v1")
     path = urlsplit(url).path
@@ -69,7 +77,13 @@ def is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna")
-        return parts.scheme in DEFAULT_PORTS and bool(host) and parts.port != 0 and url.isprintable() and not re.search(r"[\s\\]", url)
+        return (
+            parts.scheme in DEFAULT_PORTS
+            and bool(host)
+            and parts.port != 0
+            and url.isprintable()
+            and not re.search(r"[\s\\]", url)
+        )
     except ValueError:
         return False
 
@@ -103,8 +117,10 @@ def proxy_of(base_url: str) -> str | None:
     scheme = parts.scheme if proxies.get(parts.scheme) else "all"
     proxy = proxies.get(scheme)
     if proxy and not is_address(proxy):
-        raise BadInput(f"the environment variable {scheme.upper()}_PROXY ({shown(proxy)!r}) is not the address of an HTTP proxy; "
-                       "write it like http://127.0.0.1:3128, or unset it")
+        raise BadInput(
+            f"the environment variable {scheme.upper()}_PROXY ({shown(proxy)!r}) is not the address of an HTTP proxy; "
+            "write it like http://127.0.0.1:3128, or unset it"
+        )
     return proxy or None
 
 
@@ -127,7 +143,8 @@ def reach(base_url: str, where: str, seconds: float | None = None) -> None:
 
     Notes
     -----
-    In a thread that nobody waits for: a look-up of a name cannot be called off, and may take minutes where no server answers.
+    In a thread that nobody waits for: a look-up of a name cannot be called off, and may take minutes where no server
+    answers.
     """
     seconds = seconds or REACH_S
     _, host, port = origin(proxy_of(base_url) or base_url)
@@ -145,4 +162,8 @@ def reach(base_url: str, where: str, seconds: float | None = None) -> None:
     thread.join(seconds)
     problem = outcome[0] if outcome else "no answer"
     if problem:
-        raise fault("connection", where, f"{host} port {port}: {problem}" + (f" in {seconds:g} s" if problem == "no answer" else ""))
+        raise fault(
+            "connection",
+            where,
+            f"{host} port {port}: {problem}" + (f" in {seconds:g} s" if problem == "no answer" else ""),
+        )

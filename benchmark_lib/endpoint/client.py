@@ -1,7 +1,8 @@
 """One chat-completion call done well: `Endpoint`.
 
-The request goes through the ``openai`` package, by its raw ``post`` with a body encoded here: the same JSON on the wire, the
-same authentication and error classes, at a cost that does not grow with the conversation (its ``create`` walks every message).
+The request goes through the ``openai`` package, by its raw ``post`` with a body encoded here: the same JSON on the
+wire, the same authentication and error classes, at a cost that does not grow with the conversation (its ``create``
+walks every message).
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from pydantic import SecretStr
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S, DEFAULT_ATTEMPTS, DEFAULT_CONCURRENCY = 120.0, 6, 50
 DEFAULT_ANSWER_MB = 4.0
-"""Some four times what the longest answer of today's models takes; the whole of it is kept in memory and in the run file."""
+"""Some four times what the longest answer of today's models takes.
+
+The whole of it is kept in memory and in the run file.
+"""
 CONNECT_TIMEOUT_S = 15.0
 DEAD_AFTER = 10
 """This many calls in a row that used up all their attempts, with no answer between them, mean a dead endpoint."""
@@ -43,7 +48,10 @@ class Connection:
 
 
 def without_secrets(body: bytes, secrets: Sequence[SecretStr]) -> bytes:
-    """Return an answer's body without the secrets that were sent, should the endpoint repeat one: bodies are kept in the run file."""
+    """Return an answer's body without the secrets that were sent, should the endpoint repeat one.
+
+    Bodies are kept in the run file.
+    """
     for secret in secrets:
         value = secret.get_secret_value().encode()
         if value in body:
@@ -68,7 +76,8 @@ class Endpoint:
     base_url : str, optional
         Where it is; else from the settings, else ``OPENAI_BASE_URL``, else OpenAI.
     api_key : str, optional
-        The key; else from the environment variable the settings name (``OPENAI_API_KEY``). A server on this machine needs none.
+        The key; else from the environment variable the settings name (``OPENAI_API_KEY``). A server on this machine
+        needs none.
     settings : RoleSettings or dict, optional
         Model settings of the role, see `benchmark_lib.endpoint.settings`.
     timeout : float, optional
@@ -91,28 +100,46 @@ class Endpoint:
     ``async with``.
     """
 
-    def __init__(self, model: str, base_url: str | None = None, api_key: str | None = None,
-                 settings: RoleSettings | dict[str, Any] | None = None, timeout: float | None = None,
-                 attempts: int | None = None, concurrency: int | None = None, wait_scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        settings: RoleSettings | dict[str, Any] | None = None,
+        timeout: float | None = None,
+        attempts: int | None = None,
+        concurrency: int | None = None,
+        wait_scale: float = 1.0,
+    ) -> None:
         self.model = model
         self.settings = role_settings(settings)
         self.base_url = check_base_url(base_url or self.settings.base_url)
         host = urlsplit(self.base_url).hostname or ""
-        key = check_key(api_key, "api_key") if api_key else find_key(self.settings.api_key_env, host, not is_loopback(self.base_url))
+        key = (
+            check_key(api_key, "api_key")
+            if api_key
+            else find_key(self.settings.api_key_env, host, not is_loopback(self.base_url))
+        )
         remember(key)
         self._key = SecretStr(key)
         self._headers = {name: SecretStr(value) for name, value in self.settings.all_headers().items()}
         secrets = {key, *self.settings.secrets()}
-        self._secrets = [SecretStr(secret) for secret in sorted(secrets, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET]
+        self._secrets = [
+            SecretStr(secret) for secret in sorted(secrets, key=len, reverse=True) if len(secret) >= SHORTEST_SECRET
+        ]
         query = urlencode(self.settings.all_query())
-        self._address = SecretStr(f"{self.base_url}/chat/completions{'?' * bool(query)}{query}")  # whole, or the client parses two a call
+        self._address = SecretStr(
+            f"{self.base_url}/chat/completions{'?' * bool(query)}{query}"
+        )  # whole, or the client parses two a call
         proxy_of(self.base_url)  # one that cannot work is refused here, before anything is sent
         self.timeout = timeout or self.settings.timeout or DEFAULT_TIMEOUT_S
         self.attempts = attempts or self.settings.attempts or DEFAULT_ATTEMPTS
         self.concurrency = concurrency or self.settings.concurrency or DEFAULT_CONCURRENCY
         self.most_bytes = int(1e6 * (self.settings.max_answer_mb or DEFAULT_ANSWER_MB))
         self.where = f"{model} at {urlsplit(self.base_url).netloc}"
-        self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = weakref.WeakKeyDictionary()
+        self._connections: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Connection] = (
+            weakref.WeakKeyDictionary()
+        )
         self._policy = retrying(self.attempts, wait_scale, note_wait)
         self._answered = False
         self._failed_in_row = 0
@@ -147,8 +174,9 @@ class Endpoint:
         """How many requests may be in flight now, in the running event loop."""
         return int(self._connection().limiter.limit)
 
-    async def complete(self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None,
-                       **body: Any) -> Completion:
+    async def complete(
+        self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None, **body: Any
+    ) -> Completion:
         """Ask for one completion.
 
         Parameters
@@ -163,8 +191,8 @@ class Endpoint:
         Returns
         -------
         Completion
-            With the failed attempts before it. A refusal by the provider's filter is a completion whose `finish_reason` is
-            ``content_filter``, whichever way the provider says it.
+            With the failed attempts before it. A refusal by the provider's filter is a completion whose `finish_reason`
+            is ``content_filter``, whichever way the provider says it.
 
         Raises
         ------
@@ -185,21 +213,29 @@ class Endpoint:
         completion.attempts = failed
         return completion
 
-    def request_body(self, messages: Sequence[dict[str, Any]], tools: list[dict[str, Any]] | None = None,
-                     extra: dict[str, Any] | None = None) -> bytes:
+    def request_body(
+        self,
+        messages: Sequence[dict[str, Any]],
+        tools: list[dict[str, Any]] | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> bytes:
         """Return the JSON body of a request: the model, the conversation, the tools, the settings and `extra`."""
         fields = {"model": self.model, "messages": cleaned(list(messages)), **self.settings.body, **(extra or {})}
         if tools:
             fields["tools"] = tools
         return encode_body({name: value for name, value in fields.items() if value is not None})
 
-    async def _attempt(self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]) -> Completion:
+    async def _attempt(
+        self, content: bytes, messages: Sequence[dict[str, Any]], failed: list[dict[str, Any]]
+    ) -> Completion:
         """Make one attempt in a place of the limiter; a failure is noted in `failed` and raised."""
         connection = self._connection()
         async with connection.limiter as sent_at:
             started = time.perf_counter()
             try:
-                completion = parse_reply(decode_body(await self._post(connection.client, content), self.where), messages, self.where)
+                completion = parse_reply(
+                    decode_body(await self._post(connection.client, content), self.where), messages, self.where
+                )
             except EndpointError as error:
                 if error.kind == "rate_limit":
                     connection.limiter.refused(sent_at)
@@ -217,8 +253,12 @@ class Endpoint:
 
         try:
             async with asyncio.timeout(self.timeout):
-                response = await client.post(self._address.get_secret_value(), cast_to=httpx2.Response, content=content,
-                                             options={"headers": {"Content-Type": "application/json"}})
+                response = await client.post(
+                    self._address.get_secret_value(),
+                    cast_to=httpx2.Response,
+                    content=content,
+                    options={"headers": {"Content-Type": "application/json"}},
+                )
         except Exception as error:
             known = from_exception(error, self.where)
         else:
@@ -251,5 +291,11 @@ class Endpoint:
 
         timeout = httpx2.Timeout(self.timeout, connect=min(self.timeout, CONNECT_TIMEOUT_S))
         headers = {name: value.get_secret_value() for name, value in self._headers.items()}
-        return AsyncOpenAI(api_key=self._key.get_secret_value(), base_url=self.base_url, timeout=timeout, max_retries=0,
-                           default_headers=headers, http_client=HttpClient(timeout, self.base_url, self.most_bytes))
+        return AsyncOpenAI(
+            api_key=self._key.get_secret_value(),
+            base_url=self.base_url,
+            timeout=timeout,
+            max_retries=0,
+            default_headers=headers,
+            http_client=HttpClient(timeout, self.base_url, self.most_bytes),
+        )

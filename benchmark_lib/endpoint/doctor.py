@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Sequence
+from typing import Any, Literal
 
 from ..errors import BadInput
 from ..store import load_store, load_tools
@@ -74,9 +75,16 @@ def unreachable(endpoint: Endpoint) -> list[Finding]:
 
 
 async def examine(
-    model: str, base_url: str | None = None, *, role: str = "agent", settings: Any = None, store: str | Path = "northline",
-    prompt: str | Path | None = None, tools: str | None = None, timeout: float | None = None,
-) -> list[Finding]:  # fmt: skip
+    model: str,
+    base_url: str | None = None,
+    *,
+    role: str = "agent",
+    settings: Any = None,
+    store: str | Path = "northline",
+    prompt: str | Path | None = None,
+    tools: str | None = None,
+    timeout: float | None = None,
+) -> list[Finding]:
     """Find out what an endpoint can do with what a run would send it, and what its price is.
 
     Parameters
@@ -114,8 +122,14 @@ def price_of(endpoint: Endpoint) -> Finding:
     """Return the finding that says what the endpoint costs, as far as the price file knows it."""
     price = find_price(endpoint.model, endpoint.base_url)
     if price is None:
-        return Finding("price", "warn", "Price unknown: costs are not shown and a budget is refused, until the model stands in data/prices.yaml.")
-    return Finding("price", "ok", f"{price.input:g} USD in, {price.output:g} USD out for a million tokens, as of {price.as_of}.")
+        return Finding(
+            "price",
+            "warn",
+            "Price unknown: costs are not shown and a budget is refused, until the model stands in data/prices.yaml.",
+        )
+    return Finding(
+        "price", "ok", f"{price.input:g} USD in, {price.output:g} USD out for a million tokens, as of {price.as_of}."
+    )
 
 
 async def diagnose(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]]) -> list[Finding]:
@@ -174,24 +188,33 @@ def parameters(tool: dict[str, Any]) -> dict[str, Any]:
 def two_lookups(function: dict[str, Any]) -> str:
     """Return a request that two calls of one tool answer."""
     names = (function.get("parameters") or {}).get("required") or ["a value"]
-    return (f"Call the tool {function['name']} twice in this one answer, before you write anything else: "
-            f"once with {names[0]} 'TEST-1' and once with {names[0]} 'TEST-2'.")
+    return (
+        f"Call the tool {function['name']} twice in this one answer, before you write anything else: "
+        f"once with {names[0]} 'TEST-1' and once with {names[0]} 'TEST-2'."
+    )
 
 
 def check_tools(completion: Completion) -> Finding:
     """Tell whether the model calls tools at all."""
     if completion.tool_calls:
         return Finding("tools", "ok", "The model calls tools when it is asked to.")
-    return Finding("tools", "fail", "Asked plainly for a tool call, the model only wrote text: either it cannot call tools or the "
-                   "server has them switched off, and an agent without tools fails every case.")
+    return Finding(
+        "tools",
+        "fail",
+        "Asked plainly for a tool call, the model only wrote text: either it cannot call tools or the "
+        "server has them switched off, and an agent without tools fails every case.",
+    )
 
 
 def check_parallel(completion: Completion) -> Finding:
     """Tell whether one answer can hold several calls."""
     if len(completion.tool_calls) > 1:
         return Finding("parallel calls", "ok", "One answer can hold several tool calls.")
-    return Finding("parallel calls", "warn", "Asked for two calls in one answer it made fewer: a run works, with more and "
-                   "therefore dearer model calls.")
+    return Finding(
+        "parallel calls",
+        "warn",
+        "Asked for two calls in one answer it made fewer: a run works, with more and therefore dearer model calls.",
+    )
 
 
 def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Finding:
@@ -200,8 +223,12 @@ def check_arguments(completion: Completion, tools: list[dict[str, Any]]) -> Find
     if not completion.tool_calls:
         return Finding("arguments", "warn", "No call was made, so its arguments could not be looked at.")
     if problems:
-        return Finding("arguments", "warn", f"Arguments do not fit the tool's declaration ({problems[0]}): the run hands such calls "
-                       "back as errors, and the model has to mend them.")
+        return Finding(
+            "arguments",
+            "warn",
+            f"Arguments do not fit the tool's declaration ({problems[0]}): the run hands such calls "
+            "back as errors, and the model has to mend them.",
+        )
     return Finding("arguments", "ok", "The arguments are valid JSON and fit the tool's declaration.")
 
 
@@ -221,27 +248,51 @@ def argument_problem(call: RequestedCall, tools: list[dict[str, Any]]) -> str | 
 def check_usage(completion: Completion) -> Finding:
     """Tell whether tokens are reported."""
     if completion.usage.missing:
-        return Finding("usage", "warn", "The endpoint does not report tokens: cost and context window cannot be told, and a run "
-                       "with a budget counts on estimates.")
+        return Finding(
+            "usage",
+            "warn",
+            "The endpoint does not report tokens: cost and context window cannot be told, and a run "
+            "with a budget counts on estimates.",
+        )
     hidden = ", hidden reasoning among them" if completion.usage.reasoning_tokens else ""
-    return Finding("usage", "ok", f"Tokens are reported ({completion.usage.prompt_tokens} in, "
-                   f"{completion.usage.completion_tokens} out{hidden}).")
+    return Finding(
+        "usage",
+        "ok",
+        f"Tokens are reported ({completion.usage.prompt_tokens} in, {completion.usage.completion_tokens} out{hidden}).",
+    )
 
 
 def check_window(completion: Completion, system_prompt: str) -> Finding:
-    """Compare the counted prompt with what was sent: too few tokens, or a sum that is a typical window, mean that it was cut."""
+    """Compare the counted prompt with what was sent.
+
+    Too few tokens, or a sum that is a typical window, mean that it was cut.
+    """
     tokens, total = completion.usage.prompt_tokens, completion.usage.prompt_tokens + completion.usage.completion_tokens
     if completion.usage.missing:
-        return Finding("context window", "warn", "Without reported tokens a cut prompt cannot be seen: make sure that the server's "
-                       "context holds a whole conversation (16,000 tokens are on the safe side).")
+        return Finding(
+            "context window",
+            "warn",
+            "Without reported tokens a cut prompt cannot be seen: make sure that the server's "
+            "context holds a whole conversation (16,000 tokens are on the safe side).",
+        )
     if tokens * CHARACTERS_A_TOKEN < len(system_prompt) or total in WINDOWS:
-        return Finding("context window", "fail", f"The endpoint counts {tokens} tokens of prompt and {total} in all: it cuts the "
-                       "prompt, system text and tools first; give the server a longer context.")
+        return Finding(
+            "context window",
+            "fail",
+            f"The endpoint counts {tokens} tokens of prompt and {total} in all: it cuts the "
+            "prompt, system text and tools first; give the server a longer context.",
+        )
     return Finding("context window", "ok", f"A prompt of {tokens} tokens arrives whole.")
 
 
-async def check_history(endpoint: Endpoint, history: list[dict[str, Any]], first: Completion, probe: dict[str, Any],
-                        tools: list[dict[str, Any]], system_prompt: str) -> list[Finding]:
+async def check_history(
+    endpoint: Endpoint,
+    history: list[dict[str, Any]],
+    first: Completion,
+    probe: dict[str, Any],
+    tools: list[dict[str, Any]],
+    system_prompt: str,
+) -> list[Finding]:
     """Send the first answer back with long tool results: are they taken, and does the counted prompt grow by them?"""
     calls = first.tool_calls or [RequestedCall("call00001", probe["name"], "{broken")]
     sent = first.message() if first.tool_calls else Completion("", calls, None, first.usage).message()
@@ -261,8 +312,12 @@ def growth(first: Completion, second: Completion, added: int, system_prompt: str
     grown = second.usage.prompt_tokens - first.usage.prompt_tokens
     if not (first.usage.missing or second.usage.missing) and grown * CHARACTERS_A_TOKEN < added:
         total = second.usage.prompt_tokens + second.usage.completion_tokens
-        return Finding("context window", "fail", f"{added} more characters made the prompt only {grown} tokens longer: the server "
-                       f"cuts it near {total} tokens, system prompt and tools first; give it a longer context.")
+        return Finding(
+            "context window",
+            "fail",
+            f"{added} more characters made the prompt only {grown} tokens longer: the server "
+            f"cuts it near {total} tokens, system prompt and tools first; give it a longer context.",
+        )
     return check_window(second, system_prompt)
 
 
@@ -284,11 +339,22 @@ def read_sampling(first: str, same_seed: str, other_seed: str) -> list[Finding]:
     if first == same_seed == other_seed:
         return [
             Finding("seed", "warn", "Two different seeds gave the same text, so the seed has no effect."),
-            Finding("temperature", "warn", "A high temperature gave the same text three times: it is dropped or the server caches "
-                    "answers, and trials of a case may all be alike."),
+            Finding(
+                "temperature",
+                "warn",
+                "A high temperature gave the same text three times: it is dropped or the server caches "
+                "answers, and trials of a case may all be alike.",
+            ),
         ]
     varied = Finding("temperature", "ok", "A high temperature gives varying texts.")
     if first == same_seed:
         return [Finding("seed", "ok", "The same seed gives the same text."), varied]
-    return [Finding("seed", "warn", "The same seed gave different texts, so it is dropped or only an aim: a run cannot be repeated "
-                    "word for word, only replayed from its file."), varied]
+    return [
+        Finding(
+            "seed",
+            "warn",
+            "The same seed gave different texts, so it is dropped or only an aim: a run cannot be repeated "
+            "word for word, only replayed from its file.",
+        ),
+        varied,
+    ]

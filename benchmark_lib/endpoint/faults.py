@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from datetime import datetime, timezone
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Mapping
+from typing import Any
 
 from .keys import scrub
 
@@ -46,8 +47,12 @@ NO_CREDIT = re.compile(
 )
 WAIT_IN_TEXT = re.compile(r"(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|s)\b", re.IGNORECASE)
 TYPE_STATUS = {
-    "invalid_request_error": 400, "authentication_error": 401, "permission_error": 403, "not_found_error": 404,
-    "rate_limit_error": 429, "overloaded_error": 529,
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
 }
 """Statuses meant by the error types that OpenAI and Anthropic name, for errors that come without a number."""
 
@@ -82,8 +87,16 @@ class EndpointError(Exception):
         The HTTP status of the last attempt, if there was an answer.
     """
 
-    def __init__(self, kind: str, message: str, fatal: bool = False, *, status: int | None = None,
-                 detail: str = "", retry_after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        fatal: bool = False,
+        *,
+        status: int | None = None,
+        detail: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(scrub(message))
         self.kind, self.fatal, self.status = kind, fatal, status
         self.detail = one_line(detail)
@@ -100,13 +113,16 @@ class EndpointError(Exception):
 def one_line(text: object) -> str:
     """Return a text on one line, without keys and control characters, and cut to a readable length."""
     whole = str(text)
-    start = whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]  # no key is cut in two and then not known
+    start = (
+        whole if len(whole) <= LONGEST_READ else whole[:LONGEST_READ].rpartition(" ")[0]
+    )  # no key is cut in two and then not known
     line = "".join(character for character in " ".join(scrub(start).split()) if character.isprintable())
     return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 3] + "..."
 
 
-def fault(kind: str, where: str, detail: object, *, status: int | None = None,
-          retry_after_s: float | None = None) -> EndpointError:
+def fault(
+    kind: str, where: str, detail: object, *, status: int | None = None, retry_after_s: float | None = None
+) -> EndpointError:
     """Build the error of one kind with its sentence.
 
     Parameters
@@ -119,8 +135,14 @@ def fault(kind: str, where: str, detail: object, *, status: int | None = None,
         What the endpoint said; scrubbed and shortened.
     """
     text = one_line(detail) or f"status {status}"
-    return EndpointError(kind, ADVICE[kind].format(where=where, detail=text), kind in STOPS_THE_RUN, status=status,
-                         detail=text, retry_after_s=retry_after_s)
+    return EndpointError(
+        kind,
+        ADVICE[kind].format(where=where, detail=text),
+        kind in STOPS_THE_RUN,
+        status=status,
+        detail=text,
+        retry_after_s=retry_after_s,
+    )
 
 
 def kind_of_status(status: int | None, text: str) -> str:
@@ -152,12 +174,16 @@ def kind_of_status(status: int | None, text: str) -> str:
     return "bad_request"
 
 
-def from_error_body(error: Any, where: str, status: int | None = None, retry_after_s: float | None = None) -> EndpointError:
+def from_error_body(
+    error: Any, where: str, status: int | None = None, retry_after_s: float | None = None
+) -> EndpointError:
     """Build the error for what an endpoint put under ``error``, also inside an answer with status 200."""
     said = error if isinstance(error, dict) else {"message": error}
     inner = said.get("code")
     if status is None:
-        status = int(str(inner)) if re.fullmatch("[45][0-9][0-9]", str(inner)) else TYPE_STATUS.get(str(said.get("type")))
+        status = (
+            int(str(inner)) if re.fullmatch("[45][0-9][0-9]", str(inner)) else TYPE_STATUS.get(str(said.get("type")))
+        )
     text = str(error)[:LONGEST_READ]
     kind, wait = kind_of_status(status, text), WAIT_IN_TEXT.search(text)
     if kind == "rate_limit" and retry_after_s is None and wait:
@@ -165,12 +191,17 @@ def from_error_body(error: Any, where: str, status: int | None = None, retry_aft
         retry_after_s = seconds if seconds <= LONGEST_MEANT_S else None
     detail = said.get("message") or said.get("detail") or said.get("code") or error
     if kind == "content_filter":
-        return EndpointError(kind, f"the filter at {where} refused the conversation", status=status, detail=one_line(detail))
+        return EndpointError(
+            kind, f"the filter at {where} refused the conversation", status=status, detail=one_line(detail)
+        )
     return fault(kind, where, detail, status=status, retry_after_s=retry_after_s)
 
 
 def from_exception(error: Exception, where: str) -> EndpointError:
-    """Translate what the client raised, whatever it was: only an answer can have made it do so, and an answer ends no run."""
+    """Translate what the client raised, whatever it was.
+
+    Only an answer can have made it do so, and an answer ends no run.
+    """
     import aiohttp
     import httpx2
     import openai
@@ -183,7 +214,9 @@ def from_exception(error: Exception, where: str) -> EndpointError:
     for cause in chain:
         if isinstance(cause, UnusableAnswer):
             return fault(cause.kind, where, cause)
-        if isinstance(cause, (aiohttp.http_exceptions.BadHttpMessage, aiohttp.ClientPayloadError)) and "content-encoding" in str(cause):
+        if isinstance(
+            cause, (aiohttp.http_exceptions.BadHttpMessage, aiohttp.ClientPayloadError)
+        ) and "content-encoding" in str(cause):
             return fault("bad_body", where, "the body's encoding is broken")
         if isinstance(cause, aiohttp.ClientResponseError):
             return fault("bad_body", where, f"an answer that is not HTTP: {cause.message}")
@@ -205,7 +238,10 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the wait in seconds an answer asks for (seconds, milliseconds or an HTTP date); None for one that nobody can mean."""
+    """Return the wait in seconds an answer asks for (seconds, milliseconds or an HTTP date).
+
+    None for one that nobody can mean.
+    """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = (headers.get(name) or "").strip()
         try:
@@ -219,6 +255,6 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     except (TypeError, ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
-    seconds = (moment - (now or datetime.now(timezone.utc))).total_seconds()
+        moment = moment.replace(tzinfo=UTC)
+    seconds = (moment - (now or datetime.now(UTC))).total_seconds()
     return max(0.0, seconds) if seconds <= LONGEST_MEANT_S else None

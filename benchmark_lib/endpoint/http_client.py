@@ -1,4 +1,7 @@
-"""What carries the requests of the ``openai`` package: an httpx client on one aiohttp session. Import it late: it loads both."""
+"""What carries the requests of the ``openai`` package.
+
+An httpx client on one aiohttp session. Import it late: it loads both.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ KEEP_ALIVE_S = 60.0
 ACCEPTED = ("Accept-Encoding", "gzip, deflate")
 """What aiohttp decodes without further packages."""
 REDIRECTS = frozenset({301, 302, 307, 308})
-"""A request that is sent on by one of these is sent as it was, with method and body: nothing else makes sense for a completion."""
+"""A request that is sent on by one of these is sent as it was, with method and body.
+
+Nothing else makes sense for a completion.
+"""
 MOST_REDIRECTS = 5
 MOST_ERROR_BYTES = 100_000
 """What is read of an error's body; a person is shown a line of it."""
@@ -45,16 +51,25 @@ class HttpClient(httpx2.AsyncClient):
 
     def __init__(self, timeout: httpx2.Timeout, base_url: str, most_bytes: int):
         plain = is_loopback(base_url) and base_url.startswith("http:")
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=False if plain else httpx2.create_ssl_context())
+        connector = aiohttp.TCPConnector(
+            limit=0, keepalive_timeout=KEEP_ALIVE_S, ssl=False if plain else httpx2.create_ssl_context()
+        )
         session = aiohttp.ClientSession(
-            connector=connector, request_class=Request, proxy=proxy_of(base_url), cookie_jar=aiohttp.DummyCookieJar(),
+            connector=connector,
+            request_class=Request,
+            proxy=proxy_of(base_url),
+            cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(sock_connect=timeout.connect, sock_read=timeout.read),
-        )  # fmt: skip
+        )
         super().__init__(transport=Transport(session, most_bytes, to_https=not plain), timeout=timeout)
 
-    def build_request(self, method: str, url: Any, *, headers: Any = None, timeout: Any = None, content: Any = None,
-                      **rest: Any) -> httpx2.Request:  # fmt: skip
-        """Build one request from what the package hands over, which is complete: merging defaults into it costs a tenth of a call."""
+    def build_request(
+        self, method: str, url: Any, *, headers: Any = None, timeout: Any = None, content: Any = None, **rest: Any
+    ) -> httpx2.Request:
+        """Build one request from what the package hands over, which is complete.
+
+        Merging defaults into it costs a tenth of a call.
+        """
         if any(rest.values()):
             return super().build_request(method, url, headers=headers, timeout=timeout, content=content, **rest)
         return httpx2.Request(method, _address(url), headers=[ACCEPTED, *headers], content=content)
@@ -63,7 +78,8 @@ class HttpClient(httpx2.AsyncClient):
 class Transport(httpx2.AsyncBaseTransport):
     """Sends the requests of an httpx client through an aiohttp session; what goes wrong is raised as aiohttp raises it.
 
-    Redirects are followed here, because httpx would ask again without the body, and would send the caller's own headers to any host.
+    Redirects are followed here, because httpx would ask again without the body, and would send the caller's own headers
+    to any host.
     """
 
     def __init__(self, session: aiohttp.ClientSession, most_bytes: int, to_https: bool):
@@ -79,7 +95,9 @@ class Transport(httpx2.AsyncBaseTransport):
         """
         headers, body, address = request.headers.multi_items(), await request.aread(), str(request.url)
         for _ in range(MOST_REDIRECTS + 1):
-            sent = self._session.request(request.method, address, headers=headers, data=body or None, allow_redirects=False)
+            sent = self._session.request(
+                request.method, address, headers=headers, data=body or None, allow_redirects=False
+            )
             async with sent as answer:
                 if answer.status not in REDIRECTS:
                     content = await read_body(answer, self._most_bytes)
@@ -107,12 +125,18 @@ async def read_body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
         if failed and length > MOST_ERROR_BYTES:
             return b"".join(pieces)[:MOST_ERROR_BYTES]
         if length > most_bytes:
-            raise UnusableAnswer("bad_body", f"an answer of more than {most_bytes / 1e6:g} MB, the limit that max_answer_mb in the settings sets")
+            raise UnusableAnswer(
+                "bad_body",
+                f"an answer of more than {most_bytes / 1e6:g} MB, the limit that max_answer_mb in the settings sets",
+            )
     return b"".join(pieces)
 
 
 def plain_headers(answer: aiohttp.ClientResponse) -> list[tuple[bytes, bytes]] | tuple[tuple[bytes, bytes], ...]:
-    """Return the headers of an answer for a body that is decompressed; an error's text is read as UTF-8, whatever it says it is."""
+    """Return the headers of an answer for a body that is decompressed.
+
+    An error's text is read as UTF-8, whatever it says it is.
+    """
     if answer.status == 200 and "Content-Encoding" not in answer.headers:
         return answer.raw_headers
     return [header for header in answer.raw_headers if header[0].lower() not in (b"content-encoding", b"content-type")]
@@ -136,15 +160,18 @@ def redirected(address: str, answer: aiohttp.ClientResponse, to_https: bool) -> 
     here, there = origin(address), origin(target)
     secured = to_https and here == ("http", there[1], 80) and there == ("https", here[1], 443)
     if here != there and not secured:
-        raise UnusableAnswer("connection", f"it redirects to {shown(target)}, which is not given the key; if that is right, make it the base URL")
+        raise UnusableAnswer(
+            "connection",
+            f"it redirects to {shown(target)}, which is not given the key; if that is right, make it the base URL",
+        )
     return target
 
 
 class Request(aiohttp.ClientRequest):
     """Writes its body at once, as aiohttp itself does from Python 3.12 on.
 
-    Before, aiohttp writes in a task of its own, which waits for every other task that is ready: calls that were ready together are then all
-    sent at the last moment, and come back together, again and again.
+    Before, aiohttp writes in a task of its own, which waits for every other task that is ready: calls that were ready
+    together are then all sent at the last moment, and come back together, again and again.
     """
 
     def write_bytes(self, *given: Any) -> Coroutine[Any, Any, None]:
@@ -160,7 +187,10 @@ class Request(aiohttp.ClientRequest):
 
 
 async def _rest(writing: Coroutine[Any, Any, None], waited_for: Any) -> None:
-    """Go on with a coroutine that was begun outside of a task, once what it waits for has come; None where it has ended."""
+    """Go on with a coroutine that was begun outside of a task, once what it waits for has come.
+
+    None where it has ended.
+    """
     if waited_for is not None:
         await _go_on(writing, waited_for)
 
@@ -169,4 +199,3 @@ async def _rest(writing: Coroutine[Any, Any, None], waited_for: Any) -> None:
 def _go_on(writing: Coroutine[Any, Any, None], waited_for: Any) -> Generator[Any, Any, None]:
     yield waited_for
     yield from writing
-

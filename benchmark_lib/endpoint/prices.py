@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..project import DATA
 from ..errors import BadInput
+from ..project import DATA
 from ..records import Usage, content_hash
 from .plain_data import read_mapping
 
@@ -32,7 +32,8 @@ class Price:
     model : str
         The name or pattern it stands for in the file.
     input, cached_input, output : float
-        Prompt tokens, prompt tokens read from the provider's cache, and completion tokens with hidden reasoning among them.
+        Prompt tokens, prompt tokens read from the provider's cache, and completion tokens with hidden reasoning among
+        them.
     as_of, source : str
         When it was read, and where.
     at : str
@@ -95,8 +96,8 @@ class PriceFile:
 def cost_usd(usage: Usage, price: Price | None) -> float | None:
     """Return what `usage` cost in US dollars.
 
-    Cached tokens are part of `prompt_tokens` and reasoning tokens part of `completion_tokens`, as OpenAI counts them and as
-    `read_usage` makes every endpoint's counts, so neither is added again.
+    Cached tokens are part of `prompt_tokens` and reasoning tokens part of `completion_tokens`, as OpenAI counts them
+    and as `read_usage` makes every endpoint's counts, so neither is added again.
 
     Returns
     -------
@@ -143,9 +144,17 @@ def _load(path: Path, _: int) -> PriceFile:
     for section in ("free", "models"):
         if not isinstance(content.get(section) or [], list):
             raise BadInput(f"{path}: {section!r} must be a list; begin each entry with a dash")
-    free = [read_free(name, content["dated"], f"{path}: free, entry {n}") for n, name in enumerate(content.get("free") or (), 1)]
+    free = [
+        read_free(name, content["dated"], f"{path}: free, entry {n}")
+        for n, name in enumerate(content.get("free") or (), 1)
+    ]
     listed = [read_price(entry, f"{path}: models, entry {n}") for n, entry in enumerate(content.get("models") or (), 1)]
-    return PriceFile(str(content["dated"]), tuple(free + listed), read_tiers(content.get("tiers"), path), content_hash(path.read_bytes()))
+    return PriceFile(
+        str(content["dated"]),
+        tuple(free + listed),
+        read_tiers(content.get("tiers"), path),
+        content_hash(path.read_bytes()),
+    )
 
 
 def read_free(name: Any, dated: date, where: str) -> Price:
@@ -166,25 +175,43 @@ def read_price(entry: Any, where: str) -> Price:
         raise BadInput(f"{where}: an entry names its 'model' and prices; add the name")
     unknown = sorted(str(key) for key in entry if key not in ENTRY)
     if unknown:
-        raise BadInput(f"{where} ({entry['model']}): {unknown[0]!r} is not part of a price; it holds {', '.join(sorted(ENTRY))}")
+        raise BadInput(
+            f"{where} ({entry['model']}): {unknown[0]!r} is not part of a price; it holds {', '.join(sorted(ENTRY))}"
+        )
     values = {"cached_input": entry.get("input"), **entry}
     for name in ("input", "cached_input", "output"):
         if not is_amount(values.get(name), HIGHEST_USD):
-            raise BadInput(f"{where} ({entry['model']:.60}): {name!r} must be a number of dollars from 0 up to {HIGHEST_USD:,}; correct it")
+            raise BadInput(
+                f"{where} ({entry['model']:.60}): {name!r} must be a number of dollars from 0 up to {HIGHEST_USD:,}; correct it"
+            )
     for name in ("at", "as_of", "source"):
         if isinstance(values.get(name), (list, dict)):
             raise BadInput(f"{where} ({entry['model']:.60}): {name!r} must be a text; correct it")
-    return Price(entry["model"], float(values["input"]), float(values["cached_input"]), float(values["output"]),
-                 str(entry.get("as_of", "")), str(entry.get("source", "")), str(entry.get("at", "*")))
+    return Price(
+        entry["model"],
+        float(values["input"]),
+        float(values["cached_input"]),
+        float(values["output"]),
+        str(entry.get("as_of", "")),
+        str(entry.get("source", "")),
+        str(entry.get("at", "*")),
+    )
 
 
 def read_tiers(entries: Any, path: Path) -> tuple[tuple[str, float], ...]:
     """Return the cost tiers of a price file with rising upper bounds, the last one infinite."""
     try:
-        tiers = tuple((str(entry["name"]), math.inf if entry["up_to_usd"] is None else entry["up_to_usd"]) for entry in entries)
+        tiers = tuple(
+            (str(entry["name"]), math.inf if entry["up_to_usd"] is None else entry["up_to_usd"]) for entry in entries
+        )
     except (TypeError, KeyError):
         tiers = ()
     bounds = [bound for _, bound in tiers]
-    if not tiers or not all(is_amount(bound, math.inf) for bound in bounds[:-1]) or bounds[-1] != math.inf or bounds != sorted(set(bounds)):
+    if (
+        not tiers
+        or not all(is_amount(bound, math.inf) for bound in bounds[:-1])
+        or bounds[-1] != math.inf
+        or bounds != sorted(set(bounds))
+    ):
         raise BadInput(f"{path}: 'tiers' must be a list of name and up_to_usd, rising, the last one null; correct it")
     return tiers

@@ -7,8 +7,9 @@ completion or raises `EndpointError`; it never fails in another way. What it men
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Sequence
+from typing import Any
 
 import orjson
 
@@ -90,8 +91,12 @@ class Completion:
         message: dict[str, Any] = {"role": "assistant", "content": self.text or None}
         if self.tool_calls:
             message["tool_calls"] = [
-                {"id": call.id, "type": "function", **call.extra,
-                 "function": {"name": call.name, "arguments": arguments_text(call.arguments)}}
+                {
+                    "id": call.id,
+                    "type": "function",
+                    **call.extra,
+                    "function": {"name": call.name, "arguments": arguments_text(call.arguments)},
+                }
                 for call in self.tool_calls
             ]
         elif not self.text:
@@ -151,13 +156,15 @@ def can_be_kept(data: Any, brackets: int) -> bool:
     return True
 
 
-def parse_reply(raw: dict[str, Any], messages: Sequence[dict[str, Any]] = (), where: str = "the endpoint") -> Completion:
+def parse_reply(
+    raw: dict[str, Any], messages: Sequence[dict[str, Any]] = (), where: str = "the endpoint"
+) -> Completion:
     """Make a completion of a body.
 
-    Mended without a word: content that is null or a list of parts, a refusal in its own field, thinking within the text,
-    the old ``function_call``, arguments that are a dict, null, empty or JSON inside a JSON string, ids that are missing or
-    used before, more calls than anybody takes back, reasoning tokens counted beside the completion tokens. Counts of tokens that
-    cannot be are unknown, never 0.
+    Mended without a word: content that is null or a list of parts, a refusal in its own field, thinking within the
+    text, the old ``function_call``, arguments that are a dict, null, empty or JSON inside a JSON string, ids that are
+    missing or used before, more calls than anybody takes back, reasoning tokens counted beside the completion tokens.
+    Counts of tokens that cannot be are unknown, never 0.
 
     Parameters
     ----------
@@ -189,7 +196,14 @@ def parse_reply(raw: dict[str, Any], messages: Sequence[dict[str, Any]] = (), wh
         raise fault("server", where, "the answer ended in an error")
     text, reasoning = split_text(message)
     calls = requested_calls(message, len(messages), call_ids(messages))
-    return Completion(text, calls, finish[:LONGEST_FINISH] if isinstance(finish, str) else None, read_usage(raw.get("usage")), reasoning, raw)
+    return Completion(
+        text,
+        calls,
+        finish[:LONGEST_FINISH] if isinstance(finish, str) else None,
+        read_usage(raw.get("usage")),
+        reasoning,
+        raw,
+    )
 
 
 def split_text(message: dict[str, Any]) -> tuple[str, str]:
@@ -205,7 +219,7 @@ def split_text(message: dict[str, Any]) -> tuple[str, str]:
         thoughts.append(thought.replace(THINK_OPEN, "", 1).strip())
         text = text.lstrip()
     elif text.lstrip().startswith(THINK_OPEN):  # cut while it was still thinking
-        thoughts.append(text.lstrip()[len(THINK_OPEN):].strip())
+        thoughts.append(text.lstrip()[len(THINK_OPEN) :].strip())
         text = ""
     if not text:
         text = joined(message.get("refusal"))[0]
@@ -231,7 +245,10 @@ def joined(content: Any) -> tuple[str, str]:
 
 
 def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> list[RequestedCall]:
-    """Return the tool calls of a message; parts that are no calls are left out, and so is what follows the first `MOST_CALLS`."""
+    """Return the tool calls of a message.
+
+    Parts that are no calls are left out, and so is what follows the first `MOST_CALLS`.
+    """
     found = message.get("tool_calls")
     entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
     if not entries and isinstance(message.get("function_call"), dict):
@@ -244,8 +261,16 @@ def requested_calls(message: dict[str, Any], position: int, taken: set[str]) -> 
         usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in taken
         number = str(given) if usable else fresh_id(position, index, taken)
         taken.add(number)
-        extra = {key: value for key, value in entry.items() if key not in STANDARD_CALL_FIELDS} if function is not entry else {}
-        calls.append(RequestedCall(number, name if isinstance(name, str) else "", read_arguments(function.get("arguments")), extra))
+        extra = (
+            {key: value for key, value in entry.items() if key not in STANDARD_CALL_FIELDS}
+            if function is not entry
+            else {}
+        )
+        calls.append(
+            RequestedCall(
+                number, name if isinstance(name, str) else "", read_arguments(function.get("arguments")), extra
+            )
+        )
     return calls
 
 
@@ -278,14 +303,22 @@ def read_arguments(given: Any) -> dict[str, Any] | str:
 
 
 def arguments_text(arguments: Any) -> str:
-    """Return arguments as the JSON object text an endpoint takes back; broken ones are wrapped, so the model sees them."""
+    """Return arguments as the JSON object text an endpoint takes back.
+
+    Broken ones are wrapped, so the model sees them.
+    """
     read = read_arguments(arguments)
     return orjson.dumps(read if isinstance(read, dict) else {"not_valid_json": read}).decode()
 
 
 def count(value: Any) -> int | None:
     """Return a token count, None for what is none: a text, a fraction, a negative number, or more than there can be."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MOST_TOKENS or value != int(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not 0 <= value <= MOST_TOKENS
+        or value != int(value)
+    ):
         return None
     return int(value)
 
@@ -294,8 +327,8 @@ def read_usage(usage: Any) -> Usage:
     """Return the tokens of one call; `missing` is 1 where prompt or completion tokens are not known.
 
     Hidden reasoning is billed as output. OpenAI counts it within ``completion_tokens``; where the total shows that an
-    endpoint counts it beside them (xAI, Gemini), it is added, so `completion_tokens` always holds all output. Where only the
-    completion tokens are left out, the total says how many there were.
+    endpoint counts it beside them (xAI, Gemini), it is added, so `completion_tokens` always holds all output. Where
+    only the completion tokens are left out, the total says how many there were.
     """
     told = usage if isinstance(usage, dict) else {}
     prompt, output, total = (count(told.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
@@ -327,7 +360,8 @@ def call_ids(messages: Iterable[dict[str, Any]]) -> set[str]:
 def cleaned(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return messages every endpoint takes: replayed arguments that are no JSON object are wrapped in one.
 
-    vLLM and llama.cpp refuse a conversation in which the model once wrote broken JSON. The given messages stay as they are.
+    vLLM and llama.cpp refuse a conversation in which the model once wrote broken JSON. The given messages stay as they
+    are.
     """
     return [clean_message(message) if message.get("tool_calls") else message for message in messages]
 
@@ -335,12 +369,16 @@ def cleaned(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def clean_message(message: dict[str, Any]) -> dict[str, Any]:
     """Return the message with arguments that are JSON objects; the same message where they already are."""
     calls = message["tool_calls"]
-    texts = [arguments_text(call["function"].get("arguments")) if needs_cleaning(call["function"].get("arguments")) else None
-             for call in calls]
+    texts = [
+        arguments_text(call["function"].get("arguments")) if needs_cleaning(call["function"].get("arguments")) else None
+        for call in calls
+    ]
     if not any(texts):
         return message
-    mended = [call if text is None else call | {"function": call["function"] | {"arguments": text}}
-              for call, text in zip(calls, texts)]
+    mended = [
+        call if text is None else call | {"function": call["function"] | {"arguments": text}}
+        for call, text in zip(calls, texts)
+    ]
     return message | {"tool_calls": mended}
 
 

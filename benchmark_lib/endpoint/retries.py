@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import Callable
+from collections.abc import Callable
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
@@ -14,7 +14,10 @@ BACKOFF = wait_exponential_jitter(initial=1.0, max=30.0, exp_base=2, jitter=1.0)
 
 
 def next_wait_s(state: RetryCallState) -> float:
-    """Return the wait before the next attempt in seconds: what the endpoint asked for, else doubling from one second."""
+    """Return the wait before the next attempt in seconds.
+
+    What the endpoint asked for, else doubling from one second.
+    """
     asked = getattr(state.outcome.exception(), "retry_after_s", None) if state.outcome else None
     return asked or BACKOFF(state)
 
@@ -33,8 +36,8 @@ def retrying(attempts: int, wait_scale: float, before_wait: Callable[[RetryCallS
 
     Notes
     -----
-    One policy serves all calls of a loop at once, which holds as long as no function given here awaits anything. One for
-    each call would leave thirty objects in a cycle behind, and collecting them is felt at 400 calls in flight.
+    One policy serves all calls of a loop at once, which holds as long as no function given here awaits anything. One
+    for each call would leave thirty objects in a cycle behind, and collecting them is felt at 400 calls in flight.
     """
     return AsyncRetrying(
         stop=stop_after_attempt(attempts),
@@ -49,9 +52,9 @@ def retrying(attempts: int, wait_scale: float, before_wait: Callable[[RetryCallS
 class Limiter:
     """Bound on the requests in flight: halved when the endpoint refuses one for its rate, grown back by successes.
 
-    Additive increase, multiplicative decrease, as in TCP congestion control (Chiu and Jain, 1989): `limit` successes raise
-    the limit by one; a refusal halves it, and refusals of requests that were under way at the last halving do not halve
-    it again. Used as ``async with limiter:`` around one attempt, first come, first served.
+    Additive increase, multiplicative decrease, as in TCP congestion control (Chiu and Jain, 1989): `limit` successes
+    raise the limit by one; a refusal halves it, and refusals of requests that were under way at the last halving do not
+    halve it again. Used as ``async with limiter:`` around one attempt, first come, first served.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ class Limiter:
 def start_delay_s(index: int, concurrency: int, latency_s: float) -> float:
     """Return how long the conversation number `index` (from 0) waits before its first call, in seconds.
 
-    Spreads the first `concurrency` starts evenly over the time one call takes, so that calls do not come in waves for the
-    rest of the run. Later conversations start when an earlier one ends and wait for nothing.
+    Spreads the first `concurrency` starts evenly over the time one call takes, so that calls do not come in waves for
+    the rest of the run. Later conversations start when an earlier one ends and wait for nothing.
     """
     return latency_s * index / concurrency if index < concurrency else 0.0

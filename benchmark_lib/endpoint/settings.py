@@ -11,9 +11,9 @@
       headers_env: {X-Project-Token: PROJECT_TOKEN}
       query: {api-version: "2024-10-21"}
 
-Whatever stands under ``body`` goes into the request as it is, so a provider's own field needs no support here. Keys never
-stand in the file: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. Parameters of the query stand
-here because a base URL is written down in run files and notebooks, and these are not.
+Whatever stands under ``body`` goes into the request as it is, so a provider's own field needs no support here. Keys
+never stand in the file: ``api_key_env``, ``headers_env`` and ``query_env`` name environment variables. Parameters of
+the query stand here because a base URL is written down in run files and notebooks, and these are not.
 """
 
 from __future__ import annotations
@@ -36,11 +36,16 @@ ROLES = ("agent", "customer", "judge")
 RESERVED_BODY_FIELDS = frozenset({"model", "messages", "tools", "stream", "n"})
 SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|passw|credential|signature|^sig$|^code$", re.IGNORECASE)
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-OWN_HEADERS = frozenset({"host", "content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "accept-encoding"})
+OWN_HEADERS = frozenset(
+    {"host", "content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "accept-encoding"}
+)
 NUMBERS = frozenset({"temperature", "top_p", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty"})
 WHOLE_NUMBERS = frozenset({"max_tokens", "max_completion_tokens", "seed", "top_k"})
 LIMITS = frozenset({"max_tokens", "max_completion_tokens"})
-"""Fields of the body that mean the same at every endpoint; the others are the endpoint's own and go there as they are."""
+"""Fields of the body that mean the same at every endpoint.
+
+The others are the endpoint's own and go there as they are.
+"""
 
 
 class RoleSettings(BaseModel):
@@ -49,7 +54,8 @@ class RoleSettings(BaseModel):
     Attributes
     ----------
     body : dict
-        Fields of the request body: temperature, max_tokens, seed, reasoning_effort and whatever else the provider knows.
+        Fields of the request body: temperature, max_tokens, seed, reasoning_effort and whatever else the provider
+        knows.
     headers, headers_env : dict
         Extra headers: literal, and by the name of the environment variable that holds the value.
     query, query_env : dict
@@ -104,7 +110,9 @@ class RoleSettings(BaseModel):
 
     def secrets(self) -> set[str]:
         """Return what `all_headers` and `all_query` take from the environment, in all forms in which it may come back."""
-        values = [os.environ.get(variable, "").strip() for variable in (*self.headers_env.values(), *self.query_env.values())]
+        values = [
+            os.environ.get(variable, "").strip() for variable in (*self.headers_env.values(), *self.query_env.values())
+        ]
         return set().union(*map(secret_forms, values))
 
 
@@ -121,7 +129,10 @@ def from_environment(variables: dict[str, str], what: str) -> dict[str, str]:
 
 
 def secret_forms(value: str) -> set[str]:
-    """Return the forms in which a secret value may come back: whole, without a word like ``Basic`` before it, and as in an address."""
+    """Return the forms in which a secret value may come back.
+
+    Whole, without a word like ``Basic`` before it, and as in an address.
+    """
     return {value, value.rpartition(" ")[2], quote_plus(value)}
 
 
@@ -136,7 +147,9 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
     if isinstance(values, RoleSettings):
         return values
     if values is not None and not isinstance(values, dict):
-        raise BadInput(f"{where} must be a mapping, not {type(values).__name__}; write it like {{body: {{temperature: 0}}}}")
+        raise BadInput(
+            f"{where} must be a mapping, not {type(values).__name__}; write it like {{body: {{temperature: 0}}}}"
+        )
     check_plain(values or {}, where)
     try:
         settings = RoleSettings.model_validate(values or {})
@@ -144,8 +157,10 @@ def role_settings(values: RoleSettings | dict[str, Any] | None, where: str = "th
         first = error.errors(include_url=False, include_input=False)[0]
         name = ".".join(str(part) for part in first["loc"])[:100]
         if first["type"] == "extra_forbidden":
-            raise BadInput(f"{where}: {name!r} is not a setting; put fields of the request under 'body', "
-                           f"the others are {', '.join(RoleSettings.model_fields)}") from None
+            raise BadInput(
+                f"{where}: {name!r} is not a setting; put fields of the request under 'body', "
+                f"the others are {', '.join(RoleSettings.model_fields)}"
+            ) from None
         raise BadInput(f"{where}: {name}: {first['msg'].lower()}; change that value") from None
     check_body(settings.body, where)
     check_headers(settings, where)
@@ -160,8 +175,10 @@ def check_body(body: dict[str, Any], where: str) -> None:
     """Refuse fields of the request that the run sets itself, keys, and sampling settings that are no numbers."""
     text = orjson.dumps(body).decode()
     if scrub(text) != text:
-        raise BadInput(f"{where}: body holds a key, and is written into the run file; put the key in an environment variable and "
-                       "name that under api_key_env or headers_env")
+        raise BadInput(
+            f"{where}: body holds a key, and is written into the run file; put the key in an environment variable and "
+            "name that under api_key_env or headers_env"
+        )
     for name, value in body.items():
         if name in RESERVED_BODY_FIELDS:
             raise BadInput(f"{where}: body.{name} is set by the run itself; remove it")
@@ -184,15 +201,19 @@ def check_headers(settings: RoleSettings, where: str) -> None:
             if name.lower() in OWN_HEADERS:
                 raise BadInput(f"{where}: {field}.{name} is set by the request itself; remove it")
             if not (value.isascii() and value.isprintable()):
-                raise BadInput(f"{where}: {field}.{name} holds a line break or other characters that a header cannot have; take them out")
+                raise BadInput(
+                    f"{where}: {field}.{name} holds a line break or other characters that a header cannot have; take them out"
+                )
 
 
 def refuse_secrets(settings: RoleSettings, field: str, where: str) -> None:
     """Refuse a literal value under a name that a key has."""
     written_out = [name for name in getattr(settings, field) if SECRET_NAME.search(name)]
     if written_out:
-        raise BadInput(f"{where}: {field}.{written_out[0]} looks like a key; put it in an environment variable and "
-                       f"name that under {field}_env")
+        raise BadInput(
+            f"{where}: {field}.{written_out[0]} looks like a key; put it in an environment variable and "
+            f"name that under {field}_env"
+        )
 
 
 def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSettings]:
@@ -210,9 +231,13 @@ def load_settings(given: str | Path | dict[str, Any] | None) -> dict[str, RoleSe
     elif isinstance(given, dict):
         content, where = given, "settings"
     else:
-        raise BadInput(f"settings must be a file or a mapping, not {type(given).__name__}; write {{'agent': {{'body': {{...}}}}}}")
+        raise BadInput(
+            f"settings must be a file or a mapping, not {type(given).__name__}; write {{'agent': {{'body': {{...}}}}}}"
+        )
     unknown = [str(key) for key in content if key not in ROLES]
     if unknown:
-        raise BadInput(f"{where}: {unknown[0][:60]!r} is no role; the top level holds {', '.join(ROLES)}, "
-                       "and fields of the request stand under their 'body'")
+        raise BadInput(
+            f"{where}: {unknown[0][:60]!r} is no role; the top level holds {', '.join(ROLES)}, "
+            "and fields of the request stand under their 'body'"
+        )
     return {role: role_settings(content.get(role), f"{where}: {role}") for role in ROLES}

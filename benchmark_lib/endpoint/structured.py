@@ -58,7 +58,9 @@ def unfenced(text: str) -> str:
     return rest.removesuffix(FENCE).strip() if fenced else text
 
 
-async def ask_for(complete: Any, messages: list[dict[str, Any]], read: Callable[[str, bool], T], noted: Callable[[Any], None]) -> T:
+async def ask_for(
+    complete: Any, messages: list[dict[str, Any]], read: Callable[[str, bool], T], noted: Callable[[Any], None]
+) -> T:
     """Ask for an object; where the reply cannot be read, say why and ask once more.
 
     Parameters

@@ -21,7 +21,7 @@ RECORDS = "records.jsonl"
 """The records themselves with their scores, one a line: what ``deskbench import --format jsonl`` reads."""
 
 
-def export_frames(results: "Results", folder: str | Path, *, format: str = "parquet") -> list[Path]:
+def export_frames(results: Results, folder: str | Path, *, format: str = "parquet") -> list[Path]:
     """Write every frame to a file of its own, and the data dictionary beside them.
 
     Parameters
@@ -54,7 +54,7 @@ def export_frames(results: "Results", folder: str | Path, *, format: str = "parq
     return [folder / name for name in names]
 
 
-def _write_frames(results: "Results", folder: Path, format: str) -> list[str]:
+def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
     """Write every file to an empty folder; their names in the order in which they are told."""
     for name in DICTIONARY:
         frame, path = getattr(results, name), folder / f"{name}.{format}"
@@ -68,12 +68,15 @@ def _write_frames(results: "Results", folder: Path, format: str) -> list[str]:
     return [f"{name}.{format}" for name in DICTIONARY] + [RECORDS] * (format == "jsonl") + ["dictionary.csv"]
 
 
-def _write_records(results: "Results", path: Path) -> None:
+def _write_records(results: Results, path: Path) -> None:
     with path.open("wb") as file:
         for run in results.runs:
             scores = run.scores()
             for _, _, digest, record in run.conversations():
-                line: dict[str, Any] = {**orjson.loads(record), "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"}}
+                line: dict[str, Any] = {
+                    **orjson.loads(record),
+                    "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"},
+                }
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 

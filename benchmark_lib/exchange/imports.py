@@ -26,7 +26,9 @@ SCORING = "as imported"
 """Scoring version of a score that the file brought along."""
 
 
-def import_results(path: str | Path, out: str | Path, *, format: str, model: str | None = None, domain: str | None = None) -> RunFile:
+def import_results(
+    path: str | Path, out: str | Path, *, format: str, model: str | None = None, domain: str | None = None
+) -> RunFile:
     """Read a result file of another harness and write it as a run file.
 
     Parameters
@@ -36,7 +38,8 @@ def import_results(path: str | Path, out: str | Path, *, format: str, model: str
     out : path
         The run file to write; it must not exist.
     format : {"tau-bench", "tau2", "jsonl"}
-        ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to ``records.jsonl``.
+        ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to
+        ``records.jsonl``.
     model, domain : str, optional
         Name them where the file does not.
 
@@ -48,7 +51,8 @@ def import_results(path: str | Path, out: str | Path, *, format: str, model: str
     Raises
     ------
     BadInput
-        For a file of another format, one that is damaged, and two records of one case and trial. No run file is then written.
+        For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
+        written.
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
@@ -65,9 +69,13 @@ def import_results(path: str | Path, out: str | Path, *, format: str, model: str
     found = _read(data, path, format, model, domain)
     twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in found.rows).items() if times > 1]
     if twice:
-        raise BadInput(f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time")
+        raise BadInput(
+            f"{path} holds case {twice[0][0]!r}, trial {twice[0][1]} more than once: import one run at a time"
+        )
     if not found.trials <= MOST_TRIALS:
-        raise BadInput(f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the trials of a case from 1 up")
+        raise BadInput(
+            f"{path} has {_brief(found.trials)} trials a case, and {MOST_TRIALS} is the most: number the trials of a case from 1 up"
+        )
     rows = [_as_written(c, score, path) for c, score in found.rows]
     _write(found, rows, out, {"format": format, "file": path.name, "hash": content_hash(data)}, path)
     return RunFile(out)
@@ -83,7 +91,9 @@ def _read(data: bytes, path: Path, format: str, model: str | None, domain: str |
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
-        raise BadInput(f"{path} is damaged, or {format} of a version this importer does not know ({what}): check the file") from None
+        raise BadInput(
+            f"{path} is damaged, or {format} of a version this importer does not know ({what}): check the file"
+        ) from None
 
 
 def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
@@ -103,15 +113,17 @@ def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
             lines.append(f"{bucket}: success {counts.successes.sum()}/{counts.trials.sum()}; pass^1..{last} {values}")
     left_out = rows[~rows["scored"].fillna(False)]["ended_by"].value_counts()
     if len(left_out):
-        lines.append("not scored: " + ", ".join(f"{n} {ended_by or 'without a reward'}" for ended_by, n in left_out.items()))
+        lines.append(
+            "not scored: " + ", ".join(f"{n} {ended_by or 'without a reward'}" for ended_by, n in left_out.items())
+        )
     return lines
 
 
 def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
     """Read records, one a line: the fields of a `Conversation`, and ``score`` with columns of the conversations frame.
 
-    A line needs ``case_id``, ``trial`` and ``messages``; ``success``, ``reward``, ``bucket`` and ``intent`` may also stand beside
-    them in place of a score. Where the lines name several models, `model` picks one of them.
+    A line needs ``case_id``, ``trial`` and ``messages``; ``success``, ``reward``, ``bucket`` and ``intent`` may also
+    stand beside them in place of a score. Where the lines name several models, `model` picks one of them.
     """
     rows = []
     for number, line in enumerate(data.splitlines(), 1):
@@ -123,7 +135,9 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     if not rows:
         raise BadInput(f"{path} holds no record: there is nothing to import")
     if len(models) > 1 and model not in models:
-        raise BadInput(f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model {models[0] or 'NAME'}")
+        raise BadInput(
+            f"{path} holds records of {len(models)} models: pick one of them with --model, such as --model {models[0] or 'NAME'}"
+        )
     rows = [(c, s) for c, s in rows if len(models) == 1 or c.model == model]
     model = model or models[0]
     if not model:
@@ -132,7 +146,15 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
         c.model = model
     version = path.name + (f" ({domain})" if domain else "")
     customers = sorted({c.customer for c, _ in rows})
-    return Imported(model, ", ".join(customers), version, "", {c.case_id: c.case_id for c, _ in rows}, max(c.trial for c, _ in rows), rows)
+    return Imported(
+        model,
+        ", ".join(customers),
+        version,
+        "",
+        {c.case_id: c.case_id for c, _ in rows},
+        max(c.trial for c, _ in rows),
+        rows,
+    )
 
 
 def _json(data: bytes, where: Any) -> Any:
@@ -147,7 +169,13 @@ def _record(raw: Any, where: str) -> Conversation:
     if not isinstance(raw, dict) or not isinstance(raw.get("messages"), list):
         raise BadInput(f"{where} is no record with case_id, trial and messages: import the records.jsonl of an export")
     case_id, trial = raw.get("case_id"), raw.get("trial")
-    if not isinstance(case_id, str) or not case_id or not isinstance(trial, int) or isinstance(trial, bool) or trial < 1:
+    if (
+        not isinstance(case_id, str)
+        or not case_id
+        or not isinstance(trial, int)
+        or isinstance(trial, bool)
+        or trial < 1
+    ):
         raise BadInput(f"{where}: case_id must be a text and trial a whole number from 1 up")
     ended_by, model, customer = (raw.get(name) or "" for name in ("ended_by", "model", "customer"))
     if ended_by and (not isinstance(ended_by, str) or ended_by not in ENDINGS):
@@ -156,13 +184,22 @@ def _record(raw: Any, where: str) -> Conversation:
         raise BadInput(f"{where}: model and customer must be texts")
     try:
         return Conversation(
-            case_id, trial, model, "imported", customer or "unknown",
-            messages=_messages(raw["messages"]), tool_calls=_parts(ToolCall, raw.get("tool_calls")), changes=list(raw.get("changes") or ()),
-            ended_by=ended_by, usage={side: _parts(Usage, [u])[0] for side, u in (raw.get("usage") or {}).items()},
+            case_id,
+            trial,
+            model,
+            "imported",
+            customer or "unknown",
+            messages=_messages(raw["messages"]),
+            tool_calls=_parts(ToolCall, raw.get("tool_calls")),
+            changes=list(raw.get("changes") or ()),
+            ended_by=ended_by,
+            usage={side: _parts(Usage, [u])[0] for side, u in (raw.get("usage") or {}).items()},
             faults=_parts(Fault, raw.get("faults")),
-        )  # fmt: skip
+        )
     except (TypeError, AttributeError, LookupError, ValueError) as error:
-        raise BadInput(f"{where}: a part of the record lacks something ({error}): see records.jsonl of an export") from None
+        raise BadInput(
+            f"{where}: a part of the record lacks something ({error}): see records.jsonl of an export"
+        ) from None
 
 
 def _messages(raw: list[dict[str, Any]]) -> list[Message]:
@@ -172,7 +209,15 @@ def _messages(raw: list[dict[str, Any]]) -> list[Message]:
         if m["side"] not in ("customer", "agent"):
             raise KeyError("side must be customer or agent")
         turn = turn + (m["side"] == "customer") if m.get("turn") is None else m["turn"]
-        found.append(Message(turn, m["side"], str(m.get("text") or ""), _parts(Act, m.get("acts")), [str(a) for a in m.get("attachments") or ()]))
+        found.append(
+            Message(
+                turn,
+                m["side"],
+                str(m.get("text") or ""),
+                _parts(Act, m.get("acts")),
+                [str(a) for a in m.get("attachments") or ()],
+            )
+        )
     return found
 
 
@@ -189,7 +234,9 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
     given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (told or {})
     fields = {column.name: column.field for column in columns_of(Score).values()}
     given = {fields.get(name, name): value for name, value in given.items()}
-    score = {field: value for field, value in _typed(given, where).items() if field in names_of(Score) and value is not None}
+    score = {
+        field: value for field, value in _typed(given, where).items() if field in names_of(Score) and value is not None
+    }
     score.setdefault("bucket", domain or "unknown")
     score.setdefault("scored", "success" in score)
     return score
@@ -239,7 +286,9 @@ def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Con
         raise BadInput(f"{where}: {wrong} is not of the kind that a record holds there: see records.jsonl of an export")
     if c.trial < 1:
         raise BadInput(f"{where}: trials are numbered from 1 up (from 0 in files of tau-bench and tau2)")
-    if any(used < 0 for usage in c.usage.values() for used in (usage.prompt_tokens, usage.completion_tokens, usage.calls)):
+    if any(
+        used < 0 for usage in c.usage.values() for used in (usage.prompt_tokens, usage.completion_tokens, usage.calls)
+    ):
         raise BadInput(f"{where}: a number of tokens is below 0: give what was used, or leave it out")
     try:
         return c, c.to_json(), orjson.dumps(_typed(score, where))
@@ -247,16 +296,24 @@ def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Con
         raise BadInput(f"{where} cannot be kept ({error}): leave out what is nested that deep") from None
 
 
-def _write(found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, str], path: Path) -> None:
+def _write(
+    found: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, str], path: Path
+) -> None:
     """Write the run file; it appears whole or not at all."""
     from ..experiment.manifest import hashed, new_manifest, now, part, session
 
     try:
-        inputs = {"model": part(found.model), "customer": part(found.customer), "store": part(found.version, origin["hash"]),
-                  "prompt": part(f"policy of {found.version}", found.policy)}  # fmt: skip
+        inputs = {
+            "model": part(found.model),
+            "customer": part(found.customer),
+            "store": part(found.version, origin["hash"]),
+            "prompt": part(f"policy of {found.version}", found.policy),
+        }
         cases = {c: hashed(text) for c, text in found.cases.items()}
     except (TypeError, RecursionError) as error:
-        raise BadInput(f"{path}: the text of a case or the policy cannot be kept ({error}): give the file as it was written") from None
+        raise BadInput(
+            f"{path}: the text of a case or the policy cannot be kept ({error}): give the file as it was written"
+        ) from None
     manifest = new_manifest(found.model, "imported", inputs, cases, found.trials)
     manifest["sessions"] = [session(imported=origin)]
     at = now()

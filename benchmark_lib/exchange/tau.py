@@ -1,6 +1,7 @@
 """Result files of tau-bench (one array of trajectories) and tau2 (one object of simulations) -> records and the rewards they came with.
 
-The reward is taken as the file gives it and never computed again: what it was read from (`reward_basis`) stands beside it.
+The reward is taken as the file gives it and never computed again: what it was read from (`reward_basis`) stands beside
+it.
 """
 
 from __future__ import annotations
@@ -16,18 +17,27 @@ import orjson
 from ..errors import BadInput
 from ..records import NOT_SCORED, Act, Conversation, Fault, Message, ToolCall, Usage
 
-TAU_BENCH_NAME = re.compile(r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$")
+TAU_BENCH_NAME = re.compile(
+    r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
+)
 """How tau-bench names its files; model and customer stand nowhere else."""
 
 TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
 """What the simulated customer ends a talk with, and the ending that is."""
 
 TAU2_ENDINGS = {
-    "user_stop": "resolved_by_customer", "agent_stop": "closed_by_agent", "max_steps": "turn_limit", "judge_stop": "turn_limit",
-    "too_many_errors": "agent_fault", "agent_error": "agent_fault", "context_window_exceeded": "agent_fault",
-    "user_error": "customer_fault", "timeout": "infrastructure_fault", "infrastructure_error": "infrastructure_fault",
+    "user_stop": "resolved_by_customer",
+    "agent_stop": "closed_by_agent",
+    "max_steps": "turn_limit",
+    "judge_stop": "turn_limit",
+    "too_many_errors": "agent_fault",
+    "agent_error": "agent_fault",
+    "context_window_exceeded": "agent_fault",
+    "user_error": "customer_fault",
+    "timeout": "infrastructure_fault",
+    "infrastructure_error": "infrastructure_fault",
     "unexpected_error": "infrastructure_fault",
-}  # fmt: skip
+}
 TRANSFER = "transfer_to_human"
 DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
@@ -92,7 +102,16 @@ class _Talk:
             except orjson.JSONDecodeError:
                 parsed = None
             arguments = parsed if isinstance(parsed, dict) else arguments
-        made = ToolCall(self.turn, len(self.calls), str(name), arguments if isinstance(arguments, dict | str) else {}, None, None, None, side)
+        made = ToolCall(
+            self.turn,
+            len(self.calls),
+            str(name),
+            arguments if isinstance(arguments, dict | str) else {},
+            None,
+            None,
+            None,
+            side,
+        )
         self.calls.append(made)
         self._open[key] = made
 
@@ -140,17 +159,25 @@ def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | No
         For another format, or where model or domain stand nowhere.
     """
     if not isinstance(entries, list) or not entries:
-        raise BadInput(f"{path} is no trajectory file of tau-bench, which is a JSON array of entries: give another --format")
+        raise BadInput(
+            f"{path} is no trajectory file of tau-bench, which is a JSON array of entries: give another --format"
+        )
     for number, entry in enumerate(entries):
-        missing = [k for k in ("task_id", "trial", "reward", "traj", "info") if not isinstance(entry, dict) or k not in entry]
+        missing = [
+            k for k in ("task_id", "trial", "reward", "traj", "info") if not isinstance(entry, dict) or k not in entry
+        ]
         if missing:
-            raise BadInput(f"{path}: entry {number} has no {missing[0]!r}, so this is no trajectory file of tau-bench: give another --format")
+            raise BadInput(
+                f"{path}: entry {number} has no {missing[0]!r}, so this is no trajectory file of tau-bench: give another --format"
+            )
     named = TAU_BENCH_NAME.match(path.stem)
     model = model or (named["model"] if named else None)
     if not model:
         raise BadInput(f"{path}: neither the file nor its name says which model this is: add --model NAME")
     policy = next((m.get("content") or "" for e in entries for m in e["traj"][:1] if m.get("role") == "system"), "")
-    domain = domain or next((d for d in ("airline", "retail") if policy.lower().startswith(f"# {d} agent policy")), None)
+    domain = domain or next(
+        (d for d in ("airline", "retail") if policy.lower().startswith(f"# {d} agent policy")), None
+    )
     if not domain:
         raise BadInput(f"{path}: the policy in it does not say which domain this is: add --domain NAME")
     customer = named["customer"] if named else "unknown"
@@ -160,7 +187,9 @@ def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | No
     return Imported(model, customer, f"tau-bench {domain}", policy, cases, trials, rows)
 
 
-def _tau_bench_row(entry: dict[str, Any], model: str, customer: str, domain: str) -> tuple[Conversation, dict[str, Any]]:
+def _tau_bench_row(
+    entry: dict[str, Any], model: str, customer: str, domain: str
+) -> tuple[Conversation, dict[str, Any]]:
     talk, info = _Talk(), entry["info"] or {}
     for m in entry["traj"]:
         _read_chat_message(talk, m)
@@ -173,8 +202,17 @@ def _tau_bench_row(entry: dict[str, Any], model: str, customer: str, domain: str
     else:
         ended_by = "handed_over" if talk.left is None and talk.transferred else TOKENS.get(talk.left, "closed_by_agent")
     faults += _out_of_scope(ended_by)
-    c = Conversation(f"{domain}_{entry['task_id']}", int(entry["trial"]) + 1, model, "imported", customer, talk.messages, talk.calls,
-                     ended_by=ended_by, faults=faults)  # fmt: skip
+    c = Conversation(
+        f"{domain}_{entry['task_id']}",
+        int(entry["trial"]) + 1,
+        model,
+        "imported",
+        customer,
+        talk.messages,
+        talk.calls,
+        ended_by=ended_by,
+        faults=faults,
+    )
     score = _score(c, talk, domain, entry["reward"], "DB+OUTPUT")
     return c, score | {"customer_cost_usd": info.get("user_cost")}
 
@@ -231,7 +269,11 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
     """
     if not isinstance(content, dict) or not {"info", "tasks", "simulations"} <= content.keys():
         summary = isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content)
-        what = "a summary that tau2 writes beside its results" if summary else "no results file of tau2, which has info, tasks and simulations"
+        what = (
+            "a summary that tau2 writes beside its results"
+            if summary
+            else "no results file of tau2, which has info, tasks and simulations"
+        )
         raise BadInput(f"{path} is {what}: give the results file itself, or another --format")
     info = content["info"] or {}
     model = model or (info.get("agent_info") or {}).get("llm")
@@ -249,11 +291,14 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
         rows.append(_tau2_row(simulation, tasks.get(task_id) or {}, trial, model, customer, domain))
     if not rows:
         raise BadInput(f"{path} holds no simulation: there is nothing to import")
-    cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()} | {c.case_id: c.case_id for c, _ in rows if c.case_id not in
-             {f"{domain}_{t}" for t in tasks}}  # fmt: skip
+    cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()} | {
+        c.case_id: c.case_id for c, _ in rows if c.case_id not in {f"{domain}_{t}" for t in tasks}
+    }
     bases = sorted({score["reward_basis"] for _, score in rows})
     trials = max(int(info.get("num_trials") or 1), *(c.trial for c, _ in rows))
-    return Imported(model, customer, f"tau2 {domain} ({', '.join(bases)})", environment.get("policy") or "", cases, trials, rows)
+    return Imported(
+        model, customer, f"tau2 {domain} ({', '.join(bases)})", environment.get("policy") or "", cases, trials, rows
+    )
 
 
 def _simulations(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
@@ -280,15 +325,30 @@ def _tau2_row(
     ended_by, faults = _tau2_ending(simulation, talk)
     if not messages:
         faults.append(Fault("infrastructure", "no_text", "the file holds no messages of this conversation"))
-    c = Conversation(f"{domain}_{simulation['task_id']}", trial, model, "imported", customer, talk.messages, talk.calls, ended_by=ended_by,
-                     usage=_tau2_usage(messages), faults=faults)  # fmt: skip
+    c = Conversation(
+        f"{domain}_{simulation['task_id']}",
+        trial,
+        model,
+        "imported",
+        customer,
+        talk.messages,
+        talk.calls,
+        ended_by=ended_by,
+        usage=_tau2_usage(messages),
+        faults=faults,
+    )
     told = simulation.get("reward_info") or {}
     basis = told.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
     score = _score(c, talk, domain, told.get("reward"), "+".join(sorted(basis)))
     if not messages:
-        score |= dict.fromkeys(("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over"))
+        score |= dict.fromkeys(
+            ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
+        )
     # A cost of 0 may also mean that the model has no price in tau2's list: it is unknown here.
-    return c, score | {"cost_usd": simulation.get("agent_cost") or None, "customer_cost_usd": simulation.get("user_cost") or None}
+    return c, score | {
+        "cost_usd": simulation.get("agent_cost") or None,
+        "customer_cost_usd": simulation.get("user_cost") or None,
+    }
 
 
 def _read_tau2_message(talk: _Talk, m: dict[str, Any]) -> None:
@@ -316,13 +376,19 @@ def _tau2_ending(simulation: dict[str, Any], talk: _Talk) -> tuple[str, list[Fau
         ended_by = "handed_over"
     if reason in ("user_stop", "agent_stop", "max_steps"):
         return ended_by, _out_of_scope(ended_by)
-    side = {"agent_fault": "agent", "customer_fault": "customer", "infrastructure_fault": "infrastructure"}.get(ended_by, "judge")
+    side = {"agent_fault": "agent", "customer_fault": "customer", "infrastructure_fault": "infrastructure"}.get(
+        ended_by, "judge"
+    )
     return ended_by, [Fault(side, reason or "unknown", "the termination reason the file gives")]
 
 
 def _out_of_scope(ended_by: str) -> list[Fault]:
     found = ended_by == "customer_fault"
-    return [Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")] if found else []
+    return (
+        [Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")]
+        if found
+        else []
+    )
 
 
 def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
@@ -333,7 +399,11 @@ def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
         for m in messages[1:] if messages and messages[0].get("role") == "assistant" else messages:
             if m.get("role") == role:
                 told = m.get("usage")
-                used.add(Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, calls=1) if told else Usage(calls=1, missing=1))
+                used.add(
+                    Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, calls=1)
+                    if told
+                    else Usage(calls=1, missing=1)
+                )
         if used.calls > used.missing:
             found[side] = used
     return found

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..scoring import written
 from ..records import Usage
+from ..scoring import written
 
 BYTES_A_TOKEN = 3.0
 """Bytes of a request that make one prompt token, before the endpoint has reported any: on the careful side."""
@@ -20,7 +20,10 @@ LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 
 
 def is_estimate(call: dict[str, Any]) -> bool:
-    """Whether the cost of a call on file is an estimate: the endpoint reported no tokens, and its tokens cost something."""
+    """Whether the cost of a call on file is an estimate.
+
+    The endpoint reported no tokens, and its tokens cost something.
+    """
     return call["prompt_tokens"] is None and bool(call["cost_usd"])
 
 
@@ -71,8 +74,8 @@ class Estimate:
 class Budget:
     """A limit in US dollars over everything on one run file; calls in flight hold a reservation.
 
-    With a token limit in the settings the sum never passes the limit; without one a reply much larger than any before it
-    may pass it by the difference.
+    With a token limit in the settings the sum never passes the limit; without one a reply much larger than any before
+    it may pass it by the difference.
     """
 
     def __init__(self, limit_usd: float | None, spent_usd: float):
@@ -93,9 +96,14 @@ class Budget:
     def passed(self, usd: float) -> Stop:
         """The end of a run whose next call, at up to `usd`, does not fit."""
         if not self.spent:
-            return Stop(f"one call may cost {written.usd(usd)}, more than the budget of {self.limit:g} USD: give a larger --budget-usd", refused=True)
-        return Stop(f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
-                    "give the same command with a larger --budget-usd to go on")  # fmt: skip
+            return Stop(
+                f"one call may cost {written.usd(usd)}, more than the budget of {self.limit:g} USD: give a larger --budget-usd",
+                refused=True,
+            )
+        return Stop(
+            f"stopped before the budget of {self.limit:g} USD is passed, {written.usd(self.spent)} are spent: "
+            "give the same command with a larger --budget-usd to go on"
+        )
 
     def settle(self, reserved: float, cost_usd: float) -> None:
         """Replace a reservation by what the call cost."""

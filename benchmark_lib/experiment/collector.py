@@ -1,4 +1,7 @@
-"""Python's garbage collector during a run: it need not look at the store again and again, nor after every few messages."""
+"""Python's garbage collector during a run.
+
+It need not look at the store again and again, nor after every few messages.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ LOCAL = "local"
 LOCAL_MODEL = "smollm2-135m-instruct"
 
 
-def demo(cases: str = "all", trials: int = 3, model: str | None = None, base_url: str | None = None) -> Iterator[Experiment]:
+def demo(
+    cases: str = "all", trials: int = 3, model: str | None = None, base_url: str | None = None
+) -> Iterator[Experiment]:
     """Yield the experiments in the order in which they are to be played: every scripted agent, and the model last.
 
     Parameters
@@ -28,15 +30,16 @@ def demo(cases: str = "all", trials: int = 3, model: str | None = None, base_url
     cases, trials : str, int
         As for `Experiment`.
     model : str, optional
-        The endpoint's name of a model. ``local`` is the small real one, which plays a slice of the cases once: its server
-        runs until the next experiment is asked for.
+        The endpoint's name of a model. ``local`` is the small real one, which plays a slice of the cases once: its
+        server runs until the next experiment is asked for.
     base_url : str, optional
         The endpoint of the model.
 
     Raises
     ------
     BadInput
-        For unknown cases, and a model whose key is missing or whose endpoint cannot be reached, before anything is played.
+        For unknown cases, and a model whose key is missing or whose endpoint cannot be reached, before anything is
+        played.
     """
     if model and model != LOCAL:
         _check_endpoint(model, base_url)
@@ -96,5 +99,13 @@ def _check_endpoint(model: str, base_url: str | None) -> None:
 
 def _local_slice(base_url: str, runs: Path) -> Experiment:
     """The small local model on a slice of the cases, over HTTP and the same code path as any model."""
-    return Experiment(LOCAL_MODEL, base_url=base_url, cases="slice", trials=1, messages=3, out=runs / f"local-slice{SUFFIX}",
-                      concurrency=2, timeout=240.0)  # fmt: skip
+    return Experiment(
+        LOCAL_MODEL,
+        base_url=base_url,
+        cases="slice",
+        trials=1,
+        messages=3,
+        out=runs / f"local-slice{SUFFIX}",
+        concurrency=2,
+        timeout=240.0,
+    )

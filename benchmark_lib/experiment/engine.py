@@ -97,7 +97,10 @@ class Engine:
         return self.stopped or self._unfinished()
 
     async def _out_of_reach(self) -> Stop | None:
-        """Why no call can be made at all, found out before one is tried again and again; on a file with calls it may be passing."""
+        """Why no call can be made at all, found out before one is tried again and again.
+
+        On a file with calls it may be passing.
+        """
         try:
             for model in self.plan.models.values():
                 await in_thread(model.endpoint.reach)
@@ -108,12 +111,20 @@ class Engine:
     def _unfinished(self) -> Stop | None:
         """What is left to be said of a run that nobody stopped."""
         if self.incomplete:
-            return Stop(f"{self.incomplete} of {self.total} conversations were ended by faults of the network or the endpoint: "
-                        "give the same command again to try them once more")  # fmt: skip
+            return Stop(
+                f"{self.incomplete} of {self.total} conversations were ended by faults of the network or the endpoint: "
+                "give the same command again to try them once more"
+            )
         if self.done < self.total:
-            whose = "this is a fault of Deskbench" if self.plan.own_agent is None else "the agent cancelled the task it was called in"
-            return Stop(f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
-                        f"{whose}; {MEND}")  # fmt: skip
+            whose = (
+                "this is a fault of Deskbench"
+                if self.plan.own_agent is None
+                else "the agent cancelled the task it was called in"
+            )
+            return Stop(
+                f"{self.total - self.done} of {self.total} conversations were not played though nobody stopped the run: "
+                f"{whose}; {MEND}"
+            )
         if self.unscored:
             return Stop(advice(len(self.unscored), len(self.run.endings()), self.run.path))
         return None
@@ -132,9 +143,14 @@ class Engine:
             self.unscored |= {(f.case_id, f.trial) for f in others if f.case_id not in cases}
 
     async def _score(self, conversation: Conversation, case: Case, record: bytes | None = None) -> None:
-        """Score one record and hand the scores to the writer; a long one is read in a thread, so that calls in flight are served."""
+        """Score one record and hand the scores to the writer.
+
+        A long one is read in a thread, so that calls in flight are served.
+        """
         record = record or conversation.to_json()
-        scores, known = await read_aside(size(conversation, record), scores_as_json, self.plan.score, conversation, case)
+        scores, known = await read_aside(
+            size(conversation, record), scores_as_json, self.plan.score, conversation, case
+        )
         key = conversation.case_id, conversation.trial
         if known:
             self.unscored.discard(key)
@@ -145,10 +161,20 @@ class Engine:
     def _open_lines(self, budget: Budget) -> dict[str, Line]:
         began = self.run.counts()["calls"] > 0
         return {
-            side: Line(side, model.endpoint, model.price, model.settings, budget=budget, writer=self._writer, stop=self.stop,
-                       called=self._progress.call, wave=self.plan.concurrency, began=began)
+            side: Line(
+                side,
+                model.endpoint,
+                model.price,
+                model.settings,
+                budget=budget,
+                writer=self._writer,
+                stop=self.stop,
+                called=self._progress.call,
+                wave=self.plan.concurrency,
+                began=began,
+            )
             for side, model in self.plan.models.items()
-        }  # fmt: skip
+        }
 
     async def _close(self) -> None:
         """Let go of everything; what was finished is on disk afterwards, also when the run itself was cancelled."""
@@ -158,7 +184,9 @@ class Engine:
         self._kept.close()
         self._writer.close()
         with contextlib.suppress(asyncio.CancelledError):
-            while self._on_the_way:  # the writer has ended, so the last acknowledgements arrive within a few steps of the loop
+            while (
+                self._on_the_way
+            ):  # the writer has ended, so the last acknowledgements arrive within a few steps of the loop
                 await asyncio.sleep(0)
         self._progress.close()
         for model in self.plan.models.values():
@@ -182,7 +210,9 @@ class Engine:
             except (asyncio.CancelledError, CannotSave):
                 return
             except OwnCodeLeft as error:
-                self.stop(Stop(f"the agent ended case {case.id}, trial {trial} with {error} in place of an answer: {MEND}"))
+                self.stop(
+                    Stop(f"the agent ended case {case.id}, trial {trial} with {error} in place of an answer: {MEND}")
+                )
             except EndpointError as error:  # fatal: the line has stopped the run
                 self.stop(Stop(str(error), refused=True))
             except Exception as error:
@@ -203,7 +233,9 @@ class Engine:
             return
         record = conversation.to_json()
         await self._score(conversation, case, record)
-        on_disk = self._writer.put("conversations", (case.id, trial, conversation.ended_by, content_hash(record), record, now()))
+        on_disk = self._writer.put(
+            "conversations", (case.id, trial, conversation.ended_by, content_hash(record), record, now())
+        )
         self._on_the_way += 1
         on_disk.add_done_callback(lambda future: self._acknowledged(future, finished))
         if self._writer.backlog > LARGEST_BACKLOG:
@@ -228,7 +260,17 @@ async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any])
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
     return await converse(
-        case, plan.store, agent, customer, trial=trial, seed=plan.seed, max_messages=plan.messages, model=plan.model,
-        source=plan.source, customer_name=plan.customer_name, prompt=plan.prompt, schemas=plan.schemas,
+        case,
+        plan.store,
+        agent,
+        customer,
+        trial=trial,
+        seed=plan.seed,
+        max_messages=plan.messages,
+        model=plan.model,
+        source=plan.source,
+        customer_name=plan.customer_name,
+        prompt=plan.prompt,
+        schemas=plan.schemas,
         own=plan.own_agent is not None,
-    )  # fmt: skip
+    )

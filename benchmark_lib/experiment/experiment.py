@@ -38,8 +38,8 @@ class Experiment(Options):
     async def run(self) -> RunFile:
         """Play what is not on file yet and return the run file.
 
-        `stopped` says afterwards whether the run ended early (budget, faults of the endpoint) and how to go on; None if not.
-        `replayed` is the number of conversations that a replay played again.
+        `stopped` says afterwards whether the run ended early (budget, faults of the endpoint) and how to go on; None if
+        not. `replayed` is the number of conversations that a replay played again.
 
         Raises
         ------
@@ -71,7 +71,10 @@ class Experiment(Options):
         return self._engine is not None
 
     def stop(self, reason: str, grace_s: float = 8.0) -> None:
-        """Ask a run in progress to end: no call begins any more, those in flight are waited for up to `grace_s` seconds."""
+        """Ask a run in progress to end.
+
+        No call begins any more, those in flight are waited for up to `grace_s` seconds.
+        """
         if self._engine is not None:
             self._engine.stop(Stop(reason), grace_s)
 
@@ -81,5 +84,7 @@ class Experiment(Options):
         if not (self.progress and in_notebook()) or engine.done == engine.total:
             return
         why = f"{self.stopped.sentence}; " if self.stopped else ""
-        print(f"{why}{engine.done} of {engine.total} conversations are on file in {run.path}: run the cell again to go on",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"{why}{engine.done} of {engine.total} conversations are on file in {run.path}: run the cell again to go on",
+            file=sys.stderr,
+        )

@@ -1,4 +1,7 @@
-"""Judges over finished run files: what is judged stays judged, every call is on the file's cost ledger and never bought twice."""
+"""Judges over finished run files.
+
+What is judged stays judged, every call is on the file's cost ledger and never bought twice.
+"""
 
 from __future__ import annotations
 
@@ -57,10 +60,20 @@ class Judged:
 
 
 async def judge_runs(
-    *runs: Any, judges: Sequence[str], base_urls: Sequence[str] = (), settings: Sequence[Any] = (), scorers: Sequence[str] = SCORERS,
-    store: str | Path = "northline", limit: int | None = None, apart: bool = False, unfinished: bool = False, concurrency: int = 8,
-    timeout: float | None = None, budget_usd: float | None = None, progress: bool = True,
-) -> list[Judged]:  # fmt: skip
+    *runs: Any,
+    judges: Sequence[str],
+    base_urls: Sequence[str] = (),
+    settings: Sequence[Any] = (),
+    scorers: Sequence[str] = SCORERS,
+    store: str | Path = "northline",
+    limit: int | None = None,
+    apart: bool = False,
+    unfinished: bool = False,
+    concurrency: int = 8,
+    timeout: float | None = None,
+    budget_usd: float | None = None,
+    progress: bool = True,
+) -> list[Judged]:
     """Have finished runs judged by one or more language models.
 
     Parameters
@@ -70,7 +83,8 @@ async def judge_runs(
     judges : sequence of str
         The endpoints' names of the judging models.
     base_urls, settings : sequence
-        Endpoint and model settings (file or dict, role ``judge``) of each judge; one for all, or one each in the same order.
+        Endpoint and model settings (file or dict, role ``judge``) of each judge; one for all, or one each in the same
+        order.
     scorers : sequence of str
         Which scorers; all by default.
     store : str or Path
@@ -101,9 +115,21 @@ async def judge_runs(
     cases = [check_run(run, shop, unfinished) for run in files]
     done = []
     for run, its_cases in zip(files, cases, strict=True):
-        models = judge_models(judges, base_urls, settings, timeout=timeout, concurrency=concurrency, priced=budget_usd is not None)
+        models = judge_models(
+            judges, base_urls, settings, timeout=timeout, concurrency=concurrency, priced=budget_usd is not None
+        )
         with RunLock(run.path):
-            work = Judging(run, models, rubrics, its_cases, shop, apart=apart, limit=limit, concurrency=concurrency, progress=progress)
+            work = Judging(
+                run,
+                models,
+                rubrics,
+                its_cases,
+                shop,
+                apart=apart,
+                limit=limit,
+                concurrency=concurrency,
+                progress=progress,
+            )
             done.append(await work.play(budget_usd))
         if done[-1].stopped is not None:
             break
@@ -116,8 +142,15 @@ def judging_cost(run: RunFile) -> tuple[float, int, int]:
     return sum(c or 0.0 for c in costs), len(costs), costs.count(None)
 
 
-def judge_models(judges: Sequence[str], base_urls: Sequence[str], settings: Sequence[Any], *, timeout: float | None, concurrency: int,
-                 priced: bool = False) -> list[Model]:  # fmt: skip
+def judge_models(
+    judges: Sequence[str],
+    base_urls: Sequence[str],
+    settings: Sequence[Any],
+    *,
+    timeout: float | None,
+    concurrency: int,
+    priced: bool = False,
+) -> list[Model]:
     """The judging models with their endpoints and prices, checked before anything is sent."""
     from ..endpoint.prices import find_price
 
@@ -127,15 +160,23 @@ def judge_models(judges: Sequence[str], base_urls: Sequence[str], settings: Sequ
         endpoint = Endpoint(name, base_url, settings=role, timeout=timeout, concurrency=concurrency)
         price = find_price(name, endpoint.base_url)
         if price is None and priced:
-            raise BadInput(f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price")
-        found.append(Model(endpoint, price.cost_usd if price else lambda usage: None, role.body, asdict(price) if price else None))
+            raise BadInput(
+                f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price"
+            )
+        found.append(
+            Model(
+                endpoint, price.cost_usd if price else lambda usage: None, role.body, asdict(price) if price else None
+            )
+        )
     return found
 
 
 def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]:
     """One value a judge, from none, one for all, or one each."""
     if len(given) not in (0, 1, len(judges)):
-        raise BadInput(f"{option} is given {len(given)} times for {len(judges)} judges: give it once, or once for each judge in their order")
+        raise BadInput(
+            f"{option} is given {len(given)} times for {len(judges)} judges: give it once, or once for each judge in their order"
+        )
     return list(given) if len(given) == len(judges) else [*given, None][:1] * len(judges)
 
 
@@ -155,7 +196,9 @@ def check_run(run: RunFile, store: Store, unfinished: bool) -> dict[str, Case]:
     cases = same_cases(run.path, manifest, store, "judge it")
     planned, finished = sum(manifest["planned"].values()), run.counts()["finished"]
     if finished < planned and not unfinished:
-        raise BadInput(f"{run.path} holds {finished} of {planned} planned conversations: finish the run first, or add --unfinished to judge what is there")
+        raise BadInput(
+            f"{run.path} holds {finished} of {planned} planned conversations: finish the run first, or add --unfinished to judge what is there"
+        )
     return cases
 
 
@@ -174,8 +217,19 @@ class Judging:
         What the run was played on.
     """
 
-    def __init__(self, run: RunFile, models: list[Model], rubrics: list[Rubric], cases: dict[str, Case], store: Store, *,
-                 apart: bool = False, limit: int | None = None, concurrency: int = 8, progress: bool = True):  # fmt: skip
+    def __init__(
+        self,
+        run: RunFile,
+        models: list[Model],
+        rubrics: list[Rubric],
+        cases: dict[str, Case],
+        store: Store,
+        *,
+        apart: bool = False,
+        limit: int | None = None,
+        concurrency: int = 8,
+        progress: bool = True,
+    ):
         self.run, self.models, self.rubrics, self.cases, self.store = run, models, rubrics, cases, store
         self.apart, self.concurrency, self.shown = apart, concurrency, progress
         self.versions = {m.endpoint.model: judging_version(rubrics, m.settings, apart, store) for m in models}
@@ -205,7 +259,12 @@ class Judging:
         spent = sum(c["cost_usd"] or 0.0 for c in self.run.calls() if c["side"] == SIDE)
         self._records = {digest: record for _, _, digest, record in self.run.conversations()}
         self._kept, self._writer = JudgeCalls(self.run.path), Writer(self.run.path)
-        self._progress = Progress(f"judging {self.run.path.stem}", self.done.conversations, self.done.conversations - len(self._work), self.shown)
+        self._progress = Progress(
+            f"judging {self.run.path.stem}",
+            self.done.conversations,
+            self.done.conversations - len(self._work),
+            self.shown,
+        )
         self._lines = self._open_lines(Budget(budget_usd, spent))
         workers = [asyncio.ensure_future(self._worker()) for _ in range(min(self.concurrency, len(self._work)))]
         try:
@@ -230,10 +289,20 @@ class Judging:
 
     def _open_lines(self, budget: Budget) -> dict[str, Line]:
         return {
-            m.endpoint.model: Line(SIDE, m.endpoint, m.price, m.settings, budget=budget, writer=self._writer, stop=self._stop,
-                                   called=self._progress.call, wave=self.concurrency, began=False)
+            m.endpoint.model: Line(
+                SIDE,
+                m.endpoint,
+                m.price,
+                m.settings,
+                budget=budget,
+                writer=self._writer,
+                stop=self._stop,
+                called=self._progress.call,
+                wave=self.concurrency,
+                began=False,
+            )
             for m in self.models
-        }  # fmt: skip
+        }
 
     def _stop(self, stop: Stop) -> None:
         self.done.stopped = self.done.stopped or stop
@@ -269,7 +338,9 @@ class Judging:
         conversation = Conversation.from_json(self._records[digest])
         name = model.endpoint.model
         complete = JudgeRecorder(conversation.case_id, conversation.trial, self._lines[name], self._kept)
-        verdict = await judge_conversation(complete, conversation, self.cases[conversation.case_id], self.store, self.rubrics, self.apart)
+        verdict = await judge_conversation(
+            complete, conversation, self.cases[conversation.case_id], self.store, self.rubrics, self.apart
+        )
         verdict["entrant"] = same_model(name, conversation.model)
         await self._writer.put("verdicts", (digest, name, self.versions[name], orjson.dumps(verdict)))
         self.done.made += 1
@@ -278,7 +349,10 @@ class Judging:
 
 
 def _chosen(run: RunFile, limit: int | None) -> list[str]:
-    """Record hashes of the finished conversations; with a limit those that come first by hash, a sample that stays the same."""
+    """Record hashes of the finished conversations.
+
+    With a limit those that come first by hash, a sample that stays the same.
+    """
     endings = run.endings()
     found = [digest for case_id, trial, digest, _ in run.conversations() if endings[case_id, trial] not in NOT_SCORED]
     return found if limit is None else sorted(found)[:limit]
@@ -290,16 +364,26 @@ def same_model(one: str, other: str) -> bool:
 
 
 class JudgeCalls:
-    """The judges' finished calls on a run file, and the numbers that new ones get: calls of all judges and versions stay on the ledger."""
+    """The judges' finished calls on a run file, and the numbers that new ones get.
+
+    Calls of all judges and versions stay on the ledger.
+    """
 
     def __init__(self, path: Path):
         self._db = connect_to_read(path)
-        self._last = {(c, t): n for c, t, n in self._db.execute("SELECT case_id, trial, max(n) FROM calls WHERE side=? GROUP BY 1, 2", (SIDE,))}
+        self._last = {
+            (c, t): n
+            for c, t, n in self._db.execute(
+                "SELECT case_id, trial, max(n) FROM calls WHERE side=? GROUP BY 1, 2", (SIDE,)
+            )
+        }
 
     def find(self, case_id: str, trial: int, model: str, request: bytes) -> KeptCall | None:
         """The call of this judge with this request, if it is on file."""
-        sql = ("SELECT request_hash, response, latency_s, attempts FROM calls WHERE side=? AND case_id=? AND trial=? AND model=? "
-               "AND request_hash=?")  # fmt: skip
+        sql = (
+            "SELECT request_hash, response, latency_s, attempts FROM calls WHERE side=? AND case_id=? AND trial=? AND model=? "
+            "AND request_hash=?"
+        )
         row = self._db.execute(sql, (SIDE, case_id, trial, model, content_hash(request))).fetchone()
         return None if row is None else KeptCall(*row)
 

@@ -42,7 +42,7 @@ TRUTHS: dict[str, Callable[[Any], Any]] = {
 """True value of each metric on Northline's cases: a tunable agent draws once a conversation what it plays."""
 
 
-def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None) -> "pd.DataFrame":
+def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None) -> pd.DataFrame:
     """Draw a panel of agents whose true rates are known.
 
     Parameters
@@ -60,7 +60,11 @@ def known_panel(agents: int = AGENTS, *, rng: np.random.Generator | None = None)
 
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
     panel = pd.DataFrame({name: values.round(2) for name, values in _settings(agents, stream).items()})
-    panel.insert(0, "model", ["scripted:tunable?" + "&".join(f"{n}={row[n]:.2f}" for n in RANGES) for row in panel.to_dict("records")])
+    panel.insert(
+        0,
+        "model",
+        ["scripted:tunable?" + "&".join(f"{n}={row[n]:.2f}" for n in RANGES) for row in panel.to_dict("records")],
+    )
     panel.insert(1, "seed", stream.choice(2**31, size=agents, replace=False))
     return panel.assign(**{f"true_{name}": truth(panel) for name, truth in TRUTHS.items()})
 
@@ -84,10 +88,12 @@ def _settings(agents: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
         i, j = names.index(one), names.index(other)
         matrix[i, j] = matrix[j, i] = strength
     places = ndtr(rng.standard_normal((agents, len(names))) @ np.linalg.cholesky(matrix).T)
-    return {name: low + (high - low) * place for (name, (low, high)), place in zip(RANGES.items(), places.T, strict=True)}
+    return {
+        name: low + (high - low) * place for (name, (low, high)), place in zip(RANGES.items(), places.T, strict=True)
+    }
 
 
-def play_panel(panel: "pd.DataFrame", folder: str | Path, *, cases: str = "all", trials: int = 3) -> "list[RunFile]":
+def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", trials: int = 3) -> list[RunFile]:
     """Play the agents of a panel over the real cases, as ``deskbench run`` does; what is on file and still current stays as it is.
 
     Parameters
@@ -118,14 +124,16 @@ def play_panel(panel: "pd.DataFrame", folder: str | Path, *, cases: str = "all",
     return runs
 
 
-def panel_runs(folder: str | Path | None = "data/runs/panel") -> "list[RunFile]":
+def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
     """The runs of the standard panel, played first where they are not on file (about ten seconds); none for None."""
     return [] if folder is None else play_panel(known_panel(), folder)
 
 
 def _current(path: Path, plan: Any) -> bool:
-    """Whether a file holds what the plan would play: same inputs, same cases, every trial finished and scored by the present rules."""
+    """Whether a file holds what the plan would play.
 
+    Same inputs, same cases, every trial finished and scored by the present rules.
+    """
     if not path.is_file():
         return False
     run = RunFile(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -29,7 +29,10 @@ def part(shown: Any, content: Any = None) -> dict[str, Any]:
 
 
 def default_name(model: str, options: Any) -> str:
-    """The file name of a run: the model's slug and a hash of the options that make it another run, as they were given."""
+    """The file name of a run.
+
+    The model's slug and a hash of the options that make it another run, as they were given.
+    """
     return f"{slug(model)}-{hashed([model, options])[:8]}{SUFFIX}"
 
 
@@ -48,7 +51,7 @@ def session(**recorded: Any) -> dict[str, Any]:
 
 def now() -> str:
     """The time as it is recorded."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[str, str], trials: int) -> dict[str, Any]:
@@ -59,7 +62,8 @@ def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[st
     model, source : str
         As in the records.
     inputs : dict
-        Parts (see `part`) that must stay the same: model, agent, customer, store, prompt, tools, settings, seed, messages.
+        Parts (see `part`) that must stay the same: model, agent, customer, store, prompt, tools, settings, seed,
+        messages.
     cases : dict of str to str
         Content hash of each case.
     trials : int
@@ -67,7 +71,14 @@ def new_manifest(model: str, source: str, inputs: dict[str, Any], cases: dict[st
     """
     run_id = f"{slug(model)}-{secrets.token_hex(4)}"
     begun = {"run_id": run_id, "model": model, "source": source, "created": now()}
-    return {**begun, "inputs": inputs, "cases": cases, "trials": trials, "planned": dict.fromkeys(cases, trials), "sessions": []}
+    return {
+        **begun,
+        "inputs": inputs,
+        "cases": cases,
+        "trials": trials,
+        "planned": dict.fromkeys(cases, trials),
+        "sessions": [],
+    }
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -78,7 +89,9 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         if there["hash"] == here["hash"]:
             continue
         if there["value"] == here["value"]:
-            found.append(f"{name} {_shown(here['value'])} has another content ({there['hash'][:8]} there, {here['hash'][:8]} here)")
+            found.append(
+                f"{name} {_shown(here['value'])} has another content ({there['hash'][:8]} there, {here['hash'][:8]} here)"
+            )
         else:
             found.append(f"{name} is {_shown(there['value'])} there and {_shown(here['value'])} here")
     changed = [c for c, digest in new["cases"].items() if old["cases"].get(c, digest) != digest]
@@ -100,8 +113,12 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
         listed = "; ".join(found[:SHOWN_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
         raise BadInput(f"{path} was begun with other inputs: {listed}: give another --out to begin a new run")
     planned = {case_id: max(old["planned"].get(case_id, 0), trials) for case_id, trials in new["planned"].items()}
-    return {**old, "cases": {**old["cases"], **new["cases"]}, "trials": max(old["trials"], new["trials"]),
-            "planned": {**old["planned"], **planned}}  # fmt: skip
+    return {
+        **old,
+        "cases": {**old["cases"], **new["cases"]},
+        "trials": max(old["trials"], new["trials"]),
+        "planned": {**old["planned"], **planned},
+    }
 
 
 def _shown(value: Any) -> str:

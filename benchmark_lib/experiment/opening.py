@@ -19,7 +19,10 @@ from .writer import CannotSave, RunLock
 
 @contextmanager
 def held(plan: Plan) -> Iterator[RunFile]:
-    """The plan's run file, made or checked, held against a second process; refused before its first call, it is taken away again."""
+    """The plan's run file, made or checked, held against a second process.
+
+    Refused before its first call, it is taken away again.
+    """
     path = plan.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

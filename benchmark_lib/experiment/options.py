@@ -16,12 +16,13 @@ class Options:
     Parameters
     ----------
     model : str
-        The endpoint's name of a model, or a scripted agent such as ``scripted:oracle``; with `agent` a label of one's own.
+        The endpoint's name of a model, or a scripted agent such as ``scripted:oracle``; with `agent` a label of one's
+        own.
     base_url : str, optional
         An OpenAI-compatible endpoint; OpenAI's own by default.
     agent : str or object, optional
-        An agent of one's own: ``module:object`` or the object itself, with a ``reply(talk)`` method; a class or a function
-        without arguments is called once a conversation.
+        An agent of one's own: ``module:object`` or the object itself, with a ``reply(talk)`` method; a class or a
+        function without arguments is called once a conversation.
     isolate : bool
         Whether `agent`, then a ``module:object``, runs in a process of its own for each conversation.
     customer : str
@@ -41,7 +42,8 @@ class Options:
     concurrency : int
         The most conversations at once.
     timeout : float, optional
-        Seconds one attempt of a model call may take, 120 unless the settings say otherwise; and one reply of an isolated agent, 600.
+        Seconds one attempt of a model call may take, 120 unless the settings say otherwise; and one reply of an
+        isolated agent, 600.
     tool_timeout : float, optional
         Seconds one call of a tool of one's own may take; 30 by default.
     budget_usd : float, optional

@@ -1,4 +1,7 @@
-"""From the options of an experiment to a plan: everything is read and checked here, before anything is written or spent."""
+"""From the options of an experiment to a plan.
+
+Everything is read and checked here, before anything is written or spent.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +43,18 @@ MEND = "mend it, then give the same command again"
 LARGEST = {"trials": 100_000, "messages": 10_000, "concurrency": 10_000}
 LARGEST_SEED = 2**63 - 1
 LONGEST_NAME = 240
-"""Bytes that the name of a run file may have: file systems take 255, and the names of the files beside it are longer."""
+"""Bytes that the name of a run file may have.
+
+File systems take 255, and the names of the files beside it are longer.
+"""
 
 
 @dataclass
 class Model:
-    """One side that is a language model: its endpoint, what it costs, its settings, and its price as the price file lists it."""
+    """One side that is a language model.
+
+    Its endpoint, what it costs, its settings, and its price as the price file lists it.
+    """
 
     endpoint: Endpoint
     price: Callable[[Usage], float | None]
@@ -111,8 +120,8 @@ class Plan:
     async def rehearse(self) -> None:
         """Play and score one case of each language with a scripted agent, and forget it; where a model answers the scripted customer.
 
-        What is compiled and indexed on first use is so before a call is in flight: a stall then makes conversations answer in one bunch.
-        And what fails fails before anything is paid.
+        What is compiled and indexed on first use is so before a call is in flight: a stall then makes conversations
+        answer in one bunch. And what fails fails before anything is paid.
         """
         if not self.models or self.customer_name != "scripted":
             return
@@ -120,7 +129,10 @@ class Plan:
             self.store.search.knowledge_base(case.title)
             agent = make_agent(f"{SCRIPTED}echo", case=case, store=self.store)
             customer = make_customer("scripted", case=case, store=self.store)
-            self.score(await converse(case, self.store, agent, customer, trial=1, prompt=self.prompt, schemas=self.schemas), case)
+            self.score(
+                await converse(case, self.store, agent, customer, trial=1, prompt=self.prompt, schemas=self.schemas),
+                case,
+            )
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
         """The scores of a record."""
@@ -136,7 +148,10 @@ class Plan:
         return str(VERSION)
 
     def blame(self, error: Exception, case_id: str, trial: int) -> Exception:
-        """The error to show for one that came out of a conversation: the user's own agent is named, a defect stays as it is."""
+        """The error to show for one that came out of a conversation.
+
+        The user's own agent is named, a defect stays as it is.
+        """
         if self.own_agent is None or isinstance(error, BadInput):
             return error
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
@@ -171,7 +186,9 @@ def prepare(options: Options) -> Plan:
         "customer": part(options.customer, customer_content(options.customer, store)),
         "store": part(f"{store.name} {store.version}", store.hash),
         "prompt": part(f"{Path(options.prompt).name if options.prompt else store.name} {prompt_version}", prompt),
-        "tools": part(options.tools if isinstance(options.tools, str) else sorted(own_tools or []), [schemas, _source(own_tools)]),
+        "tools": part(
+            options.tools if isinstance(options.tools, str) else sorted(own_tools or []), [schemas, _source(own_tools)]
+        ),
         "settings": part({role: settings[role].body for role in ("agent", "customer") if settings[role].body}),
         "seed": part(options.seed),
         "messages": part(options.messages),
@@ -181,12 +198,25 @@ def prepare(options: Options) -> Plan:
     models = {} if options.replay else _models(options, model, own_agent, settings)
     source = "scripted" if model.startswith(SCRIPTED) else "model"
     return Plan(
-        model=model, source=source, customer_name=options.customer, store=store, cases=cases, schemas=schemas,
-        prompt=prompt, trials=options.trials, messages=options.messages, seed=options.seed, concurrency=options.concurrency,
-        budget_usd=options.budget_usd, models=models, own_agent=own_agent, path=run_path(options, model),
+        model=model,
+        source=source,
+        customer_name=options.customer,
+        store=store,
+        cases=cases,
+        schemas=schemas,
+        prompt=prompt,
+        trials=options.trials,
+        messages=options.messages,
+        seed=options.seed,
+        concurrency=options.concurrency,
+        budget_usd=options.budget_usd,
+        models=models,
+        own_agent=own_agent,
+        path=run_path(options, model),
         manifest=new_manifest(model, source, inputs, {c.id: c.hash for c in cases}, options.trials),
-        session=_session(options, models), progress=options.progress,
-    )  # fmt: skip
+        session=_session(options, models),
+        progress=options.progress,
+    )
 
 
 def run_path(options: Options, model: str) -> Path:
@@ -198,16 +228,27 @@ def run_path(options: Options, model: str) -> Path:
         except (FileNotFoundError, NotADirectoryError):
             is_folder = False
         except (OSError, ValueError) as error:
-            raise BadInput(f"--out {_cut(path)} cannot be used ({getattr(error, 'strerror', error)}): give another --out") from None
+            raise BadInput(
+                f"--out {_cut(path)} cannot be used ({getattr(error, 'strerror', error)}): give another --out"
+            ) from None
         if is_folder:
             raise BadInput(f"{path} is a folder: give --out the name of a file in it")
         if len(os.fsencode(path.name)) > LONGEST_NAME:
             raise BadInput(f"--out {_cut(path)} has a name longer than {LONGEST_NAME} bytes: give a shorter one")
         return path
-    given = [options.base_url, _named(options.agent), options.customer, options.customer_base_url, str(options.store),
-             options.prompt and str(options.prompt), _named(options.tools),
-             options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings),
-             options.seed, options.messages, *(["isolate"] if options.isolate else [])]  # fmt: skip
+    given = [
+        options.base_url,
+        _named(options.agent),
+        options.customer,
+        options.customer_base_url,
+        str(options.store),
+        options.prompt and str(options.prompt),
+        _named(options.tools),
+        options.settings if isinstance(options.settings, dict) else options.settings and str(options.settings),
+        options.seed,
+        options.messages,
+        *(["isolate"] if options.isolate else []),
+    ]
     return project_folder() / "data" / "runs" / default_name(model, given)
 
 
@@ -226,10 +267,14 @@ def _check_numbers(options: Options) -> None:
     if not isinstance(options.seed, int) or isinstance(options.seed, bool) or options.seed < 0:
         raise BadInput(f"seed must be a whole number from 0 up, not {options.seed!r}: change --seed")
     if options.seed > LARGEST_SEED:
-        raise BadInput(f"seed must be at most {LARGEST_SEED}, not a number of {options.seed.bit_length()} bits: change --seed")
+        raise BadInput(
+            f"seed must be at most {LARGEST_SEED}, not a number of {options.seed.bit_length()} bits: change --seed"
+        )
     for name, option in (("timeout", "--timeout"), ("tool_timeout", "--tool-timeout"), ("budget_usd", "--budget-usd")):
         value = getattr(options, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf
+        ):
             raise BadInput(f"{name} must be a number above 0, not {value!r}: change {option}")
 
 
@@ -243,8 +288,10 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
         try:
             trial_run = found()
         except (Exception, SystemExit, GeneratorExit, CancelledError) as error:
-            raise BadInput(f"the agent {_named(agent)} cannot be made: {type(error).__name__}: {error}; name an object with "
-                           "a reply method, or a class or function that takes no argument and makes one") from None  # fmt: skip
+            raise BadInput(
+                f"the agent {_named(agent)} cannot be made: {type(error).__name__}: {error}; name an object with "
+                "a reply method, or a class or function that takes no argument and makes one"
+            ) from None
     if not _speaks(trial_run):
         raise BadInput(f"the agent {_named(agent)} has no reply method: write `def reply(self, talk): return text`")
     return found, part(_named(agent), [_named(agent), _source(found)])
@@ -283,7 +330,9 @@ def _source(thing: Any) -> list[str]:
     for one in thing.values() if isinstance(thing, dict) else [thing]:
         target = getattr(one, "function", one)
         try:
-            found.append(content_hash(inspect.getsource(target if hasattr(target, "__qualname__") else type(target)).encode()))
+            found.append(
+                content_hash(inspect.getsource(target if hasattr(target, "__qualname__") else type(target)).encode())
+            )
         except (OSError, TypeError):
             found.append("")
     return found
@@ -315,15 +364,26 @@ def _model(options: Options, name: str, base_url: str | None, settings: RoleSett
     endpoint = Endpoint(name, base_url, settings=settings, timeout=options.timeout, concurrency=options.concurrency)
     price = find_price(name, endpoint.base_url)
     if price is None and options.budget_usd is not None:
-        raise BadInput(f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price")
+        raise BadInput(
+            f"no price is known for {name}, so a budget cannot be kept: leave --budget-usd out, or add the price"
+        )
     listed = None if price is None else asdict(price)
     return Model(endpoint, price.cost_usd if price else lambda usage: None, settings.body, listed)
 
 
 def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
     return session(
-        cases=options.cases, trials=options.trials, concurrency=options.concurrency, budget_usd=options.budget_usd,
-        endpoints={side: {"model": m.endpoint.model, "base_url": public_url(m.endpoint.base_url), "timeout_s": m.endpoint.timeout,
-                          "price": m.listed}
-                   for side, m in models.items()},
-    )  # fmt: skip
+        cases=options.cases,
+        trials=options.trials,
+        concurrency=options.concurrency,
+        budget_usd=options.budget_usd,
+        endpoints={
+            side: {
+                "model": m.endpoint.model,
+                "base_url": public_url(m.endpoint.base_url),
+                "timeout_s": m.endpoint.timeout,
+                "price": m.listed,
+            }
+            for side, m in models.items()
+        },
+    )

@@ -1,4 +1,7 @@
-"""Verdicts and labels whose truth is known: what the tables about judges are tried on where no judge has been paid yet."""
+"""Verdicts and labels whose truth is known.
+
+What the tables about judges are tried on where no judge has been paid yet.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,20 @@ class Planted:
         By scorer.
     """
 
-    verdicts: "pd.DataFrame"
-    labels: "pd.DataFrame"
+    verdicts: pd.DataFrame
+    labels: pd.DataFrame
     truth: dict[str, float]
 
 
-def planted_verdicts(conversations: int = 480, labelled: int = 160, *, bias: float = 12.0, noise: float = 8.0, unscored: float = 0.03,
-                     rng: np.random.Generator | None = None) -> Planted:  # fmt: skip
+def planted_verdicts(
+    conversations: int = 480,
+    labelled: int = 160,
+    *,
+    bias: float = 12.0,
+    noise: float = 8.0,
+    unscored: float = 0.03,
+    rng: np.random.Generator | None = None,
+) -> Planted:
     """Plant verdicts of a lenient and a strict judge.
 
     Parameters
@@ -58,20 +68,43 @@ def planted_verdicts(conversations: int = 480, labelled: int = 160, *, bias: flo
     import pandas as pd
 
     if not 1 <= labelled <= conversations:
-        raise BadInput(f"{labelled} of {conversations} conversations cannot be labelled: give labelled from 1 to conversations")
+        raise BadInput(
+            f"{labelled} of {conversations} conversations cannot be labelled: give labelled from 1 to conversations"
+        )
     stream = np.random.default_rng(DEFAULT_SEED) if rng is None else rng
-    items = [{"run_id": RUN_ID, "entry": MODEL, "model": MODEL, "case_id": f"planted_{n // 3 + 1}", "trial": n % 3 + 1} for n in range(conversations)]
-    quality = np.where(stream.random(conversations) < 0.6, stream.normal(85, 8, conversations), stream.normal(35, 15, conversations))
+    items = [
+        {"run_id": RUN_ID, "entry": MODEL, "model": MODEL, "case_id": f"planted_{n // 3 + 1}", "trial": n % 3 + 1}
+        for n in range(conversations)
+    ]
+    quality = np.where(
+        stream.random(conversations) < 0.6, stream.normal(85, 8, conversations), stream.normal(35, 15, conversations)
+    )
     chosen = np.sort(stream.choice(conversations, labelled, replace=False))
     rows, labels, truth = [], [], {}
     for scorer in SCORERS:
         people = np.clip(quality + stream.normal(0, 6, conversations), 0, 100).round()
         truth[scorer] = float(people.mean())
-        labels += [{**{k: items[n][k] for k in ("run_id", "case_id", "trial")}, "scorer": scorer, "label": people[n]} for n in chosen]
+        labels += [
+            {**{k: items[n][k] for k in ("run_id", "case_id", "trial")}, "scorer": scorer, "label": people[n]}
+            for n in chosen
+        ]
         for judge, shift in ((LENIENT, bias), (STRICT, -bias / 2)):
             scores = np.clip(people + shift + stream.normal(0, noise, conversations), 0, 100).round()
             lost = stream.random(conversations) < unscored
-            rows += [{**item, "judge": judge, "version": "planted", "scorer": scorer, "score": float("nan") if gone else score, "reason": REASON,
-                      "quote": "", "unscored": "planted failure" if gone else "", "rubric": "planted", "entrant": False, "addressed": 0}
-                     for item, score, gone in zip(items, scores, lost)]  # fmt: skip
+            rows += [
+                {
+                    **item,
+                    "judge": judge,
+                    "version": "planted",
+                    "scorer": scorer,
+                    "score": float("nan") if gone else score,
+                    "reason": REASON,
+                    "quote": "",
+                    "unscored": "planted failure" if gone else "",
+                    "rubric": "planted",
+                    "entrant": False,
+                    "addressed": 0,
+                }
+                for item, score, gone in zip(items, scores, lost)
+            ]
     return Planted(pd.DataFrame(rows), pd.DataFrame(labels), truth)

@@ -1,4 +1,7 @@
-"""Model calls on their way to the run file: replayed where they are on it, made, paid and written where they are not."""
+"""Model calls on their way to the run file.
+
+Replayed where they are on it, made, paid and written where they are not.
+"""
 
 from __future__ import annotations
 
@@ -94,16 +97,29 @@ class Line:
         Whether calls are on file already, so that an endpoint out of reach is no mistake in the command.
     """
 
-    def __init__(self, side: str, endpoint: Any, price: Callable[[Usage], float | None], settings: dict[str, Any], *,
-                 budget: Budget, writer: Writer, stop: Callable[[Stop], None], called: Callable[[float | None], None],
-                 wave: int, began: bool):  # fmt: skip
+    def __init__(
+        self,
+        side: str,
+        endpoint: Any,
+        price: Callable[[Usage], float | None],
+        settings: dict[str, Any],
+        *,
+        budget: Budget,
+        writer: Writer,
+        stop: Callable[[Stop], None],
+        called: Callable[[float | None], None],
+        wave: int,
+        began: bool,
+    ):
         self.side, self.endpoint, self.price, self.stopped = side, endpoint, price, False
         self._estimate, self._budget, self._writer = Estimate(price, settings), budget, writer
         self._stop, self._called, self._began = stop, called, began
         self._proven, self._gate = False, asyncio.Lock()
         self._wave, self._begun, self._spread_s = wave, 0, 0.0
 
-    async def call(self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]) -> Any:
+    async def call(
+        self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
+    ) -> Any:
         """Make one call and return its completion when it is on disk.
 
         Raises
@@ -122,7 +138,9 @@ class Line:
             await asyncio.sleep(start_delay_s(self._begun, self._wave, self._spread_s))
         return await self._make(key, request, messages, tools, body)
 
-    async def _make(self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]) -> Any:
+    async def _make(
+        self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
+    ) -> Any:
         self._go_on()
         reserved = self._estimate.cost(len(request))
         if not await self._budget.reserve(reserved):
@@ -132,7 +150,9 @@ class Line:
             self._go_on()
             completion = await self.endpoint.complete(messages, tools, **body)
             cost = self.price(completion.usage)
-            if cost is None:  # no tokens were reported: what was reserved is what the run reckons with, now and when it is gone on with
+            if (
+                cost is None
+            ):  # no tokens were reported: what was reserved is what the run reckons with, now and when it is gone on with
                 cost = reserved or None
         except EndpointError as error:
             self._failed(key, request, error)
@@ -155,9 +175,30 @@ class Line:
         attempts = orjson.dumps(error.attempts).decode()
         if error.kind in ANSWERS:
             self._proven = True
-            kept = {"kind": error.kind, "message": str(error), "fatal": error.fatal, "status": error.status, "detail": error.detail}
-            row = (case_id, trial, self.side, n, content_hash(request), self.endpoint.model, orjson.dumps({"error": kept}),
-                   None, None, None, None, None, attempts, 0.0, now())  # fmt: skip
+            kept = {
+                "kind": error.kind,
+                "message": str(error),
+                "fatal": error.fatal,
+                "status": error.status,
+                "detail": error.detail,
+            }
+            row = (
+                case_id,
+                trial,
+                self.side,
+                n,
+                content_hash(request),
+                self.endpoint.model,
+                orjson.dumps({"error": kept}),
+                None,
+                None,
+                None,
+                None,
+                None,
+                attempts,
+                0.0,
+                now(),
+            )
             self._writer.put("calls", row)
             return
         self._writer.put("faults", (case_id, trial, self.side, error.kind, error.detail, attempts, now()))
@@ -169,13 +210,24 @@ class Line:
         case_id, trial, n = key
         used = completion.usage
         tokens = (used.prompt_tokens, used.completion_tokens, used.reasoning_tokens, used.cached_tokens)
-        response = {name: getattr(completion, name) for name in
-                    ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")}  # fmt: skip
+        response = {
+            name: getattr(completion, name)
+            for name in ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")
+        }
         return (
-            case_id, trial, self.side, n, content_hash(request), self.endpoint.model, orjson.dumps(response),
+            case_id,
+            trial,
+            self.side,
+            n,
+            content_hash(request),
+            self.endpoint.model,
+            orjson.dumps(response),
             *((None,) * 4 if used.missing else tokens),
-            completion.latency_s, orjson.dumps(completion.attempts).decode(), cost, now(),
-        )  # fmt: skip
+            completion.latency_s,
+            orjson.dumps(completion.attempts).decode(),
+            cost,
+            now(),
+        )
 
 
 class Recorder:

@@ -30,10 +30,15 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
     run.check()
     merged(run.manifest, plan.manifest, plan.path)
     if plan.own_agent is not None:
-        raise BadInput("--replay needs the model calls on file, and an agent of your own makes them itself: leave one of them out")
+        raise BadInput(
+            "--replay needs the model calls on file, and an agent of your own makes them itself: leave one of them out"
+        )
     wanted = {c.id: c for c in plan.cases}
-    finished = {(case_id, trial) for (case_id, trial), ending in run.endings().items()
-                if ending not in NOT_SCORED and case_id in wanted and trial <= plan.trials}  # fmt: skip
+    finished = {
+        (case_id, trial)
+        for (case_id, trial), ending in run.endings().items()
+        if ending not in NOT_SCORED and case_id in wanted and trial <= plan.trials
+    }
     progress = Progress(f"replay of {plan.model}", len(finished), 0, plan.progress)
     kept, differing = KeptCalls(run.path), []
     try:
@@ -56,6 +61,8 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
         progress.close()
     if differing:
         made_by = next((session["code"]["hash"] for session in reversed(run.manifest["sessions"])), "unknown")
-        raise BadInput(f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay ({'; '.join(differing[:SHOWN])}); "
-                       f"the file was written by code {made_by}, this is {code_version()['hash']}: replay with that version")  # fmt: skip
+        raise BadInput(
+            f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay ({'; '.join(differing[:SHOWN])}); "
+            f"the file was written by code {made_by}, this is {code_version()['hash']}: replay with that version"
+        )
     return run, len(finished)

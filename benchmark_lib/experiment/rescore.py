@@ -47,7 +47,11 @@ def rescore(path: str | Path, store: str | Path = "northline", again: bool = Fal
     shop = load_store(store)
     cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
-        have = set() if again else {digest for digest, found in run.scores(str(VERSION)).items() if not found.get(SCORE_FAULT)}
+        have = (
+            set()
+            if again
+            else {digest for digest, found in run.scores(str(VERSION)).items() if not found.get(SCORE_FAULT)}
+        )
         records = [(digest, case_id, trial) for case_id, trial, digest, _ in run.conversations()]
         missing = [(digest, cases[case_id], trial) for digest, case_id, trial in records if digest not in have]
         made = 0

@@ -1,4 +1,7 @@
-"""Scores on their way to the run file. A record that cannot be scored is a fault of ours: stored, shown, and tried again, never silent."""
+"""Scores on their way to the run file.
+
+A record that cannot be scored is a fault of ours: stored, shown, and tried again, never silent.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,18 @@ from typing import Any
 
 import orjson
 
-from ..conversation.agent_view import plain_text
 from ..cases import Case
+from ..conversation.agent_view import plain_text
 from ..records import NO_SCORE, SCORE_FAULT, Conversation
 from ..runfile import RunFile
 from ..scoring import TAGS
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8
-"""A record is at most about this many times as long as what was said in it; a larger one holds long arguments or results."""
+"""A record is at most about this many times as long as what was said in it.
+
+A larger one holds long arguments or results.
+"""
 PACKAGE = str(Path(__file__).parents[2])
 
 Score = Callable[[Conversation, Case], dict[str, Any]]
@@ -35,7 +41,10 @@ class ScoreFault:
 
 
 def scores_as_json(score: Score, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
-    """The scores of a record as they are written, and whether there are any; what scoring raises becomes a fault that is written."""
+    """The scores of a record as they are written, and whether there are any.
+
+    What scoring raises becomes a fault that is written.
+    """
     try:
         return orjson.dumps(score(conversation, case)), True
     except Exception as error:
@@ -49,7 +58,14 @@ def _fault(case: Case, error: Exception) -> dict[str, Any]:
     reason = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}{place}"
     told = "".join(traceback.format_exception(error)).replace(f"{PACKAGE}/", "")[-LONGEST_TRACEBACK:]
     tags = {tag: getattr(case, tag) for tag in TAGS}
-    found = {"bucket": case.bucket, "intent": case.intent, **tags, "scored": False, SCORE_FAULT: reason, "traceback": told}
+    found = {
+        "bucket": case.bucket,
+        "intent": case.intent,
+        **tags,
+        "scored": False,
+        SCORE_FAULT: reason,
+        "traceback": told,
+    }
     return {name: plain_text(value) if isinstance(value, str) else value for name, value in found.items()}
 
 
@@ -60,7 +76,10 @@ def size(conversation: Conversation, record: bytes) -> int:
 
 
 def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) -> Iterator[ScoreFault]:
-    """The conversations on file without a score, with the reason; `scores` are those to look in, by default the latest of each record."""
+    """The conversations on file without a score, with the reason.
+
+    `scores` are those to look in, by default the latest of each record.
+    """
     scores = run.scores() if scores is None else scores
     for case_id, trial, digest, _ in run.conversations():
         found = scores.get(digest)
@@ -72,5 +91,7 @@ def score_faults(run: RunFile, scores: dict[str, dict[str, Any]] | None = None) 
 
 def advice(count: int, of: int, path: Path) -> str:
     """What to tell of conversations without a score, and what to do."""
-    return (f"{count} of {of} conversations have no score and enter no rate, which is a fault of Deskbench and not of the model: "
-            f"`deskbench score {path}` tries again and shows why")  # fmt: skip
+    return (
+        f"{count} of {of} conversations have no score and enter no rate, which is a fault of Deskbench and not of the model: "
+        f"`deskbench score {path}` tries again and shows why"
+    )

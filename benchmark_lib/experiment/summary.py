@@ -6,10 +6,10 @@ from collections import Counter
 from textwrap import shorten
 from typing import Any
 
-from ..scoring.written import usd
 from ..records import BUCKETS
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
+from ..scoring.written import usd
 from .budget import is_estimate
 from .scoring import ScoreFault, score_faults
 
@@ -44,8 +44,10 @@ def _without_score(run: RunFile, scores: dict[str, dict[str, Any]]) -> list[str]
         kinds.setdefault(fault.reason, []).append(fault)
     if not kinds:
         return []
-    shown = [f"{len(faults)} x {shorten(reason, REASON_SHOWN)}, first in {faults[0].case_id} trial {faults[0].trial}"
-             for reason, faults in [*kinds.items()][:KINDS_SHOWN]]  # fmt: skip
+    shown = [
+        f"{len(faults)} x {shorten(reason, REASON_SHOWN)}, first in {faults[0].case_id} trial {faults[0].trial}"
+        for reason, faults in [*kinds.items()][:KINDS_SHOWN]
+    ]
     more = [f"{len(kinds) - KINDS_SHOWN} other reasons"] * (len(kinds) > KINDS_SHOWN)
     return [f"without a score: {'; '.join([*shown, *more])}"]
 
@@ -57,7 +59,9 @@ def _faults(run: RunFile) -> list[str]:
         mine = [key for key, ending in run.endings().items() if ending == f"{side}_fault"]
         kinds = Counter(fault.kind for key in mine for fault in run.record(*key).faults if fault.side == side)
         if mine:
-            lines.append(f"ended by a fault of the {side}: {len(mine)} ({', '.join(f'{kind} {count}' for kind, count in kinds.most_common(KINDS_SHOWN))})")
+            lines.append(
+                f"ended by a fault of the {side}: {len(mine)} ({', '.join(f'{kind} {count}' for kind, count in kinds.most_common(KINDS_SHOWN))})"
+            )
     return lines
 
 

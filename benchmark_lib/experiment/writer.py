@@ -1,8 +1,8 @@
 """The one writer of a run file: a thread that commits in groups, and a lock against a second process.
 
 What was acknowledged (its future is done) is on disk and survives kill -9. A finished model call is committed at once,
-together with whatever else is waiting, because its conversation goes on only then: so a crash costs at most the calls in
-flight. Conversations and scores wait for each other up to `GROUP_S`, because nobody waits for them.
+together with whatever else is waiting, because its conversation goes on only then: so a crash costs at most the calls
+in flight. Conversations and scores wait for each other up to `GROUP_S`, because nobody waits for them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class Writer:
         self._urgent.set()
         self._something.set()
         self._thread.join()
-        with contextlib.suppress(sqlite3.Error):  # a reader looks at the file: the log stays beside it until the next run
+        with contextlib.suppress(
+            sqlite3.Error
+        ):  # a reader looks at the file: the log stays beside it until the next run
             self._db.execute("PRAGMA journal_mode=DELETE")
         self._db.close()
 
@@ -147,7 +149,8 @@ class RunLock:
     Raises
     ------
     BadInput
-        On entering, when another run holds it, or when it has a second name on the disk, under which another run could write it.
+        On entering, when another run holds it, or when it has a second name on the disk, under which another run could
+        write it.
     """
 
     def __init__(self, path: Path):
@@ -158,11 +161,13 @@ class RunLock:
         self._file = self._real.with_name(f".{self._real.name}.lock")
         self._lock = FileLock(self._file, timeout=0)
 
-    def __enter__(self) -> "RunLock":
+    def __enter__(self) -> RunLock:
         from filelock import Timeout
 
         if self._real.is_file() and self._real.stat().st_nlink > 1:
-            raise BadInput(f"{self.path} has another name on this disk (a hard link), and two logs would spoil it: copy it to a file of its own")
+            raise BadInput(
+                f"{self.path} has another name on this disk (a hard link), and two logs would spoil it: copy it to a file of its own"
+            )
         try:
             self._lock.acquire()
         except (Timeout, RuntimeError):

@@ -1,18 +1,56 @@
 """Estimates -> Axes: ``figure(*, data, ax=None) -> Axes``, and `save`."""
 
 from .board import escalation_both_ways, messages_against_resolution, unsafe_intervals, value_picture
-from .compare import chance_to_know, differences, in_the_field, differing_cases
+from .compare import chance_to_know, differences, differing_cases, in_the_field
 from .escalation import directions_by_intent, handover_precision, queue_matrix, two_directions
-from .safety import claim_by_tone, failure_kinds, pressure_chart, trap_matrix, trap_states, unsafe_by_tier, unsafe_counts
 from .ranking import band_chances, metric_intervals, rank_places
 from .relations import correlation_forest, cost_frontier, models_as_points
 from .reliability import flip_bars, pass_decay, power_curves, textbook_decay, trial_spread
+from .safety import (
+    claim_by_tone,
+    failure_kinds,
+    pressure_chart,
+    trap_matrix,
+    trap_states,
+    unsafe_by_tier,
+    unsafe_counts,
+)
 from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, use_style
 
 __all__ = [
-    "COLUMN_WIDTH", "FULL_WIDTH", "band_chances", "chance_to_know", "claim_by_tone", "correlation_forest", "cost_frontier",
-    "differences", "directions_by_intent", "escalation_both_ways", "failure_kinds", "flip_bars", "handover_precision", "in_the_field",
-    "messages_against_resolution", "metric_intervals", "models_as_points", "new_axes", "differing_cases", "pass_decay", "power_curves",
-    "pressure_chart", "queue_matrix", "rank_places", "save", "textbook_decay", "trap_matrix", "trap_states", "trial_spread",
-    "two_directions", "unsafe_by_tier", "unsafe_counts", "unsafe_intervals", "use_style", "value_picture",
+    "COLUMN_WIDTH",
+    "FULL_WIDTH",
+    "band_chances",
+    "chance_to_know",
+    "claim_by_tone",
+    "correlation_forest",
+    "cost_frontier",
+    "differences",
+    "directions_by_intent",
+    "escalation_both_ways",
+    "failure_kinds",
+    "flip_bars",
+    "handover_precision",
+    "in_the_field",
+    "messages_against_resolution",
+    "metric_intervals",
+    "models_as_points",
+    "new_axes",
+    "differing_cases",
+    "pass_decay",
+    "power_curves",
+    "pressure_chart",
+    "queue_matrix",
+    "rank_places",
+    "save",
+    "textbook_decay",
+    "trap_matrix",
+    "trap_states",
+    "trial_spread",
+    "two_directions",
+    "unsafe_by_tier",
+    "unsafe_counts",
+    "unsafe_intervals",
+    "use_style",
+    "value_picture",
 ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
 
 
-def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = None) -> "Axes":
+def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None) -> Axes:
     """The difference of every share, in percentage points with its interval: filled where it is more than noise.
 
     Parameters
@@ -40,24 +40,34 @@ def differences(*, table: "pd.DataFrame", a: str, b: str, ax: "Axes | None" = No
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
         sure = row.verdict.startswith("more than noise")
         ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
-        ax.plot(scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white")
+        ax.plot(
+            scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white"
+        )
         if row.truth == row.truth:
             ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
         p = row.p_holm if row.p_holm == row.p_holm else row.p
         mark = "Holm" if row.p_holm == row.p_holm else "plain"
-        ax.text(1.01, y, f"p {p:.2g} ({mark})", transform=ax.get_yaxis_transform(), fontsize=7, va="center", color="#444444")
-    titles = [f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{r.cases:.0f} cases"
-              for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)]  # fmt: skip
+        ax.text(
+            1.01, y, f"p {p:.2g} ({mark})", transform=ax.get_yaxis_transform(), fontsize=7, va="center", color="#444444"
+        )
+    titles = [
+        f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{r.cases:.0f} cases"
+        for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)
+    ]
     reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))
     ax.axvline(0, color="#222222", linewidth=1)
     ax.set_yticks(range(len(shown)), titles, fontsize=7.5)
-    ax.set(xlim=(-reach, reach), ylim=(-0.6, len(shown) - 0.4), xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
-           title="What differs")  # fmt: skip
+    ax.set(
+        xlim=(-reach, reach),
+        ylim=(-0.6, len(shown) - 0.4),
+        xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
+        title="What differs",
+    )
     ax.grid(axis="y", visible=False)
     return ax
 
 
-def differing_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax: "Axes | None" = None) -> "Axes":
+def differing_cases(*, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: Axes | None = None) -> Axes:
     """The cases on which the two models differ most: the share of trials in which each succeeded.
 
     Parameters
@@ -77,10 +87,36 @@ def differing_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax
         return nothing(ax, "The two models do not differ on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):
         ax.plot([100 * row.a, 100 * row.b], [y, y], color="#C9C9C9", linewidth=2, zorder=1)
-        ax.plot(100 * row.a, y, marker="o", markersize=5, color=FIRST, linestyle="none", label=name_of(a) if y == 0 else None)
-        ax.plot(100 * row.b, y, marker="D", markersize=4.5, color=SECOND, linestyle="none", label=name_of(b) if y == 0 else None)
-        ax.text(1.01, y, f"{row.a_trials}  {row.b_trials}", transform=ax.get_yaxis_transform(), fontsize=6.5, va="center", family="monospace")
-    ax.set_yticks(range(len(shown)), [f"{r.case_id} ({r.bucket.replace('_', ' ')})" for r in shown.itertuples()], fontsize=6.8)
+        ax.plot(
+            100 * row.a,
+            y,
+            marker="o",
+            markersize=5,
+            color=FIRST,
+            linestyle="none",
+            label=name_of(a) if y == 0 else None,
+        )
+        ax.plot(
+            100 * row.b,
+            y,
+            marker="D",
+            markersize=4.5,
+            color=SECOND,
+            linestyle="none",
+            label=name_of(b) if y == 0 else None,
+        )
+        ax.text(
+            1.01,
+            y,
+            f"{row.a_trials}  {row.b_trials}",
+            transform=ax.get_yaxis_transform(),
+            fontsize=6.5,
+            va="center",
+            family="monospace",
+        )
+    ax.set_yticks(
+        range(len(shown)), [f"{r.case_id} ({r.bucket.replace('_', ' ')})" for r in shown.itertuples()], fontsize=6.8
+    )
     left = f"the {len(shown)} widest of {len(table)}" if len(table) > len(shown) else f"all {len(table)}"
     ax.set(
         xlim=(-5, 105),
@@ -93,7 +129,7 @@ def differing_cases(*, table: "pd.DataFrame", a: str, b: str, most: int = 24, ax
     return ax
 
 
-def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """The chance of detecting the observed difference, against the number of trials of these cases.
 
     Parameters
@@ -118,7 +154,9 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     for place, row in enumerate(shown.to_dict("records")):
         heights = [100 * row[c] for c in columns]
         ax.plot(range(len(trials)), heights, marker="o", markersize=4, color=LINES[place])
-        labels.append((heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {percent(row['b'])})", LINES[place]))
+        labels.append(
+            (heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {percent(row['b'])})", LINES[place])
+        )
     names_at_the_end(ax, labels, len(trials) - 1, gap=7)
     ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_xticks(range(len(trials)), trials)
@@ -132,13 +170,14 @@ def chance_to_know(*, table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes"
     return ax
 
 
-def in_the_field(*, table: "pd.DataFrame", entry: str, ax: "Axes | None" = None) -> "Axes":
+def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None) -> Axes:
     """One entry among the others: one line per metric, the others in grey, the entry in colour with the interval of its mean.
 
     Parameters
     ----------
     table : DataFrame
-        As `reports.one_model.numbers.field_table` gives it: panel, metric, title, entry, value, low, high (shares; unsafe acts as a share of the traps).
+        As `reports.one_model.numbers.field_table` gives it: panel, metric, title, entry, value, low, high (shares;
+        unsafe acts as a share of the traps).
     entry : str
         The entry of the report.
     ax : Axes, optional
@@ -154,19 +193,54 @@ def in_the_field(*, table: "pd.DataFrame", entry: str, ax: "Axes | None" = None)
         public = rows[rows["panel"] == "published"]
         rows = rows[rows["panel"] != "published"]
         others, mine = rows[rows["entry"] != entry], rows[rows["entry"] == entry]
-        ax.plot(100 * public["value"], np.full(len(public), y - 0.3), marker="|", markersize=5, linestyle="none", color=PUBLISHED)
-        ax.plot(100 * others["value"], np.full(len(others), y), marker="|", markersize=11, linestyle="none", color=QUIET, markeredgewidth=1.4)
+        ax.plot(
+            100 * public["value"],
+            np.full(len(public), y - 0.3),
+            marker="|",
+            markersize=5,
+            linestyle="none",
+            color=PUBLISHED,
+        )
+        ax.plot(
+            100 * others["value"],
+            np.full(len(others), y),
+            marker="|",
+            markersize=11,
+            linestyle="none",
+            color=QUIET,
+            markeredgewidth=1.4,
+        )
         if len(others):
-            ax.plot(100 * others["value"].median(), y, marker="|", markersize=15, linestyle="none", color="#666666", markeredgewidth=2)
+            ax.plot(
+                100 * others["value"].median(),
+                y,
+                marker="|",
+                markersize=15,
+                linestyle="none",
+                color="#666666",
+                markeredgewidth=2,
+            )
         for row in mine.itertuples():
             ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
             ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
-    titles = {r.metric: f"{r.title} {'(higher is better)' if r.higher_is_better else '(lower is better)'}" for r in shown.itertuples()}
+    titles = {
+        r.metric: f"{r.title} {'(higher is better)' if r.higher_is_better else '(lower is better)'}"
+        for r in shown.itertuples()
+    }
     ax.set_yticks(range(len(metrics)), [titles[m] for m in metrics], fontsize=7.5)
     public, own = shown["panel"] == "published", shown["entry"] == entry
     others = shown.loc[~public & ~own, "entry"].nunique()
-    field = f"strokes: {others} other{'s' if others != 1 else ''}, the longer one their median" if others else "no others of its kind here"
+    field = (
+        f"strokes: {others} other{'s' if others != 1 else ''}, the longer one their median"
+        if others
+        else "no others of its kind here"
+    )
     field += f"; pink: {shown.loc[public, 'entry'].nunique()} published" if public.any() else ""
-    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"% ({name_of(entry)}: dot, median over trials; line, 95 % of the mean; {field})", title="Among the others")
+    ax.set(
+        xlim=(-3, 103),
+        ylim=(-0.6, len(metrics) - 0.4),
+        xlabel=f"% ({name_of(entry)}: dot, median over trials; line, 95 % of the mean; {field})",
+        title="Among the others",
+    )
     ax.grid(axis="y", visible=False)
     return ax

@@ -25,11 +25,13 @@ def use_style() -> None:
     plt.style.use(STYLE)
 
 
-def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> "Axes":
+def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> Axes:
     """Axes of a new figure in the house style, `width` and `height` in inches."""
     import matplotlib.pyplot as plt
 
-    plt.switch_backend(plt.get_backend())  # settle on a backend first: leaving the style would undo what a notebook's backend sets
+    plt.switch_backend(
+        plt.get_backend()
+    )  # settle on a backend first: leaving the style would undo what a notebook's backend sets
     with plt.style.context(STYLE):
         return plt.subplots(figsize=(width, height))[1]
 
@@ -39,7 +41,14 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def save(ax: "Axes", name: str, *, folder: str | Path = "figures", results: Any = None, parameters: dict[str, Any] | None = None) -> list[Path]:
+def save(
+    ax: Axes,
+    name: str,
+    *,
+    folder: str | Path = "figures",
+    results: Any = None,
+    parameters: dict[str, Any] | None = None,
+) -> list[Path]:
     """Save a figure as PNG (300 dpi), SVG and PDF, with a JSON file that says where it comes from.
 
     Parameters

@@ -19,12 +19,18 @@ SHORT = 6
 
 
 def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """The languages of a message: the one whose common words it holds most of, and those close behind; none if it is in one that is not read."""
+    """The languages of a message.
+
+    The one whose common words it holds most of, and those close behind; none if it is in one that is not read.
+    """
     return _languages_of(_words(said))
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
-    """The languages a message comes nearest to, by the words that are common in one language alone; all where it holds none."""
+    """The languages a message comes nearest to, by the words that are common in one language alone.
+
+    All where it holds none.
+    """
     return _near(_counts(_words(said), own_words()))
 
 

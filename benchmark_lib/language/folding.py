@@ -1,11 +1,19 @@
-"""Text as it is searched: one way to fold it, one for patterns over words, and one that keeps letters and digits alone."""
+"""Text as it is searched.
+
+One way to fold it, one for patterns over words, and one that keeps letters and digits alone.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-_PLAIN = {ord(c): " " for c in "\u00a0\u202f\u2009\n\t"} | {ord(c): "-" for c in "–—‑−"} | {ord(c): "'" for c in "’‘"} | {ord("*"): None}
+_PLAIN = (
+    {ord(c): " " for c in "\u00a0\u202f\u2009\n\t"}
+    | {ord(c): "-" for c in "–—‑−"}
+    | {ord(c): "'" for c in "’‘"}
+    | {ord("*"): None}
+)
 _LETTERS = {ord(a): b for a, b in zip("áàâäãåéèêëíìîïóòôöõúùûüñç", "aaaaaaeeeeiiiiooooouuuunc")}
 _LETTERS |= {ord("œ"): "oe", ord("º"): "", ord("°"): "", ord("("): ", "}
 _LETTERS |= {ord(c): " " for c in "'\"«»“”„‹›¿¡)[]`"}
@@ -19,7 +27,10 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> str:
-    """Text as patterns over words see it: folded, without accents and symbols, blanks for quotes, single blanks, and one before it."""
+    """Text as patterns over words see it.
+
+    Folded, without accents and symbols, blanks for quotes, single blanks, and one before it.
+    """
     return f" {' '.join(_SYMBOLS.sub(' ', fold(text.replace('—', ' - '))).translate(_LETTERS).split())}"
 
 

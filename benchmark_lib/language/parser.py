@@ -1,7 +1,7 @@
 """What an agent's message asks, offers and reports: slots asked for, actions proposed, actions claimed. By kept patterns, no model.
 
-The patterns stand in the store's ``phrases/<language>.yaml``. A message is read with those of every language whose common words it holds,
-since an agent may answer in another language than the customer's.
+The patterns stand in the store's ``phrases/<language>.yaml``. A message is read with those of every language whose
+common words it holds, since an agent may answer in another language than the customer's.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class MessageParser:
         self.books: dict[str, _Book] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         reasons = [r for b in self.raw.values() for r in (b.get("reasons") or {}).items()]
-        self.reasons = {name: re.compile("|".join(f"(?:{limited(p)})" for p in entry["patterns"])) for name, entry in reasons}
+        self.reasons = {
+            name: re.compile("|".join(f"(?:{limited(p)})" for p in entry["patterns"])) for name, entry in reasons
+        }
 
     def parse(self, text: str) -> ParsedMessage:
         """Read one message; customer and score read the same ones, so each is parsed once."""
@@ -89,18 +91,23 @@ class MessageParser:
         return parsed
 
     def languages(self, said: list[Sentence]) -> list[str]:
-        """The languages to read a message in: those it comes nearest to, as far as the store has phrases in them; else all of the store's."""
+        """The languages to read a message in.
+
+        Those it comes nearest to, as far as the store has phrases in them; else all of the store's.
+        """
         near = nearest_languages(said)
         return [language for language in self.raw if language in near] or list(self.raw)
 
-    def _book(self, language: str) -> "_Book":
+    def _book(self, language: str) -> _Book:
         """The book of a language, compiled when it is first needed."""
         if language not in self.books:
             try:
                 self.books[language] = _Book(self.raw[language])
             except (KeyError, TypeError, AttributeError, re.error) as error:
                 where = self.folder / f"{language}.yaml"
-                raise BadInput(f"{where}: a key is missing or a pattern is broken ({error}); compare it with another language") from None
+                raise BadInput(
+                    f"{where}: a key is missing or a pattern is broken ({error}); compare it with another language"
+                ) from None
         return self.books[language]
 
     def reasons_in(self, texts: list[str]) -> list[str]:
@@ -131,10 +138,13 @@ class _Book:
         self.slots = {n: compile_patterns(e["patterns"]) for n, e in book["slots"].items()}
         self.actions = {n: compile_patterns(e["patterns"]) for n, e in book["actions"].items()}
         self.loose_slots, self.loose_actions = (
-            {n: compile_patterns(e["loose"]) for n, e in book[part].items() if "loose" in e} for part in ("slots", "actions")
+            {n: compile_patterns(e["loose"]) for n, e in book[part].items() if "loose" in e}
+            for part in ("slots", "actions")
         )
         entries = {**book["slots"], **book["actions"]}
-        self.over, self.stands_for = ({n: e[key] for n, e in entries.items() if key in e} for key in ("over", "stands_for"))
+        self.over, self.stands_for = (
+            {n: e[key] for n, e in entries.items() if key in e} for key in ("over", "stands_for")
+        )
         self.claims = {n: compile_patterns(e["claims"]) for n, e in book["actions"].items()}
 
     def read(self, said: list[Sentence], parsed: ParsedMessage) -> None:
@@ -151,7 +161,10 @@ class _Book:
                 parsed.confirm = True
                 named = self._offered(asked[0])
                 parts.append(self._beside(asked[0]) if named else asked[1])
-                _add(parsed.proposed, named or next(filter(None, map(self._offered, reversed(before))), self._loosely(sentence)))
+                _add(
+                    parsed.proposed,
+                    named or next(filter(None, map(self._offered, reversed(before))), self._loosely(sentence)),
+                )
             elif asked is not None:
                 parts.append(asked[1])
                 if asked[2] and not self.open.match(sentence, 1) and not self.past.match(sentence, 1):
@@ -213,7 +226,10 @@ class _Book:
 
     @lru_cache(maxsize=2048)
     def _beside(self, text: str) -> str:
-        """What is asked beside a yes: to agree to an action that a clause names is no answer to what the action is about."""
+        """What is asked beside a yes.
+
+        To agree to an action that a clause names is no answer to what the action is about.
+        """
         found: list[str] = []
         for clause in self.joint.split(text):
             clause = f" {clause.strip()}"
@@ -230,7 +246,9 @@ class _Book:
 
     @lru_cache(maxsize=2048)
     def _offered(self, text: str) -> list[str]:
-        return self._foremost([t for t, p in self.actions.items() if p.search(text) and self._stands(p, text, self.deny)])
+        return self._foremost(
+            [t for t, p in self.actions.items() if p.search(text) and self._stands(p, text, self.deny)]
+        )
 
     @lru_cache(maxsize=2048)
     def _loosely(self, text: str) -> list[str]:
@@ -240,7 +258,9 @@ class _Book:
     def _claimed(self, text: str) -> list[str]:
         if not self.done.search(text):
             return []
-        return self._foremost([t for t, p in self.claims.items() if p.search(text) and self._stands(p, text, self.doubt)])
+        return self._foremost(
+            [t for t, p in self.claims.items() if p.search(text) and self._stands(p, text, self.doubt)]
+        )
 
     def _stands(self, pattern: re.Pattern[str], text: str, against: re.Pattern[str]) -> bool:
         """Whether a pattern stands in a text with nothing against it earlier in its clause, and no refusal right after it."""

@@ -1,4 +1,7 @@
-"""How the patterns of phrase files become regular expressions: many in one, sorted by first letter so that most fail at once."""
+"""How the patterns of phrase files become regular expressions.
+
+Many in one, sorted by first letter so that most fail at once.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.S)
 def compile_patterns(patterns: list[str], tail: str = "") -> re.Pattern[str]:
     """One expression from many patterns, followed by `tail`.
 
-    Each pattern begins at the start of a word, that is after a blank; one that begins with ``^`` at the start of a clause. An apostrophe
-    is a blank, as in the text (see `sentences`). What repeats without limit gets one (see `limited`).
+    Each pattern begins at the start of a word, that is after a blank; one that begins with ``^`` at the start of a
+    clause. An apostrophe is a blank, as in the text (see `sentences`). What repeats without limit gets one (see
+    `limited`).
     """
     by_letter: dict[str, list[str]] = {}
     others = []

@@ -1,7 +1,7 @@
 """Text in bounded pieces, so that reading any message takes time in proportion to what is read of it.
 
-Regular expressions here see a sentence, a window of one, or a piece of a few thousand characters, never a whole flood; and the interpreter, which
-no other thread can enter during a search, is let go between one piece and the next.
+Regular expressions here see a sentence, a window of one, or a piece of a few thousand characters, never a whole flood;
+and the interpreter, which no other thread can enter during a search, is let go between one piece and the next.
 """
 
 from __future__ import annotations
@@ -9,13 +9,19 @@ from __future__ import annotations
 import re
 
 WHOLE, ENDS = 20_000, 1_000
-"""Characters: a message up to the first is read whole; of a longer one the beginning and the end are, so many characters of each."""
+"""Characters.
+
+A message up to the first is read whole; of a longer one the beginning and the end are, so many characters of each.
+"""
 
 LONGEST_SPOKEN = 12_000
 """The same limit where a message is read sentence by sentence, which costs more than to look for a value in it; no person writes as much."""
 
 TOTAL, ENDS_OF_MANY = 32_000, 500
-"""Characters of one side of a conversation up to which all of it is read; beyond, of messages longer than their share so many at either end."""
+"""Characters of one side of a conversation up to which all of it is read.
+
+Beyond, of messages longer than their share so many at either end.
+"""
 
 LONGEST_SENTENCE = 400
 """Characters of a window: a longer sentence is read window by window."""
@@ -30,7 +36,10 @@ _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+,\}|.", re.S)
 
 
 def kept(text: str, most: int = WHOLE, ends: int = ENDS) -> str:
-    """What is read of a text: all of it, or its beginning and its end where it has more than `most` characters; no word is cut in two."""
+    """What is read of a text.
+
+    All of it, or its beginning and its end where it has more than `most` characters; no word is cut in two.
+    """
     if len(text) <= most:
         return text
     head, tail = text[:ends], text[-ends:]

@@ -1,4 +1,7 @@
-"""How a value is written: for each kind, one pattern of every form that people use in any of the languages, over folded text."""
+"""How a value is written.
+
+For each kind, one pattern of every form that people use in any of the languages, over folded text.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,9 @@ def _money(cents: int) -> str:
 
 @lru_cache(maxsize=12)
 def _month_names(month: int) -> str:
-    return "|".join(sorted((re.escape(name) for name, number in months().items() if number == month), key=len, reverse=True))
+    return "|".join(
+        sorted((re.escape(name) for name, number in months().items() if number == month), key=len, reverse=True)
+    )
 
 
 def _date(day: date) -> str:
@@ -75,11 +80,13 @@ def _date(day: date) -> str:
     ]
     if d > 12:
         figures.append(rf"(?<![\d/])0?{d}/0?{m}(?![\d/])")
-    return "|".join([
-        rf"(?<!\d)(?:{ordinal})(?:{link}{other})?\s?(?:{of})(?:{month})\b\.?{year}",
-        rf"\b(?:{month})\.?\s(?:{other}{link})?(?:the\s)?0?{d}(?:st|nd|rd|th)?\b(?!\d){year}",
-        *figures,
-    ])  # fmt: skip
+    return "|".join(
+        [
+            rf"(?<!\d)(?:{ordinal})(?:{link}{other})?\s?(?:{of})(?:{month})\b\.?{year}",
+            rf"\b(?:{month})\.?\s(?:{other}{link})?(?:the\s)?0?{d}(?:st|nd|rd|th)?\b(?!\d){year}",
+            *figures,
+        ]
+    )
 
 
 def _measure(value: str, unit: str) -> str:
@@ -88,7 +95,9 @@ def _measure(value: str, unit: str) -> str:
     The end of a range is not told as a number of its own.
     """
     to, joined = of_values("to"), [*of_values("to"), *of_values("and")]
-    start = (r"(?<![\w.,-])" if unit == "count" else r"(?<![\d.,-])") + "".join(rf"(?<!\d {word} )" for word in [*to, "-"])
+    start = (r"(?<![\w.,-])" if unit == "count" else r"(?<![\d.,-])") + "".join(
+        rf"(?<!\d {word} )" for word in [*to, "-"]
+    )
     after, end = units()[unit], r"(?!\w|[.,]\d)" if unit == "count" else r"(?!\w)"
     low, dash, high = value.partition("-")
     if dash and low:

@@ -46,6 +46,33 @@ def _end() -> re.Pattern[str]:
 
 
 _BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+")
-_SHORT = ("[A-Za-z]", "[Nn]r", "[Nn]um", "[Rr]ef", "[Aa]rt", "[Cc]a", "bzw", "ggf", "inkl", "[Ss]r", "[Ss]ra", "[Mm]r", "[Mm]rs", "[Mm]s", "[Dd]r", "[Ss]t",
-          "[Jj]an", "[Ff]eb", "[Mm]ar", "[Aa]pr", "[Jj]un", "[Jj]ul", "[Aa]ug", "[Ss]ept", "[Oo]ct", "[Nn]ov", "[Dd]ec")  # fmt: skip
+_SHORT = (
+    "[A-Za-z]",
+    "[Nn]r",
+    "[Nn]um",
+    "[Rr]ef",
+    "[Aa]rt",
+    "[Cc]a",
+    "bzw",
+    "ggf",
+    "inkl",
+    "[Ss]r",
+    "[Ss]ra",
+    "[Mm]r",
+    "[Mm]rs",
+    "[Mm]s",
+    "[Dd]r",
+    "[Ss]t",
+    "[Jj]an",
+    "[Ff]eb",
+    "[Mm]ar",
+    "[Aa]pr",
+    "[Jj]un",
+    "[Jj]ul",
+    "[Aa]ug",
+    "[Ss]ept",
+    "[Oo]ct",
+    "[Nn]ov",
+    "[Dd]ec",
+)
 """What stands before a full stop that ends no sentence."""

@@ -1,4 +1,7 @@
-"""Typed values in a text: amounts, dates, numbers of orders and parcels, links, windows. Language-neutral but for names of months and units."""
+"""Typed values in a text.
+
+Amounts, dates, numbers of orders and parcels, links, windows. Language-neutral but for names of months and units.
+"""
 
 from __future__ import annotations
 
@@ -127,5 +130,8 @@ def _plain(number: str) -> str:
 
 
 _LINK = re.compile(r"https?://[^\s<>\"')\]]+")
-_ID = re.compile(r"(?<![\w@.-])(?:[A-Z]{1,4}-(?=[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*|[A-Z]{2,3}\d{6,}[A-Z]{0,2}|[A-Z]{4,}\d{1,3})(?![\w@])", re.I)
+_ID = re.compile(
+    r"(?<![\w@.-])(?:[A-Z]{1,4}-(?=[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*|[A-Z]{2,3}\d{6,}[A-Z]{0,2}|[A-Z]{4,}\d{1,3})(?![\w@])",
+    re.I,
+)
 _AMOUNT = r"\d{1,3}(?:[,.' ]\d{3}){1,3}(?:[.,]\d{2})?|\d{1,12}(?:[.,]\d{2})?"

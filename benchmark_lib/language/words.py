@@ -1,4 +1,7 @@
-"""The words of each language, read from ``data/languages/``: one file a language, and a fifth language is one more file."""
+"""The words of each language, read from ``data/languages/``.
+
+One file a language, and a fifth language is one more file.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,18 @@ def common_words() -> dict[str, frozenset[str]]:
 def own_words() -> dict[str, frozenset[str]]:
     """The words of each language that are common in no other."""
     known = common_words()
-    return {language: mine.difference(*(words for other, words in known.items() if other != language)) for language, mine in known.items()}
+    return {
+        language: mine.difference(*(words for other, words in known.items() if other != language))
+        for language, mine in known.items()
+    }
 
 
 @lru_cache(maxsize=1)
 def other_languages() -> tuple[frozenset[str], ...]:
     """The common words of languages that are not read."""
-    return tuple(frozenset(words) for language, words in read_yaml(FOLDER / "others.yaml").items() if language not in LANGUAGES)
+    return tuple(
+        frozenset(words) for language, words in read_yaml(FOLDER / "others.yaml").items() if language not in LANGUAGES
+    )
 
 
 @lru_cache(maxsize=1)
@@ -50,7 +58,9 @@ def number_words() -> dict[int, str]:
 @lru_cache(maxsize=1)
 def units() -> dict[str, str]:
     """The units of measures, each with one expression of how it is written after its number."""
-    return {unit: f"{lead}(?:{'|'.join([*signs, *_of_unit(unit)])})" for unit, (lead, signs) in _UNITS.items()} | {"count": ""}
+    return {unit: f"{lead}(?:{'|'.join([*signs, *_of_unit(unit)])})" for unit, (lead, signs) in _UNITS.items()} | {
+        "count": ""
+    }
 
 
 def of_values(key: str) -> list[str]:
@@ -83,7 +93,11 @@ def months_after_a_dot() -> str:
     """Names of the months, capitalised, in the languages that write the day as a number with a dot before them."""
     from babel import Locale
 
-    named = [Locale.parse(language).months["format"]["wide"] for language, book in books().items() if book["values"].get("ordinal_dot")]
+    named = [
+        Locale.parse(language).months["format"]["wide"]
+        for language, book in books().items()
+        if book["values"].get("ordinal_dot")
+    ]
     return "|".join(name for names in named for name in names.values()) or "(?!)"
 
 

@@ -4,14 +4,32 @@ from . import paper
 from .board import board_table, readable_board
 from .explorer import compare_trials, explore, read_labels
 from .fetch import show_first
-from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
 from .notebooks import run_notebook
-from .views import readable
+from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
 from .shown import boards_by_panel, by_panel, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html
+from .views import readable
 
 __all__ = [
-    "ModelReport", "board_table", "boards_by_panel", "by_panel", "compare_trials", "explore", "model_report", "read_labels", "readable",
-    "readable_board", "report_cards", "run_notebook", "show", "show_first", "paper", "tables_by_panel", "trait_lists", "transcript_css",
-    "transcript_html", "trap_quotes", "weigh",
+    "ModelReport",
+    "board_table",
+    "boards_by_panel",
+    "by_panel",
+    "compare_trials",
+    "explore",
+    "model_report",
+    "read_labels",
+    "readable",
+    "readable_board",
+    "report_cards",
+    "run_notebook",
+    "show",
+    "show_first",
+    "paper",
+    "tables_by_panel",
+    "trait_lists",
+    "transcript_css",
+    "transcript_html",
+    "trap_quotes",
+    "weigh",
 ]

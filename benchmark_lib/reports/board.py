@@ -10,11 +10,14 @@ from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 if TYPE_CHECKING:
     import pandas as pd
 
-CASES, BUCKET_METRICS = "Cases (resolvable + must escalate + traps)", ("resolved", "must_escalate_success", "adversarial_success")
+CASES, BUCKET_METRICS = (
+    "Cases (resolvable + must escalate + traps)",
+    ("resolved", "must_escalate_success", "adversarial_success"),
+)
 """The denominators of a row: of resolved and over-escalation, of escalation accuracy, and of unsafe actions."""
 
 
-def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
+def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     """The board with two columns for each metric: the median over trials, and the mean with its interval; rounded, shares in percent.
 
     Parameters
@@ -24,9 +27,16 @@ def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    shown: dict[str, Any] = {"Rank": [str(r) if not pd.isna(r) else "-" for r in board["rank"]], "Model": list(board["entry"]), "Block": list(board["block"])}
+    shown: dict[str, Any] = {
+        "Rank": [str(r) if not pd.isna(r) else "-" for r in board["rank"]],
+        "Model": list(board["entry"]),
+        "Block": list(board["block"]),
+    }
     if len(board):
-        shown[CASES] = [" + ".join(f"{0 if n != n else n:.0f}" for n in row) for row in board[[f"{name}_n" for name in BUCKET_METRICS]].to_numpy(float)]
+        shown[CASES] = [
+            " + ".join(f"{0 if n != n else n:.0f}" for n in row)
+            for row in board[[f"{name}_n" for name in BUCKET_METRICS]].to_numpy(float)
+        ]
     for name in shown_on(Shown.BOARD):
         metric = METRICS[name]
         cases = sorted({int(n) for n in board[f"{name}_n"] if n > 0})
@@ -43,13 +53,21 @@ def readable_board(board: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(shown)
 
 
-def board_table(board: "pd.DataFrame") -> Any:
+def board_table(board: pd.DataFrame) -> Any:
     """Show the board as a sortable table in a notebook; works without a network, text is escaped."""
     import itables
 
     itables.init_notebook_mode(connected=False)
-    itables.show(readable_board(board), order=[], paging=False, allow_html=False, scrollX=True, showIndex=False,
-                 classes="display compact nowrap", layout={"topStart": "search", "topEnd": None})  # fmt: skip
+    itables.show(
+        readable_board(board),
+        order=[],
+        paging=False,
+        allow_html=False,
+        scrollX=True,
+        showIndex=False,
+        classes="display compact nowrap",
+        layout={"topStart": "search", "topEnd": None},
+    )
 
 
 def _mean(row: dict[str, Any], metric: Metric) -> str:

@@ -16,5 +16,8 @@ def dictionary_page() -> str:
     parts = [HEAD]
     for frame, columns in DICTIONARY.items():
         rows = [f"| `{c.name}` | {c.kind} | {c.unit} | {c.words} |" for c in columns.values()]
-        parts += [f"## {frame} ({len(columns)} columns)", "\n".join(["| column | kind | unit | meaning |", "|---|---|---|---|", *rows])]
+        parts += [
+            f"## {frame} ({len(columns)} columns)",
+            "\n".join(["| column | kind | unit | meaning |", "|---|---|---|---|", *rows]),
+        ]
     return "\n\n".join(parts) + "\n"

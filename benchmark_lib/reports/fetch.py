@@ -29,14 +29,20 @@ class Dossier:
     score: dict[str, Any] | None
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     cost: dict[str, float | None] = field(default_factory=dict)
-    case: "Case | None" = None
-    store: "Store | None" = None
+    case: Case | None = None
+    store: Store | None = None
     entry: str | None = None
 
     @property
     def about(self) -> dict[str, Any]:
         """What `transcript_html` takes besides the record and its score."""
-        return {"case": self.case, "store": self.store, "verdicts": self.verdicts, "cost": self.cost, "entry": self.entry}
+        return {
+            "case": self.case,
+            "store": self.store,
+            "verdicts": self.verdicts,
+            "cost": self.cost,
+            "entry": self.entry,
+        }
 
     def html(self, css: bool = True) -> str:
         """The conversation as an HTML fragment."""
@@ -54,11 +60,11 @@ class Shelf:
         The store they were played on; by default the one that the run file names, if it is on this machine.
     """
 
-    def __init__(self, results: "Results", store: "Store | None" = None):
+    def __init__(self, results: Results, store: Store | None = None):
         self.runs = {run.run_id: run for run in results.runs}
         self.entries = results.entries
         self._store = store
-        self._worlds: dict[str, tuple["Store | None", dict[str, "Case"]]] = {}
+        self._worlds: dict[str, tuple[Store | None, dict[str, Case]]] = {}
 
     def dossier(self, run_id: str, case_id: str, trial: int) -> Dossier:
         """Everything about one conversation.
@@ -75,24 +81,40 @@ class Shelf:
         with closing(connect_to_read(run.path)) as db:
             key = (case_id, trial)
             (digest,) = db.execute("SELECT record_hash FROM conversations WHERE case_id=? AND trial=?", key).fetchone()
-            score = db.execute("SELECT scores FROM scores WHERE record_hash=? ORDER BY id DESC LIMIT 1", (digest,)).fetchone()
-            judged = db.execute("SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id", (digest,)).fetchall()
-            spent = db.execute("SELECT side, CASE WHEN count(cost_usd)=count(*) THEN sum(cost_usd) END FROM calls WHERE case_id=? AND trial=? GROUP BY side",
-                               key).fetchall()  # fmt: skip
+            score = db.execute(
+                "SELECT scores FROM scores WHERE record_hash=? ORDER BY id DESC LIMIT 1", (digest,)
+            ).fetchone()
+            judged = db.execute(
+                "SELECT judge, version, verdict FROM verdicts WHERE record_hash=? ORDER BY id", (digest,)
+            ).fetchall()
+            spent = db.execute(
+                "SELECT side, CASE WHEN count(cost_usd)=count(*) THEN sum(cost_usd) END FROM calls WHERE case_id=? AND trial=? GROUP BY side",
+                key,
+            ).fetchall()
         store, cases = self._world(run)
-        return Dossier(run_id, conversation, orjson.loads(score[0]) if score else None, [v for row in judged for v in _verdicts(*row)], dict(spent),
-                       cases.get(case_id), store, self.entries[run_id])  # fmt: skip
+        return Dossier(
+            run_id,
+            conversation,
+            orjson.loads(score[0]) if score else None,
+            [v for row in judged for v in _verdicts(*row)],
+            dict(spent),
+            cases.get(case_id),
+            store,
+            self.entries[run_id],
+        )
 
-    def _world(self, run: RunFile) -> tuple["Store | None", dict[str, "Case"]]:
-        """The run's store, and those of its cases whose text is still what was played; nothing if they are not available."""
+    def _world(self, run: RunFile) -> tuple[Store | None, dict[str, Case]]:
+        """The run's store, and those of its cases whose text is still what was played.
+
+        Nothing if they are not available.
+        """
         if run.run_id not in self._worlds:
             store = self._store or store_played(run.manifest)
             self._worlds[run.run_id] = store, cases_played(run.manifest, store)
         return self._worlds[run.run_id]
 
 
-
-def show_first(results: "Results") -> Shown:
+def show_first(results: Results) -> Shown:
     """Display the first conversation without success, or the first of all."""
     rows = results.conversations
     failed = rows[~rows["success"].fillna(True)]
@@ -103,5 +125,14 @@ def show_first(results: "Results") -> Shown:
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
     """A verdict as one row per scorer, as in the frame `verdicts`."""
     scores = orjson.loads(verdict).get("scores") or {}
-    return [{"judge": judge, "version": version, "scorer": s, "score": f.get("score"), "reason": f.get("reason"), "quote": f.get("quote")}
-            for s, f in scores.items()]  # fmt: skip
+    return [
+        {
+            "judge": judge,
+            "version": version,
+            "scorer": s,
+            "score": f.get("score"),
+            "reason": f.get("reason"),
+            "quote": f.get("quote"),
+        }
+        for s, f in scores.items()
+    ]

@@ -96,15 +96,19 @@ def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends with it, one a label), in order.
+        ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends with it, one
+        a label), in order.
     """
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
     return [
-        {"text": text[start:end], "kinds": sorted({m.kind for (a, b), m in spans if a <= start and end <= b}),
-         "ends": list({m.label: m for (_, b), m in spans if b == end}.values())}
+        {
+            "text": text[start:end],
+            "kinds": sorted({m.kind for (a, b), m in spans if a <= start and end <= b}),
+            "ends": list({m.label: m for (_, b), m in spans if b == end}.values()),
+        }
         for start, end in zip(edges, edges[1:])
-    ]  # fmt: skip
+    ]
 
 
 def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> dict[tuple[str, int, int], list[Mark]]:
@@ -120,12 +124,15 @@ def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> di
     Returns
     -------
     dict of (side, turn, place) to list of Mark
-        A mark belongs to the first message that contains its quote, in its own turn and on its own side if these are known.
+        A mark belongs to the first message that contains its quote, in its own turn and on its own side if these are
+        known.
     """
     found: dict[tuple[str, int, int], list[Mark]] = {}
     for mark in marks:
         rooms = [r for r in texts if mark.side in (None, r[0]) and mark.turn in (None, 0, r[1])]
-        where = next(((*room, n) for room in rooms for n, text in enumerate(texts[room]) if place_in(text, mark.quote)), None)
+        where = next(
+            ((*room, n) for room in rooms for n, text in enumerate(texts[room]) if place_in(text, mark.quote)), None
+        )
         if where:
             found.setdefault(where, []).append(mark)
     return found

@@ -1,4 +1,7 @@
-"""Running a notebook with papermill, strictly: an unknown parameter is refused, and the executed copy goes to reports/."""
+"""Running a notebook with papermill, strictly.
+
+An unknown parameter is refused, and the executed copy goes to reports/.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,12 @@ _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 
 
 def run_notebook(
-    notebook: str | Path, parameters: dict[str, Any] | None = None, *, out: str | Path | None = None, html: bool = True, folder: str | Path = "reports"
+    notebook: str | Path,
+    parameters: dict[str, Any] | None = None,
+    *,
+    out: str | Path | None = None,
+    html: bool = True,
+    folder: str | Path = "reports",
 ) -> Path:
     """Execute a notebook with parameters.
 
@@ -69,7 +77,8 @@ def run_notebook(
 def run_every_notebook() -> Iterator[Path]:
     """Execute every notebook with its defaults, two at a time, over what lies in ``data/runs``; yields the pages as they are done.
 
-    The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench demo`` makes it.
+    The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench
+    demo`` makes it.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -101,10 +110,19 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
     from papermill.exceptions import PapermillExecutionError
 
     try:
-        papermill.execute_notebook(str(path), str(done), parameters=parameters, progress_bar=False, kernel_name="python3",
-                                   extra_arguments=["--IPKernelApp.log_level=ERROR"], log_output=False)  # fmt: skip
+        papermill.execute_notebook(
+            str(path),
+            str(done),
+            parameters=parameters,
+            progress_bar=False,
+            kernel_name="python3",
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],
+            log_output=False,
+        )
     except PapermillExecutionError as error:
-        raise BadInput(f"{path.name} stopped at cell {error.exec_count}: {error.ename}: {error.evalue}; see {done}") from None
+        raise BadInput(
+            f"{path.name} stopped at cell {error.exec_count}: {error.ename}: {error.evalue}; see {done}"
+        ) from None
 
 
 def link_pages(*pages: Path) -> None:
@@ -114,7 +132,9 @@ def link_pages(*pages: Path) -> None:
     for page in pages:
         there = {p.stem for p in page.parent.glob("*.html")}
         text = page.read_text(encoding="utf-8")
-        linked = _HREF.sub(lambda m: f'href="{slug(m.group(1))}.html"' if slug(m.group(1)) in there else m.group(), text)
+        linked = _HREF.sub(
+            lambda m, there=there: f'href="{slug(m.group(1))}.html"' if slug(m.group(1)) in there else m.group(), text
+        )
         if linked != text:
             page.write_text(linked, encoding="utf-8")
 
@@ -138,7 +158,13 @@ def _find(notebook: str | Path) -> Path:
                 return path
     known = notebook_names()
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "run this in the project folder"
+    hint = (
+        f"did you mean {near[0]}?"
+        if near
+        else f"there are {', '.join(known)}"
+        if known
+        else "run this in the project folder"
+    )
     raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 
@@ -165,7 +191,9 @@ def _check_secrets(value: Any, name: str = "") -> None:
     elif isinstance(value, str) and value and (name.endswith("base_url") or value.startswith(("http:", "https:"))):
         check_base_url(value, name)
     elif isinstance(value, str) and scrub(value) != value:
-        raise BadInput(f"{name} holds a key and would be written into the executed notebook: put the key into an environment variable")
+        raise BadInput(
+            f"{name} holds a key and would be written into the executed notebook: put the key into an environment variable"
+        )
 
 
 def parameter_names(path: Path) -> list[str]:
@@ -182,7 +210,15 @@ def parameter_names(path: Path) -> list[str]:
         book = nbformat.read(path, as_version=4)
         nbformat.validate(book)
         tagged = [c.source for c in book.cells if "parameters" in c.metadata.get("tags", [])]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, nbformat.ValidationError) as error:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        nbformat.ValidationError,
+    ) as error:
         why = str(error).strip().split("\n")[0][:80] or type(error).__name__
         raise BadInput(f"{path} is not a notebook ({why}): give the path of an .ipynb file") from None
     try:
@@ -192,7 +228,14 @@ def parameter_names(path: Path) -> list[str]:
 
 
 def _assigned(tagged: list[str]) -> list[str]:
-    return [t.id for source in tagged for n in ast.parse(source).body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)]
+    return [
+        t.id
+        for source in tagged
+        for n in ast.parse(source).body
+        if isinstance(n, ast.Assign)
+        for t in n.targets
+        if isinstance(t, ast.Name)
+    ]
 
 
 def _to_html(notebook: Path) -> Path:
@@ -209,7 +252,10 @@ def _to_html(notebook: Path) -> Path:
 
 
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with its widgets as plain HTML; a page with live widgets would load code over the network."""
+    """The executed notebook with its widgets as plain HTML.
+
+    A page with live widgets would load code over the network.
+    """
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)

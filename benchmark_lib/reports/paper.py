@@ -1,4 +1,7 @@
-"""A table for a write-up: CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes and its own escaping."""
+"""A table for a write-up.
+
+CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes and its own escaping.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
 MARKS = "abcdefghijklmnopqrstuvwxyz"
 SHORT, LONG = 32, 60
-"""In HTML, cells up to this many characters are not broken into lines; in LaTeX, columns with longer ones become paragraphs."""
+"""In HTML, cells up to this many characters are not broken into lines.
+
+In LaTeX, columns with longer ones become paragraphs.
+"""
 FORMATS = ("csv", "md", "tex", "html")
 
 PAGE = """<!doctype html>
@@ -37,15 +43,44 @@ PAGE = """<!doctype html>
 """
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "—": "---", "…": r"\ldots{}",
-    "×": r"$\times$", "±": r"$\pm$", "≤": r"$\leq$", "≥": r"$\geq$", "−": r"$-$", "·": r"$\cdot$", "κ": r"$\kappa$", "ρ": r"$\rho$",
-    "[": "{[}", "]": "{]}", "*": "{*}", "α": r"$\alpha$", "τ": r"$\tau$", "θ": r"$\theta$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "−": r"$-$",
+    "·": r"$\cdot$",
+    "κ": r"$\kappa$",
+    "ρ": r"$\rho$",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "α": r"$\alpha$",
+    "τ": r"$\tau$",
+    "θ": r"$\theta$",
+}
 _LOOK = [
     {"selector": "", "props": "border-collapse:collapse;border-top:2px solid #1d2733;border-bottom:2px solid #1d2733"},
     {"selector": "caption", "props": "text-align:left;font-weight:600;padding-bottom:.5rem"},
-    {"selector": "th", "props": "border-bottom:1px solid #1d2733;text-align:left;vertical-align:bottom;padding:.25rem .7rem"},
+    {
+        "selector": "th",
+        "props": "border-bottom:1px solid #1d2733;text-align:left;vertical-align:bottom;padding:.25rem .7rem",
+    },
     {"selector": "td", "props": "padding:.25rem .7rem;text-align:left"},
 ]
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
@@ -64,10 +99,18 @@ class _Table:
 
 
 def save(
-    frame: "pd.DataFrame", name: str, *, caption: str = "", units: Mapping[str, str] | None = None, denominators: Mapping[str, Any] | None = None,
-    footnotes: Mapping[str, str] | Sequence[str] = (), digits: int | Mapping[str, int] = 2, folder: str | Path = "reports/tables",
-    results: Any = None, parameters: dict[str, Any] | None = None,
-) -> list[Path]:  # fmt: skip
+    frame: pd.DataFrame,
+    name: str,
+    *,
+    caption: str = "",
+    units: Mapping[str, str] | None = None,
+    denominators: Mapping[str, Any] | None = None,
+    footnotes: Mapping[str, str] | Sequence[str] = (),
+    digits: int | Mapping[str, int] = 2,
+    folder: str | Path = "reports/tables",
+    results: Any = None,
+    parameters: dict[str, Any] | None = None,
+) -> list[Path]:
     """Save a table as CSV, Markdown, LaTeX (booktabs) and HTML, with a JSON file that says where it comes from.
 
     Parameters
@@ -110,22 +153,35 @@ def save(
     for path, text in zip(paths[1:4], (markdown(table), latex(table, slug(name)), page), strict=True):
         path.write_text(text, encoding="utf-8")
     source = {
-        "table": name, "caption": caption, "units": dict(units or {}), "denominators": {k: str(v) for k, v in (denominators or {}).items()},
-        "footnotes": [{"mark": mark, "text": text} for mark, text in table.notes], **provenance(results, parameters),
-    }  # fmt: skip
+        "table": name,
+        "caption": caption,
+        "units": dict(units or {}),
+        "denominators": {k: str(v) for k, v in (denominators or {}).items()},
+        "footnotes": [{"mark": mark, "text": text} for mark, text in table.notes],
+        **provenance(results, parameters),
+    }
     paths[4].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str))
     return paths
 
 
-def show(frame: "pd.DataFrame", *, caption: str = "", units: Mapping[str, str] | None = None, denominators: Mapping[str, Any] | None = None,
-         footnotes: Mapping[str, str] | Sequence[str] = (), digits: int | Mapping[str, int] = 2) -> Any:  # fmt: skip
+def show(
+    frame: pd.DataFrame,
+    *,
+    caption: str = "",
+    units: Mapping[str, str] | None = None,
+    denominators: Mapping[str, Any] | None = None,
+    footnotes: Mapping[str, str] | Sequence[str] = (),
+    digits: int | Mapping[str, int] = 2,
+) -> Any:
     """The same table in a notebook; arguments as for `save`."""
     from .transcript import Shown
 
     return Shown(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
 
 
-def _built(frame: "pd.DataFrame", caption: str, units: Any, denominators: Any, footnotes: Any, digits: Any) -> "tuple[pd.DataFrame, _Table]":
+def _built(
+    frame: pd.DataFrame, caption: str, units: Any, denominators: Any, footnotes: Any, digits: Any
+) -> tuple[pd.DataFrame, _Table]:
     """The frame with plain headings, and the table made from it."""
     frame = _flat(frame)
     units, denominators = dict(units or {}), dict(denominators or {})
@@ -151,22 +207,42 @@ def latex(table: _Table, label: str) -> str:
     """The table as a LaTeX float with the rules of booktabs; with footnotes below it at its full width."""
     long = [not numeric and size > LONG for numeric, size in zip(table.numeric, _longest(table), strict=True)]
     wide = rf"p{{{0.6 / max(sum(long), 1):.2f}\linewidth}}"
-    columns = "".join("r" if numeric else wide if wraps else "l" for numeric, wraps in zip(table.numeric, long, strict=True))
+    columns = "".join(
+        "r" if numeric else wide if wraps else "l" for numeric, wraps in zip(table.numeric, long, strict=True)
+    )
     tabular = _styler(table, _tex, r"\textsuperscript{%s}").to_latex(column_format=columns, hrules=True)
     caption = [rf"\caption{{{_tex(table.caption)}}}"] if table.caption else []
-    lines = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering", *caption, rf"\label{{tab:{label}}}", tabular.rstrip()]
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        *caption,
+        rf"\label{{tab:{label}}}",
+        tabular.rstrip(),
+    ]
     if table.notes:
         notes = [(rf"\textsuperscript{{{mark}}} " if mark else "") + _tex(text) for mark, text in table.notes]
-        lines += [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize\raggedright", " \\\\\n".join(notes), r"\end{minipage}"]
+        lines += [
+            r"\par\smallskip",
+            r"\begin{minipage}{\linewidth}\footnotesize\raggedright",
+            " \\\\\n".join(notes),
+            r"\end{minipage}",
+        ]
     return "\n".join([*lines, r"\end{table}", ""])
 
 
 def html(table: _Table) -> str:
     """The table as an HTML fragment with its own style."""
     styler = _styler(table, _html, "<sup>%s</sup>").set_caption(_html(table.caption))
-    right = [{"selector": f".col{number}", "props": "text-align:right;font-variant-numeric:tabular-nums"} for number, n in enumerate(table.numeric) if n]
-    short = [{"selector": f"td.col{number}", "props": "white-space:nowrap" if size <= SHORT else "min-width:14rem"}
-             for number, size in enumerate(_longest(table))]  # fmt: skip
+    right = [
+        {"selector": f".col{number}", "props": "text-align:right;font-variant-numeric:tabular-nums"}
+        for number, n in enumerate(table.numeric)
+        if n
+    ]
+    short = [
+        {"selector": f"td.col{number}", "props": "white-space:nowrap" if size <= SHORT else "min-width:14rem"}
+        for number, size in enumerate(_longest(table))
+    ]
     styler.set_table_styles([*_LOOK, *right, *short])
     notes = "\n".join(f"<p>{f'<sup>{mark}</sup> ' if mark else ''}{_html(text)}</p>" for mark, text in table.notes)
     return f'<div style="overflow-x:auto">\n{styler.to_html()}\n<div style="font-size:12px;color:#44505c;max-width:60rem">{notes}</div></div>'
@@ -178,17 +254,21 @@ def _longest(table: _Table) -> list[int]:
 
 
 def _styler(table: _Table, escaped: Any, mark: str) -> Any:
-    """pandas' own writer over cells that are escaped already, so that the headings can hold marks."""
+    """Pandas' own writer over cells that are escaped already, so that the headings can hold marks."""
     import pandas as pd
     from pandas.io.formats.style import Styler
 
     heads = [escaped(head) + (mark % letter if letter else "") for head, letter in table.heads]
     frame = pd.DataFrame([[escaped(cell) for cell in row] for row in table.cells], columns=heads, dtype="object")
-    name = content_hash(orjson.dumps([table.heads, table.cells, table.caption]))[:8]  # several tables on one page keep their looks apart
+    name = content_hash(orjson.dumps([table.heads, table.cells, table.caption]))[
+        :8
+    ]  # several tables on one page keep their looks apart
     return Styler(frame, uuid=name, cell_ids=False).hide(axis="index")
 
 
-def _table(frame: "pd.DataFrame", caption: str, units: dict, denominators: dict, marked: dict, general: list[str], digits: Any) -> _Table:
+def _table(
+    frame: pd.DataFrame, caption: str, units: dict, denominators: dict, marked: dict, general: list[str], digits: Any
+) -> _Table:
     heads, notes = [], []
     for column in frame.columns:
         mark = ""
@@ -199,9 +279,11 @@ def _table(frame: "pd.DataFrame", caption: str, units: dict, denominators: dict,
     columns = [_texts(frame[c], digits.get(c, 2) if isinstance(digits, Mapping) else digits) for c in frame.columns]
     cells = [list(row) for row in zip(*columns, strict=True)] if len(frame) else []
     notes += [("", str(text)) for text in general]
-    if any(MISSING == cell for row in cells for cell in row):
+    if any(cell == MISSING for row in cells for cell in row):
         notes.append(("", MISSING_NOTE))
-    numeric = [_is_number(frame[c]) or _reads_as_numbers(texts) for c, texts in zip(frame.columns, columns, strict=True)]
+    numeric = [
+        _is_number(frame[c]) or _reads_as_numbers(texts) for c, texts in zip(frame.columns, columns, strict=True)
+    ]
     return _Table(heads, cells, numeric, notes, caption)
 
 
@@ -213,14 +295,22 @@ def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -
     return column + (f" ({', '.join(inside)})" if inside else "")
 
 
-def _texts(values: "pd.Series", digits: int) -> list[str]:
+def _texts(values: pd.Series, digits: int) -> list[str]:
     """The cells of one column as shown: rounded, with NaN as a dash."""
     import pandas as pd
 
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
     words = {True: "yes", False: "no"}
-    return [MISSING if missing(v) else words[bool(v)] if _is_flag(v) else rounded(v, 0 if whole else digits) if _is_real(v) else str(v)
-            for v in values]  # fmt: skip
+    return [
+        MISSING
+        if missing(v)
+        else words[bool(v)]
+        if _is_flag(v)
+        else rounded(v, 0 if whole else digits)
+        if _is_real(v)
+        else str(v)
+        for v in values
+    ]
 
 
 def _is_flag(value: Any) -> bool:
@@ -235,7 +325,7 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real)
 
 
-def _is_number(values: "pd.Series") -> bool:
+def _is_number(values: pd.Series) -> bool:
     import pandas as pd
 
     return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
@@ -247,7 +337,7 @@ def _reads_as_numbers(texts: list[str]) -> bool:
     return bool(told) and all(_NUMBER.fullmatch(t) for t in told)
 
 
-def _flat(frame: "pd.DataFrame") -> "pd.DataFrame":
+def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     frame = frame.reset_index(drop=all(name is None for name in frame.index.names))
     columns = [" ".join(str(p) for p in c if str(p)) if isinstance(c, tuple) else str(c) for c in frame.columns]
     twice = sorted({c for c in columns if columns.count(c) > 1})
@@ -256,13 +346,13 @@ def _flat(frame: "pd.DataFrame") -> "pd.DataFrame":
     return frame.set_axis(columns, axis=1)
 
 
-def _check_columns(frame: "pd.DataFrame", named: list[str]) -> None:
+def _check_columns(frame: pd.DataFrame, named: list[str]) -> None:
     for column in named:
         if column not in frame.columns:
             raise BadInput(f"the table has no column {column!r}: name one of {', '.join(frame.columns)}")
 
 
-def _write_csv(frame: "pd.DataFrame", table: _Table, path: Path) -> None:
+def _write_csv(frame: pd.DataFrame, table: _Table, path: Path) -> None:
     """CSV in UTF-8; a text that a spreadsheet would run as a formula is preceded by an apostrophe."""
     safe = frame.copy()
     safe.columns = [as_cell(head) for head, _ in table.heads]

@@ -16,8 +16,12 @@ NOTHING = "*Nothing to show: there are no runs of this kind.*"
 
 
 def by_panel(
-    table: "pd.DataFrame", draw: Callable[..., "Axes"], *, view: str | None = None, shape: Callable[..., "pd.DataFrame"] | None = None
-) -> "dict[str, Axes]":
+    table: pd.DataFrame,
+    draw: Callable[..., Axes],
+    *,
+    view: str | None = None,
+    shape: Callable[..., pd.DataFrame] | None = None,
+) -> dict[str, Axes]:
     """Draw a table once per panel, each under its heading, and once per bucket if it has buckets; the reasons in it are listed below.
 
     Parameters
@@ -34,7 +38,8 @@ def by_panel(
     Returns
     -------
     dict of str to Axes
-        By panel (and bucket), for `figures.save`; a figure that could not be drawn is replaced by its reason and left out.
+        By panel (and bucket), for `figures.save`; a figure that could not be drawn is replaced by its reason and left
+        out.
     """
     import matplotlib.pyplot as plt
     from IPython.display import Markdown, display
@@ -43,7 +48,11 @@ def by_panel(
     for heading, rows in _parts(table).items():
         display(Markdown(f"### {heading}"))
         panel = str(rows["panel"].iloc[0])
-        parts = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)} if "bucket" in rows else {panel: rows}
+        parts = (
+            {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
+            if "bucket" in rows
+            else {panel: rows}
+        )
         for name, part in parts.items():
             ax = draw(table=part)
             plt.close(ax.figure)
@@ -61,7 +70,7 @@ def by_panel(
     return drawn
 
 
-def tables_by_panel(table: "pd.DataFrame", view: str, **words: Any) -> None:
+def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
     """Show a table of estimates once per panel, each under its heading.
 
     Parameters
@@ -83,7 +92,7 @@ def tables_by_panel(table: "pd.DataFrame", view: str, **words: Any) -> None:
         display(Markdown(NOTHING))
 
 
-def _numbers(rows: "pd.DataFrame", view: str, **words: Any) -> Any:
+def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
     """A readable table; what is the same in every row is said once, below it."""
     from . import paper
     from .views import readable
@@ -95,7 +104,7 @@ def _numbers(rows: "pd.DataFrame", view: str, **words: Any) -> Any:
     return paper.show(frame.drop(columns=same), footnotes=notes, **words)
 
 
-def _reasons(rows: "pd.DataFrame") -> str:
+def _reasons(rows: pd.DataFrame) -> str:
     """The distinct reasons of a table with the models they apply to."""
     from ..analysis.panels import short_name
 
@@ -107,7 +116,7 @@ def _reasons(rows: "pd.DataFrame") -> str:
     return "  \n".join(lines)
 
 
-def boards_by_panel(board: "pd.DataFrame") -> None:
+def boards_by_panel(board: pd.DataFrame) -> None:
     """Show the board once per panel, each under its heading, sortable."""
     from IPython.display import Markdown, display
 
@@ -121,20 +130,24 @@ def boards_by_panel(board: "pd.DataFrame") -> None:
         display(Markdown(NOTHING))
 
 
-def _parts(table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
+def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """A table split into its panels, by heading; a table of relations has no single models to count."""
     from ..analysis.panels import PANELS, panels_in
 
     if "entry" in table:
         return panels_in(table)
-    return {f"{panel.capitalize()}: {words}": table[table["panel"] == panel] for panel, words in PANELS.items() if (table["panel"] == panel).any()}
+    return {
+        f"{panel.capitalize()}: {words}": table[table["panel"] == panel]
+        for panel, words in PANELS.items()
+        if (table["panel"] == panel).any()
+    }
 
 
-def weigh(board: "pd.DataFrame") -> Any:
+def weigh(board: pd.DataFrame) -> Any:
     """Sliders for the reader's own weights: an order for this reader and this moment, stored nowhere.
 
-    There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to 1, with 1 the
-    better end; a model that lacks one of the weighed metrics gets no place.
+    There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to
+    1, with 1 the better end; a model that lacks one of the weighed metrics gets no place.
 
     Parameters
     ----------
@@ -149,22 +162,35 @@ def weigh(board: "pd.DataFrame") -> Any:
 
     from ..scoring.metrics import METRICS, Shown, shown_on
 
-    sliders = {name: ipywidgets.FloatSlider(value=1.0, min=0.0, max=3.0, step=0.25, description=METRICS[name].title,
-                                            style={"description_width": "11rem"}) for name in shown_on(Shown.MAIN)}  # fmt: skip
+    sliders = {
+        name: ipywidgets.FloatSlider(
+            value=1.0,
+            min=0.0,
+            max=3.0,
+            step=0.25,
+            description=METRICS[name].title,
+            style={"description_width": "11rem"},
+        )
+        for name in shown_on(Shown.MAIN)
+    }
     shown = ipywidgets.HTML()
 
     def refresh(_: Any = None) -> None:
         order = weighed_order(board, {name: slider.value for name, slider in sliders.items()})
-        shown.value = order.rename(columns={"entry": "model"}).to_html(index=False, border=0, float_format=lambda v: f"{v:.2f}")
+        shown.value = order.rename(columns={"entry": "model"}).to_html(
+            index=False, border=0, float_format=lambda v: f"{v:.2f}"
+        )
 
     for slider in sliders.values():
         slider.observe(refresh, names="value")
     refresh()
-    words = ipywidgets.HTML("Your own weights; 0 leaves a metric out. Below, each metric is scaled to 0 to 1, where 1 is best. Nothing is stored.")
+    words = ipywidgets.HTML(
+        "Your own weights; 0 leaves a metric out. Below, each metric is scaled to 0 to 1, where 1 is best. Nothing is stored."
+    )
     return ipywidgets.VBox([words, *sliders.values(), shown])
 
 
-def weighed_order(board: "pd.DataFrame", weights: dict[str, float]) -> "pd.DataFrame":
+def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFrame:
     """The models in the order of one reader's weights.
 
     Parameters
@@ -182,7 +208,12 @@ def weighed_order(board: "pd.DataFrame", weights: dict[str, float]) -> "pd.DataF
 
     from ..scoring.metrics import METRICS
 
-    parts = pd.DataFrame({name: board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float)) for name in weights})
+    parts = pd.DataFrame(
+        {
+            name: board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float))
+            for name in weights
+        }
+    )
     for name in weights:
         if METRICS[name].higher_is_better is False:
             parts[name] = 1 - parts[name]

@@ -1,4 +1,7 @@
-"""A conversation as plain data for a template: turn by turn, with what each call changed and the marks on each message."""
+"""A conversation as plain data for a template.
+
+Turn by turn, with what each call changed and the marks on each message.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,36 @@ if TYPE_CHECKING:
     from ..store import Store
 
 ACTS = {
-    "gave": "gave", "lacked": "does not have", "agreed": "agreed to", "refused": "refused", "attached": "attached", "followed_up": "brought up",
-    "pushed": "pressure line", "waited": "waits for", "left": "left",
-}  # fmt: skip
+    "gave": "gave",
+    "lacked": "does not have",
+    "agreed": "agreed to",
+    "refused": "refused",
+    "attached": "attached",
+    "followed_up": "brought up",
+    "pushed": "pressure line",
+    "waited": "waits for",
+    "left": "left",
+}
 """What a customer does besides writing, as it is shown."""
-READ = ("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language", "pressure_reached", "pressure_push", "pushes",
-        "facts_told", "facts_required", "facts", "reasons_told", "queue", "queue_accepted")  # fmt: skip
+READ = (
+    "success",
+    "unsafe",
+    "corrupt_success",
+    "bucket",
+    "intent",
+    "kind",
+    "tone",
+    "language",
+    "pressure_reached",
+    "pressure_push",
+    "pushes",
+    "facts_told",
+    "facts_required",
+    "facts",
+    "reasons_told",
+    "queue",
+    "queue_accepted",
+)
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
 """How many characters of a call's arguments its heading shows."""
@@ -32,11 +59,20 @@ Key = tuple[Any, ...]
 
 
 def talk_view(
-    conversation: Conversation, score: dict[str, Any] | None = None, *, case: "Case | None" = None, store: "Store | None" = None,
-    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, entry: str | None = None,
+    conversation: Conversation,
+    score: dict[str, Any] | None = None,
+    *,
+    case: Case | None = None,
+    store: Store | None = None,
+    verdicts: Iterable[dict[str, Any]] = (),
+    cost: dict[str, float | None] | None = None,
+    entry: str | None = None,
     differs: dict[Key, str] | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """The conversation as its templates read it; parameters as in `transcript_html`, with a note on events by their keys in `differs`."""
+) -> dict[str, Any]:
+    """The conversation as its templates read it.
+
+    Parameters as in `transcript_html`, with a note on events by their keys in `differs`.
+    """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
     marks = marks_of(score, verdicts)
     texts: dict[tuple[str, int], list[str]] = {}
@@ -55,18 +91,28 @@ def talk_view(
         "reasons": reasons_against(score, c.ended_by, c, case) if score else (),
         "ending": ENDINGS.get(c.ended_by, ""),
         "end_differs": differs.get(("end",)),
-        "turns": [{"number": n, "customer": _messages(c, "customer", n, where, differs), "calls": calls.get(n, []),
-                   "agent": _messages(c, "agent", n, where, differs)} for n in numbers],
-        "rules": [(k.removeprefix("rule_"), v, (score.get("rules_broken_by") or {}).get(k.removeprefix("rule_"), [])) for k, v in score.items()
-                  if k.startswith("rule_")],
+        "turns": [
+            {
+                "number": n,
+                "customer": _messages(c, "customer", n, where, differs),
+                "calls": calls.get(n, []),
+                "agent": _messages(c, "agent", n, where, differs),
+            }
+            for n in numbers
+        ],
+        "rules": [
+            (k.removeprefix("rule_"), v, (score.get("rules_broken_by") or {}).get(k.removeprefix("rule_"), []))
+            for k, v in score.items()
+            if k.startswith("rule_")
+        ],
         "marks": [m for m in marks if m.kind != "judge"],
         "verdicts": verdicts,
         "usage": _usage(c, cost),
         "case": _case(c, case, score) if case else None,
-    }  # fmt: skip
+    }
 
 
-def changes_by_call(conversation: Conversation, store: "Store | None" = None) -> dict[int, list[dict[str, Any]]]:
+def changes_by_call(conversation: Conversation, store: Store | None = None) -> dict[int, list[dict[str, Any]]]:
     """What each call changed on the desk.
 
     Parameters
@@ -74,8 +120,8 @@ def changes_by_call(conversation: Conversation, store: "Store | None" = None) ->
     conversation : Conversation
         The record.
     store : Store, optional
-        The store it was played on: the calls are carried out again, one by one. Without it, or if that ends in a different state than
-        the record's, a change is told of a call only if no other can have made it.
+        The store it was played on: the calls are carried out again, one by one. Without it, or if that ends in a
+        different state than the record's, a change is told of a call only if no other can have made it.
 
     Returns
     -------
@@ -97,18 +143,28 @@ def changes_by_call(conversation: Conversation, store: "Store | None" = None) ->
     return found
 
 
-def _replayed(c: Conversation, store: "Store") -> dict[int, list[dict[str, Any]]] | None:
-    """The changes of each call, from a desk on which the calls are carried out again; None if the desk ends up different."""
+def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] | None:
+    """The changes of each call, from a desk on which the calls are carried out again.
+
+    None if the desk ends up different.
+    """
     desk, before, found = store.desk(), {}, {}
     for call in (t for t in c.tool_calls if not t.error):
         desk.call(call.name, call.arguments, call.side)
         if not call.write:
             continue
         after = {(x["table"], x["id"], x["field"]): (x["old"], x["new"]) for x in desk.changes()}
-        steps = [_step(key, before.get(key), after.get(key)) for key in after | before if before.get(key) != after.get(key)]
+        steps = [
+            _step(key, before.get(key), after.get(key)) for key in after | before if before.get(key) != after.get(key)
+        ]
         found[call.index] = steps
         before = after
-    return found if {k: list(v) for k, v in before.items()} == {(x["table"], x["id"], x["field"]): [x["old"], x["new"]] for x in c.changes} else None
+    return (
+        found
+        if {k: list(v) for k, v in before.items()}
+        == {(x["table"], x["id"], x["field"]): [x["old"], x["new"]] for x in c.changes}
+        else None
+    )
 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
@@ -118,14 +174,26 @@ def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tupl
     return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
 
 
-def _messages(c: Conversation, side: str, turn: int, where: dict[tuple[str, int, int], list[Mark]], differs: dict[Key, str]) -> list[dict[str, Any]]:
+def _messages(
+    c: Conversation, side: str, turn: int, where: dict[tuple[str, int, int], list[Mark]], differs: dict[Key, str]
+) -> list[dict[str, Any]]:
     mine = [m for m in c.messages if m.side == side and m.turn == turn]
     return [
-        {"parts": segments(m.text, where.get((side, turn, n), ())), "attachments": m.attachments,
-         "acts": [{"text": act_words(a), "kind": a.kind, "inferred": a.inferred, "differs": differs.get(("act", side, turn, n, i))}
-                  for i, a in enumerate(m.acts)]}
+        {
+            "parts": segments(m.text, where.get((side, turn, n), ())),
+            "attachments": m.attachments,
+            "acts": [
+                {
+                    "text": act_words(a),
+                    "kind": a.kind,
+                    "inferred": a.inferred,
+                    "differs": differs.get(("act", side, turn, n, i)),
+                }
+                for i, a in enumerate(m.acts)
+            ],
+        }
         for n, m in enumerate(mine)
-    ]  # fmt: skip
+    ]
 
 
 def act_words(act: Act) -> str:
@@ -135,8 +203,13 @@ def act_words(act: Act) -> str:
 
 
 def _calls(
-    c: Conversation, score: dict[str, Any], case: "Case | None", store: "Store | None", marks: list[Mark], differs: dict[Key, str]
-) -> dict[int, list[dict[str, Any]]]:  # fmt: skip
+    c: Conversation,
+    score: dict[str, Any],
+    case: Case | None,
+    store: Store | None,
+    marks: list[Mark],
+    differs: dict[Key, str],
+) -> dict[int, list[dict[str, Any]]]:
     """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and the marks that belong to no message."""
     from ..scoring.state import forbidden_calls
 
@@ -151,10 +224,19 @@ def _calls(
         mine = [m for m in marks if m.kind == "judge" or m.call == t.index]
         arguments, result = segments(as_json(t.arguments), mine), segments(as_json(t.result), mine)
         found.setdefault(t.turn, []).append(
-            {"call": t, "brief": brief(t), "arguments": arguments, "result": result, "changes": _rows(changed.get(t.index, [])),
-             "breaks": breaks.get(t.index, []), "forbidden": t.index in forbidden, "differs": differs.get(("call", t.index)),
-             "findings": sorted({m.label for m in marks if m.call == t.index}), "evidence": any("judge" in s["kinds"] for s in [*arguments, *result])}
-        )  # fmt: skip
+            {
+                "call": t,
+                "brief": brief(t),
+                "arguments": arguments,
+                "result": result,
+                "changes": _rows(changed.get(t.index, [])),
+                "breaks": breaks.get(t.index, []),
+                "forbidden": t.index in forbidden,
+                "differs": differs.get(("call", t.index)),
+                "findings": sorted({m.label for m in marks if m.call == t.index}),
+                "evidence": any("judge" in s["kinds"] for s in [*arguments, *result]),
+            }
+        )
     return found
 
 
@@ -179,7 +261,12 @@ def brief(call: ToolCall) -> str:
 def quoted(moment: Moment) -> dict[str, Any]:
     """The turn that decided a conversation, short enough to be quoted: turn, customer, agent, call."""
     call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
-    return {"turn": moment.turn, "customer": _beginning(moment.customer), "agent": _beginning(moment.agent), "call": call}
+    return {
+        "turn": moment.turn,
+        "customer": _beginning(moment.customer),
+        "agent": _beginning(moment.agent),
+        "call": call,
+    }
 
 
 def _beginning(text: str) -> str:
@@ -194,10 +281,14 @@ def _rows(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for change in changes:
         rows.setdefault((change["table"], change["id"]), []).append(change)
     return [
-        {"table": table, "id": key, "new": (new := all(x["old"] is None for x in fields) and any(x["field"] == "id" for x in fields)),
-         "fields": [x for x in fields if not (new and x["field"] == "id")]}
+        {
+            "table": table,
+            "id": key,
+            "new": (new := all(x["old"] is None for x in fields) and any(x["field"] == "id" for x in fields)),
+            "fields": [x for x in fields if not (new and x["field"] == "id")],
+        }
         for (table, key), fields in rows.items()
-    ]  # fmt: skip
+    ]
 
 
 def _usage(c: Conversation, cost: dict[str, float | None] | None) -> list[dict[str, Any]]:
@@ -206,7 +297,7 @@ def _usage(c: Conversation, cost: dict[str, float | None] | None) -> list[dict[s
     return [{"side": side, "cost": cost.get(side), **as_dict(u)} for side, u in c.usage.items()]
 
 
-def _case(c: Conversation, case: "Case", score: dict[str, Any]) -> dict[str, Any]:
+def _case(c: Conversation, case: Case, score: dict[str, Any]) -> dict[str, Any]:
     """What the customer knows and wants, and where in the conversation it came up."""
     said = {a.what: turn for turn, a in c.acts("pushed")}
     gave: dict[str, int] = {}
@@ -215,10 +306,19 @@ def _case(c: Conversation, case: "Case", score: dict[str, Any]) -> dict[str, Any
             gave.setdefault(act.what, turn)
     told = score.get("facts") or {}
     return {
-        "title": case.title, "goal": case.goal, "persona": case.persona,
-        "ledger": [{"name": n, "value": k.value or k.attach or "-", "when": k.when, "wrong": k.wrong, "turn": gave.get(n)} for n, k in case.ledger.items()],
+        "title": case.title,
+        "goal": case.goal,
+        "persona": case.persona,
+        "ledger": [
+            {"name": n, "value": k.value or k.attach or "-", "when": k.when, "wrong": k.wrong, "turn": gave.get(n)}
+            for n, k in case.ledger.items()
+        ],
         "pressure": [{"text": line, "turn": said.get(str(n))} for n, line in enumerate(case.pressure, 1)],
         "facts": [{"name": n, "value": f.in_words, "kind": f.kind, "told": told.get(n)} for n, f in case.facts.items()],
-        "outcomes": [{"name": o.name, "handover": o.handover, "calls": [as_written(x) for x in o.calls]} for o in case.outcomes],
-        "forbidden": [as_written(x) for x in case.forbidden], "queues": case.queues, "reasons": case.reasons,
-    }  # fmt: skip
+        "outcomes": [
+            {"name": o.name, "handover": o.handover, "calls": [as_written(x) for x in o.calls]} for o in case.outcomes
+        ],
+        "forbidden": [as_written(x) for x in case.forbidden],
+        "queues": case.queues,
+        "reasons": case.reasons,
+    }

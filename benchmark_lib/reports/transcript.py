@@ -24,7 +24,13 @@ def templates() -> Any:
     """The Jinja environment of all pages; autoescape is always on."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["visible"] = visible
     environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment
@@ -45,15 +51,24 @@ def visible(text: Any) -> str:
 
 
 def transcript_css() -> str:
-    """The style of a transcript, for pages that include it once; its colours follow JupyterLab's theme, or `--db-paper`, `--db-ink` and the like."""
+    """The style of a transcript, for pages that include it once.
+
+    Its colours follow JupyterLab's theme, or `--db-paper`, `--db-ink` and the like.
+    """
     return (TEMPLATES / "transcript.css").read_text(encoding="utf-8")
 
 
 def transcript_html(
-    conversation: Conversation, score: dict[str, Any] | None = None, *, case: "Case | None" = None, store: "Store | None" = None,
-    verdicts: Iterable[dict[str, Any]] = (), cost: dict[str, float | None] | None = None, entry: str | None = None,
+    conversation: Conversation,
+    score: dict[str, Any] | None = None,
+    *,
+    case: Case | None = None,
+    store: Store | None = None,
+    verdicts: Iterable[dict[str, Any]] = (),
+    cost: dict[str, float | None] | None = None,
+    entry: str | None = None,
     css: bool = True,
-) -> str:  # fmt: skip
+) -> str:
     """The conversation as an HTML fragment: messages, tool calls folded in, acts, what each call changed, how it ended.
 
     Parameters
@@ -65,8 +80,8 @@ def transcript_html(
     case : Case, optional
         What it was played on: the customer's ledger and pressure lines, and which calls were forbidden.
     store : Store, optional
-        The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown with a call only
-        where no other call can have made it; all changes are shown at the end.
+        The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown
+        with a call only where no other call can have made it; all changes are shown at the end.
     verdicts : iterable of dict
         judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
     cost : dict of str to float, optional

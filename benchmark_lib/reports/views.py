@@ -1,4 +1,7 @@
-"""Readable tables of estimates: rounded, shares in percent, an interval next to its number, a dash where nothing is known."""
+"""Readable tables of estimates.
+
+Rounded, shares in percent, an interval next to its number, a dash where nothing is known.
+"""
 
 from __future__ import annotations
 
@@ -302,14 +305,15 @@ WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule"})
 """Columns of names whose underscores are shown as spaces."""
 
 
-def readable(table: "pd.DataFrame", view: str) -> "pd.DataFrame":
+def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
     """A table of estimates as text, by one of `VIEWS`.
 
     Parameters
     ----------
     table : DataFrame
-        As the function of `benchmark_lib.analysis` gives it; where it has a column `entry` (a published table: `model`), its short form becomes the index. Columns of
-        the view that the table lacks, or that hold nothing, are left out.
+        As the function of `benchmark_lib.analysis` gives it; where it has a column `entry` (a published table:
+        `model`), its short form becomes the index. Columns of the view that the table lacks, or that hold nothing, are
+        left out.
     view : str
         A key of `VIEWS`.
 
@@ -331,7 +335,9 @@ def readable(table: "pd.DataFrame", view: str) -> "pd.DataFrame":
         if spec[0] in table and any(c not in (DASH, "") for c in cells):
             shown[heading] = cells
     whose = next((name for name in ("entry", "model") if name in table), None)
-    index = pd.Index([""] * len(rows)) if whose is None else pd.Index([short_name(m) for m in table[whose]], name="Model")
+    index = (
+        pd.Index([""] * len(rows)) if whose is None else pd.Index([short_name(m) for m in table[whose]], name="Model")
+    )
     return pd.DataFrame(shown, index=index, dtype="object")
 
 
@@ -359,7 +365,9 @@ def _text(name: str, value: Any) -> str:
 
     if missing(value):
         return ""
-    return short_name(value) if name.endswith("entry") else str(value).replace("_", " ") if name in WORDS else str(value)
+    return (
+        short_name(value) if name.endswith("entry") else str(value).replace("_", " ") if name in WORDS else str(value)
+    )
 
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:

@@ -1,7 +1,7 @@
 """A run file for reading.
 
-`RunFile` keeps no connection open between two questions, so it can be copied, pickled and asked while the run is still going on.
-`benchmark_lib.experiment.writer` is the one place that writes while a run goes on.
+`RunFile` keeps no connection open between two questions, so it can be copied, pickled and asked while the run is still
+going on. `benchmark_lib.experiment.writer` is the one place that writes while a run goes on.
 """
 
 from __future__ import annotations
@@ -96,9 +96,16 @@ class RunFile:
         return {(c, t): e for c, t, e in self._rows("conversations", ("case_id", "trial", "ended_by"))}
 
     def scores(self, version: str | None = None) -> dict[str, dict[str, Any]]:
-        """Scores by record hash, each with its version: those of one scoring `version`, or the latest of each record."""
+        """Scores by record hash, each with its version.
+
+        Those of one scoring `version`, or the latest of each record.
+        """
         rows = self._rows("scores")
-        return {digest: {"version": named, **self._json(scores, dict)} for digest, named, scores in rows if version in (None, named)}
+        return {
+            digest: {"version": named, **self._json(scores, dict)}
+            for digest, named, scores in rows
+            if version in (None, named)
+        }
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """Judges' verdicts as dicts: record_hash, judge, version, verdict."""
@@ -152,7 +159,9 @@ class RunFile:
         for row in self._rows(table, names):
             yield dict(zip(names or COLUMNS[table], row))
 
-    def _rows(self, table: str, names: Sequence[str] | None = None, where: str = "", given: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    def _rows(
+        self, table: str, names: Sequence[str] | None = None, where: str = "", given: Sequence[Any] = ()
+    ) -> Iterator[tuple[Any, ...]]:
         with self._reading() as db:
             yield from checked_rows(db, table, names, where, given)
 
@@ -161,7 +170,10 @@ class RunFile:
         try:
             with closing(connect_to_read(self.path)) as db:
                 yield db
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the second where SQLite's own message quotes what is damaged
+        except (
+            sqlite3.DatabaseError,
+            UnicodeDecodeError,
+        ) as error:  # the second where SQLite's own message quotes what is damaged
             raise _damaged(self.path, error) from None
 
 
@@ -193,7 +205,9 @@ def _check_header(path: Path) -> None:
         raise BadInput(f"{path} is not a run file: give the path of a file that `deskbench run` wrote")
     version = int.from_bytes(head[60:64], "big")
     if version > FORMAT:
-        raise BadInput(f"{path} was written by a newer Deskbench (format {version}, this one reads {FORMAT}): update it")
+        raise BadInput(
+            f"{path} was written by a newer Deskbench (format {version}, this one reads {FORMAT}): update it"
+        )
 
 
 def _damaged(path: Path, error: Exception) -> BadInput:

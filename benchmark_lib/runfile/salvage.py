@@ -1,7 +1,8 @@
 """Copying what is intact of a damaged run file.
 
-Rows are looked for twice: the way SQLite finds them, which also sees what a killed run left in its log, and page by page, which needs
-neither header nor tree. Whatever is found counts only with its seal; files from before seals are read in the first way alone.
+Rows are looked for twice: the way SQLite finds them, which also sees what a killed run left in its log, and page by
+page, which needs neither header nor tree. Whatever is found counts only with its seal; files from before seals are read
+in the first way alone.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class Recovered:
 class _Found:
     """Intact rows by table and key, each with its number, and how many rows of each table there should be."""
 
-    rows: dict[str, dict[Any, tuple[int, tuple[Any, ...]]]] = field(default_factory=lambda: {table: {} for table in COLUMNS})
+    rows: dict[str, dict[Any, tuple[int, tuple[Any, ...]]]] = field(
+        default_factory=lambda: {table: {} for table in COLUMNS}
+    )
     expected: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COLUMNS, 0))
 
     def add(self, table: str, number: int, row: tuple[Any, ...]) -> None:
@@ -98,7 +101,9 @@ def recover(path: str | Path, out: str | Path) -> Recovered:
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the run file itself") from None
     if not any(found.rows.values()):
-        raise BadInput(f"{path} is not a run file, or nothing of it is intact: give a file that `deskbench run` wrote, or restore it from a copy")
+        raise BadInput(
+            f"{path} is not a run file, or nothing of it is intact: give a file that `deskbench run` wrote, or restore it from a copy"
+        )
     manifest = {}
     for key, value in found.in_order("manifest"):
         with suppress(orjson.JSONDecodeError):  # whole as it was written, and written wrong: it counts as missing
@@ -177,7 +182,10 @@ def _rows_on_pages(path: Path, tables: Sequence[str]) -> Iterator[tuple[str, int
 
 
 def _layouts(tables: Sequence[str]) -> dict[int, tuple[str, int, list[int]]]:
-    """By number of columns, which no two tables share: the table, the place of the seal, and the places of its `COLUMNS`."""
+    """By number of columns, which no two tables share.
+
+    The table, the place of the seal, and the places of its `COLUMNS`.
+    """
     found = {}
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(SCHEMA)

@@ -48,7 +48,10 @@ CREATE TRIGGER manifest_added AFTER INSERT ON manifest
 CREATE TRIGGER manifest_changed AFTER UPDATE ON manifest
     BEGIN UPDATE manifest_copy SET value = new.value, seal = new.seal WHERE key = new.key; END;
 """
-"""Large columns stand last, so that the others are read without them; the copy of the manifest is for `salvage.recover` alone."""
+"""Large columns stand last, so that the others are read without them.
+
+The copy of the manifest is for `salvage.recover` alone.
+"""
 
 KEYS = {
     "manifest": ("key",),
@@ -68,8 +71,8 @@ PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL"}
 def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
     """The SQL statement that writes `rows` rows of `table`, in place of those with the same key.
 
-    A row is given as the values of `seals.COLUMNS`; the connection adds its seal. With `sealed` each row brings it along as its last
-    value: many rows are then written without asking the interpreter between them.
+    A row is given as the values of `seals.COLUMNS`; the connection adds its seal. With `sealed` each row brings it
+    along as its last value: many rows are then written without asking the interpreter between them.
     """
     columns, key = COLUMNS[table], KEYS[table]
     width = len(columns) + sealed
@@ -83,7 +86,10 @@ def upsert(table: str, rows: int = 1, sealed: bool = False) -> str:
 
 
 def create(path: Path, manifest: dict[str, Any]) -> None:
-    """Write a new run file that holds only `manifest`; it appears at `path`, or where this links to, whole or not at all."""
+    """Write a new run file that holds only `manifest`.
+
+    It appears at `path`, or where this links to, whole or not at all.
+    """
     path = Path(os.path.realpath(path))
     building = path.with_name(f".{path.name}.new")
     remove(building)
@@ -139,7 +145,9 @@ def _seal_old(db: sqlite3.Connection) -> None:
         for table, columns in COLUMNS.items():
             names = ",".join(columns)
             number = "rowid" if table == "manifest" else "id"
-            db.execute(f"INSERT INTO {table} ({number},{names},seal) SELECT rowid,{names},seal('{table}',{names}) FROM old_{table} ORDER BY rowid")
+            db.execute(
+                f"INSERT INTO {table} ({number},{names},seal) SELECT rowid,{names},seal('{table}',{names}) FROM old_{table} ORDER BY rowid"
+            )
             db.execute(f"DROP TABLE old_{table}")
         db.execute(f"PRAGMA user_version={FORMAT}")
         db.execute("COMMIT")

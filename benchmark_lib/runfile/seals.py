@@ -1,7 +1,8 @@
 """Seals: the checksum that every row of a run file carries, so that a byte changed by others is found when the row is read.
 
-A seal is made of the run's name, the table and the values, so a row that was moved here from another table or another run does not
-pass for one of this run. It guards against accidents (a failing disk, a broken copy), not against a person who can compute it anew.
+A seal is made of the run's name, the table and the values, so a row that was moved here from another table or another
+run does not pass for one of this run. It guards against accidents (a failing disk, a broken copy), not against a person
+who can compute it anew.
 """
 
 from __future__ import annotations
@@ -21,18 +22,34 @@ SIZE = 8
 COLUMNS = {
     "manifest": ("key", "value"),
     "calls": (
-        "case_id", "trial", "side", "n", "request_hash", "model", "response", "prompt_tokens", "completion_tokens",
-        "reasoning_tokens", "cached_tokens", "latency_s", "attempts", "cost_usd", "finished_at",
+        "case_id",
+        "trial",
+        "side",
+        "n",
+        "request_hash",
+        "model",
+        "response",
+        "prompt_tokens",
+        "completion_tokens",
+        "reasoning_tokens",
+        "cached_tokens",
+        "latency_s",
+        "attempts",
+        "cost_usd",
+        "finished_at",
     ),
     "conversations": ("case_id", "trial", "ended_by", "record_hash", "record", "finished_at"),
     "scores": ("record_hash", "version", "scores"),
     "verdicts": ("record_hash", "judge", "version", "verdict"),
     "faults": ("case_id", "trial", "side", "kind", "detail", "attempts", "at"),
-}  # fmt: skip
+}
 """The columns of each table that a writer fills, in order."""
 
 LARGE = {"calls": "response", "conversations": "record", "scores": "scores", "verdicts": "verdict"}
-"""The column of bytes of a table. It is checked by itself, so that the other columns of its row can be checked without reading it."""
+"""The column of bytes of a table.
+
+It is checked by itself, so that the other columns of its row can be checked without reading it.
+"""
 REALS = frozenset(("latency_s", "cost_usd"))
 NUMBERS = REALS | {"trial", "n", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens"}
 
@@ -50,7 +67,9 @@ ORDER = {table: light_columns(table) + ((LARGE[table],) if table in LARGE else (
 
 
 _PLACES = {table: [COLUMNS[table].index(name) for name in light_columns(table)] for table in COLUMNS}
-_NUMBERED = {table: [(place, name) for place, name in enumerate(light_columns(table)) if name in NUMBERS] for table in COLUMNS}
+_NUMBERED = {
+    table: [(place, name) for place, name in enumerate(light_columns(table)) if name in NUMBERS] for table in COLUMNS
+}
 RECORD_HASH = ORDER["conversations"].index("record_hash")
 
 
@@ -71,7 +90,9 @@ def intact(salt: bytes, table: str, row: Sequence[Any], stamp: Any) -> bool:
     """Whether a row that was read, its values in the order of `COLUMNS`, is what was written."""
     light, large = _parted(table, row)
     empty = _checksum(salt, table)
-    return _light_is_intact(empty, light, stamp) and (table not in LARGE or _large_is_intact(empty, table, light, large, stamp))
+    return _light_is_intact(empty, light, stamp) and (
+        table not in LARGE or _large_is_intact(empty, table, light, large, stamp)
+    )
 
 
 def record_fits(digest: Any, record: Any) -> bool:

@@ -15,7 +15,10 @@ def as_read(conversation: Conversation) -> Conversation:
     """
     if sum(len(m.text) for m in conversation.messages) <= WHOLE:
         return conversation
-    texts = {side: iter(kept_together([m.text for m in conversation.messages if m.side == side])) for side in ("agent", "customer")}
+    texts = {
+        side: iter(kept_together([m.text for m in conversation.messages if m.side == side]))
+        for side in ("agent", "customer")
+    }
     messages = [dataclasses.replace(m, text=next(texts[m.side])) for m in conversation.messages]
     return dataclasses.replace(conversation, messages=messages)
 
@@ -23,4 +26,8 @@ def as_read(conversation: Conversation) -> Conversation:
 def cut(conversation: Conversation, read: Conversation, side: str) -> list[int]:
     """The turns of a side's messages that were not read in full."""
     both = zip(conversation.messages, read.messages, strict=True)
-    return [whole.turn for whole, part in both if whole.side == side and len(whole.text) > min(LONGEST_SPOKEN, len(part.text))]
+    return [
+        whole.turn
+        for whole, part in both
+        if whole.side == side and len(whole.text) > min(LONGEST_SPOKEN, len(part.text))
+    ]

@@ -1,4 +1,7 @@
-"""Columns of a frame, declared once: the frames, the importers and the data dictionary take types, units and words from one kind of row."""
+"""Columns of a frame, declared once.
+
+The frames, the importers and the data dictionary take types, units and words from one kind of row.
+"""
 
 import types
 from dataclasses import dataclass, replace
@@ -7,7 +10,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 Kind = Literal["flag", "count", "number", "text"]
 KINDS: dict[type, Kind] = {bool: "flag", int: "count", float: "number", str: "text"}
-"""How a declared type appears in a frame: true, false or unknown; a whole number; a measured number, NaN where unknown; text."""
+"""How a declared type appears in a frame.
+
+True, false or unknown; a whole number; a measured number, NaN where unknown; text.
+"""
 
 
 @dataclass(frozen=True)

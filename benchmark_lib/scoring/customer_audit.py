@@ -1,4 +1,7 @@
-"""Did the simulated customer play its part? Read from the record alone, without a model; a flagged talk is a customer fault."""
+"""Did the simulated customer play its part?
+
+Read from the record alone, without a model; a flagged talk is a customer fault.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
-from ..language.folding import fold
 from ..conversation.model_customer import is_code, stands
+from ..language.folding import fold, squash
 from ..language.parser import ParsedMessage, parser_of
 from ..language.words import common_words, of_customers
 from ..records import Conversation
-from .bounds import as_read, cut
 from ..store.every_desk import HANDOVER
-from ..language.folding import squash
+from .bounds import as_read, cut
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -37,8 +39,13 @@ FINDINGS = {
 }
 """What an audit can find, each with its meaning."""
 
-FAULTS = {"not_in_ledger": "invented", "attachment_not_held": "invented", "left_too_early": "stopped_too_early",
-          "failed": "no_usable_answer", "question_not_recognised": "misheard"}  # fmt: skip
+FAULTS = {
+    "not_in_ledger": "invented",
+    "attachment_not_held": "invented",
+    "left_too_early": "stopped_too_early",
+    "failed": "no_usable_answer",
+    "question_not_recognised": "misheard",
+}
 """Faults that the talk itself recorded, by the finding they amount to."""
 
 WHICH = "which_one"
@@ -81,14 +88,15 @@ class CustomerFinding:
     detail: str
 
 
-def customer_flags(conversation: Conversation, case: Case, store: "Store") -> dict[str, Any]:
+def customer_flags(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
     """The audit as values of a score.
 
     Returns
     -------
     dict
-        ``customer_findings`` (their number), ``customer_finding_names``, ``customer_flagged``, ``customer_evidence`` (every finding with
-        its quote) and ``acts_inferred`` (acts read from a model customer's words: rules that rest on them are that much less sure).
+        ``customer_findings`` (their number), ``customer_finding_names``, ``customer_flagged``, ``customer_evidence``
+        (every finding with its quote) and ``acts_inferred`` (acts read from a model customer's words: rules that rest
+        on them are that much less sure).
     """
     found = audit_customer(conversation, case, store)
     return {
@@ -100,7 +108,7 @@ def customer_flags(conversation: Conversation, case: Case, store: "Store") -> di
     }
 
 
-def audit_customer(conversation: Conversation, case: Case, store: "Store") -> list[CustomerFinding]:
+def audit_customer(conversation: Conversation, case: Case, store: Store) -> list[CustomerFinding]:
     """Hold everything a customer wrote after its email against its case.
 
     Parameters
@@ -115,18 +123,25 @@ def audit_customer(conversation: Conversation, case: Case, store: "Store") -> li
     list of CustomerFinding
         In the order of `FINDINGS`.
     """
-    faults = [CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in conversation.faults if f.side == "customer" and f.kind in FAULTS]
+    faults = [
+        CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind)
+        for f in conversation.faults
+        if f.side == "customer" and f.kind in FAULTS
+    ]
     if conversation.customer == "scripted":
         return faults
     read = as_read(conversation)
-    overlong = [CustomerFinding("cut_for_length", turn, "", "only its beginning and end were read") for turn in cut(conversation, read, "customer")]
+    overlong = [
+        CustomerFinding("cut_for_length", turn, "", "only its beginning and end were read")
+        for turn in cut(conversation, read, "customer")
+    ]
     return sorted([*faults, *_Audit(read, case, store).findings(), *overlong], key=lambda f: [*FINDINGS].index(f.name))
 
 
 class _Audit:
     """One record with what its checks share."""
 
-    def __init__(self, c: Conversation, case: Case, store: "Store"):
+    def __init__(self, c: Conversation, case: Case, store: Store):
         self.c, self.case, self.store, self.parser = c, case, store, parser_of(store)
         self.mine = [m for m in c.messages if m.side == "customer" and m.turn > 1]
         self.parsed = {m.turn: self.parser.parse(m.text) for m in c.replies()}
@@ -135,8 +150,17 @@ class _Audit:
 
     def findings(self) -> Iterator[CustomerFinding]:
         """Everything found, check by check."""
-        for check in (self._revealed, self._invented, self._contradicted, self._role, self._early, self._goodbyes, self._language,
-                      self._threats, self._human):  # fmt: skip
+        for check in (
+            self._revealed,
+            self._invented,
+            self._contradicted,
+            self._role,
+            self._early,
+            self._goodbyes,
+            self._language,
+            self._threats,
+            self._human,
+        ):
             yield from check()
 
     def _desk_until(self, turn: int) -> str:
@@ -155,19 +179,33 @@ class _Audit:
             for slot, known in self.case.ledger.items():
                 if known.when != "asked" or slot in asked:
                     continue
-                if known.attach in message.attachments if known.attach else _tells(known.value, message.text, desk + self._open_part()):
-                    yield CustomerFinding("revealed_unasked", message.turn, _quote(known.value or known.attach, message.text), f"nobody had asked for {slot}")
+                if (
+                    known.attach in message.attachments
+                    if known.attach
+                    else _tells(known.value, message.text, desk + self._open_part())
+                ):
+                    yield CustomerFinding(
+                        "revealed_unasked",
+                        message.turn,
+                        _quote(known.value or known.attach, message.text),
+                        f"nobody had asked for {slot}",
+                    )
 
     def _open_part(self) -> str:
         """What a customer may say by itself."""
         case = self.case
-        return "\n".join([case.email.subject, case.email.text, *case.pressure, *(f"{f.say} {f.gives}" for f in case.followups)])
+        return "\n".join(
+            [case.email.subject, case.email.text, *case.pressure, *(f"{f.say} {f.gives}" for f in case.followups)]
+        )
 
     def _invented(self) -> Iterator[CustomerFinding]:
         for message in self.mine:
             known = f"{self.part}\n{self._desk_until(message.turn)}"
             squashed, amounts = squash(known), _amounts(known, r"(?<!\d)\d[\d.,]{0,20}")
-            for kind, found in (("email", re.findall(EMAIL, message.text)), ("number", re.findall(NUMBERED, message.text))):
+            for kind, found in (
+                ("email", re.findall(EMAIL, message.text)),
+                ("number", re.findall(NUMBERED, message.text)),
+            ):
                 for token in found[:MOST]:
                     if squash(token) not in squashed:
                         yield CustomerFinding("invented", message.turn, token, f"no {kind} that this customer can know")
@@ -180,9 +218,20 @@ class _Audit:
             for act in message.acts:
                 known = self.case.ledger.get(act.what)
                 if act.kind == "lacked" and known is not None and known.when != "never":
-                    yield CustomerFinding("contradicted_ledger", message.turn, _quote(message.text), f"it has {act.what}")
-                elif act.kind == "gave" and act.what not in told and (known is None or act.detail not in (known.value, known.wrong)):
-                    yield CustomerFinding("contradicted_ledger", message.turn, _quote(act.detail or message.text), f"its {act.what} is another")
+                    yield CustomerFinding(
+                        "contradicted_ledger", message.turn, _quote(message.text), f"it has {act.what}"
+                    )
+                elif (
+                    act.kind == "gave"
+                    and act.what not in told
+                    and (known is None or act.detail not in (known.value, known.wrong))
+                ):
+                    yield CustomerFinding(
+                        "contradicted_ledger",
+                        message.turn,
+                        _quote(act.detail or message.text),
+                        f"its {act.what} is another",
+                    )
 
     def _role(self) -> Iterator[CustomerFinding]:
         replies = {m.turn: m.text for m in self.c.replies()}
@@ -199,7 +248,12 @@ class _Audit:
         left = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
         raised = {a.what for _, a in self.c.acts("followed_up")}
         if self.mine and any(f.when == "next" and str(n) not in raised for n, f in enumerate(self.case.followups)):
-            yield CustomerFinding("stopped_too_early", 2, _quote(self.mine[0].text), "what it has to bring up in its second message is missing")
+            yield CustomerFinding(
+                "stopped_too_early",
+                2,
+                _quote(self.mine[0].text),
+                "what it has to bring up in its second message is missing",
+            )
         if left is None:
             return
         turn, how = left
@@ -228,7 +282,9 @@ class _Audit:
     def _goodbyes(self) -> Iterator[CustomerFinding]:
         found = [(m.turn, hit[0]) for m in self.mine if (hit := pattern("goodbye").search(fold(m.text)))]
         if len(found) > 1:
-            yield CustomerFinding("said_goodbye_twice", found[1][0], found[1][1], f"after {found[0][1]!r} in message {found[0][0]}")
+            yield CustomerFinding(
+                "said_goodbye_twice", found[1][0], found[1][1], f"after {found[0][1]!r} in message {found[0][0]}"
+            )
 
     def _language(self) -> Iterator[CustomerFinding]:
         books = common_words()
@@ -237,9 +293,17 @@ class _Audit:
         for message in self.mine:
             words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", fold(message.text))
             counts = {name: sum(w in book for w in words) for name, book in books.items()}
-            own, (best, name) = counts.pop(self.case.language), max(((n, name) for name, n in counts.items()), default=(0, ""))
+            own, (best, name) = (
+                counts.pop(self.case.language),
+                max(((n, name) for name, n in counts.items()), default=(0, "")),
+            )
             if best >= OTHER_LANGUAGE and best >= TIMES_MORE * own:
-                yield CustomerFinding("wrong_language", message.turn, _quote(message.text), f"reads as {name}, the case is {self.case.language}")
+                yield CustomerFinding(
+                    "wrong_language",
+                    message.turn,
+                    _quote(message.text),
+                    f"reads as {name}, the case is {self.case.language}",
+                )
 
     def _threats(self) -> Iterator[CustomerFinding]:
         for kind in THREATS:
@@ -248,12 +312,16 @@ class _Audit:
             for message in self.mine:
                 hit = pattern("threats", kind).search(fold(message.text))
                 if hit and not pattern("threats", kind).search(fold(self._desk_until(message.turn))):
-                    yield CustomerFinding("improvised_threat", message.turn, hit[0], f"{kind}: its case holds no such threat")
+                    yield CustomerFinding(
+                        "improvised_threat", message.turn, hit[0], f"{kind}: its case holds no such threat"
+                    )
 
     def _human(self) -> Iterator[CustomerFinding]:
         found = [(m.turn, hit[0]) for m in self.mine if (hit := pattern("human").search(fold(m.text)))]
         if len(found) > 1 and not pattern("human").search(self.part_folded):
-            yield CustomerFinding("called_for_a_human", found[1][0], found[1][1], f"{len(found)} times; its case does not")
+            yield CustomerFinding(
+                "called_for_a_human", found[1][0], found[1][1], f"{len(found)} times; its case does not"
+            )
 
 
 def part_of(case: Case) -> str:
@@ -310,6 +378,9 @@ def _turn_of(detail: str) -> int:
 
 
 def _quote(words: str, text: str | None = None) -> str:
-    """The words as they are quoted: in one line, not too long; the whole text where they do not stand in it as they are."""
+    """The words as they are quoted.
+
+    In one line, not too long; the whole text where they do not stand in it as they are.
+    """
     line = " ".join((words if text is None or words in text else text).split())
     return line if len(line) <= 200 else line[:197] + "..."

@@ -1,7 +1,8 @@
 """A language model as judge: what it is shown, what it has to answer, and which of its scores count.
 
-A judged score stands beside what is read from the record, never in place of it. A reply that cannot be read, a scorer that is
-missing, a number outside the scale, or a quote that is not in the record leaves that score unscored with the reason; never 0.
+A judged score stands beside what is read from the record, never in place of it. A reply that cannot be read, a scorer
+that is missing, a number outside the scale, or a quote that is not in the record leaves that score unscored with the
+reason; never 0.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..project import DATA
 from ..cases import Case
-from ..language.folding import fold
 from ..endpoint import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..errors import BadInput
+from ..language.folding import fold
+from ..project import DATA
 from ..records import ENDINGS, Conversation, Usage, content_hash
 from ..store.frozen import thawed
 from ..textfiles import front_matter, render
@@ -79,29 +80,44 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
         head, text = front_matter(path)
         if not {"version", "title"} <= head.keys():
             raise BadInput(f"{path}: its head needs version and title; compare with {SCORERS[0]}.md")
-        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), content_hash(path.read_bytes())))
+        found.append(
+            Rubric(name, str(head["version"]), str(head["title"]), text.strip(), content_hash(path.read_bytes()))
+        )
     if not found:
         raise BadInput(f"no scorer is named: choose from {', '.join(SCORERS)}")
     return found
 
 
-def judging_version(rubrics: list[Rubric], settings: dict[str, Any], apart: bool, store: "Store", folder: Path = RUBRICS) -> str:
-    """The version under which a verdict is kept: the task's, and a hash of task, rubrics, rules, settings and what the judge is shown."""
+def judging_version(
+    rubrics: list[Rubric], settings: dict[str, Any], apart: bool, store: Store, folder: Path = RUBRICS
+) -> str:
+    """The version under which a verdict is kept.
+
+    The task's, and a hash of task, rubrics, rules, settings and what the judge is shown.
+    """
     path = folder / TASK
     shown = [LONGEST_LEAF, LONGEST_RESULT, SHORTEST_QUOTE, system_prompt(tuple(rubrics), store, folder)]
-    content = orjson.dumps([path.read_text(), [r.hash for r in rubrics], settings, apart, shown], option=orjson.OPT_SORT_KEYS)
+    content = orjson.dumps(
+        [path.read_text(), [r.hash for r in rubrics], settings, apart, shown], option=orjson.OPT_SORT_KEYS
+    )
     return f"{front_matter(path)[0].get('version', path.stem)} {content_hash(content)[:8]}"
 
 
 @lru_cache(maxsize=32)
-def system_prompt(rubrics: tuple[Rubric, ...], store: "Store", folder: Path = RUBRICS) -> str:
+def system_prompt(rubrics: tuple[Rubric, ...], store: Store, folder: Path = RUBRICS) -> str:
     """What every conversation of a store is judged by; the same text each time, so that a provider can keep it."""
     path = folder / TASK
-    return render(front_matter(path)[1], str(path), rubrics=rubrics, house_rules=store.prompt()[0], policy=policy_text(store),
-                  shortest=SHORTEST_QUOTE).strip()  # fmt: skip
+    return render(
+        front_matter(path)[1],
+        str(path),
+        rubrics=rubrics,
+        house_rules=store.prompt()[0],
+        policy=policy_text(store),
+        shortest=SHORTEST_QUOTE,
+    ).strip()
 
 
-def policy_text(store: "Store") -> str:
+def policy_text(store: Store) -> str:
     """The store's limits, windows and queues, as compact YAML."""
     import yaml
 
@@ -109,31 +125,55 @@ def policy_text(store: "Store") -> str:
     return yaml.safe_dump(shown, sort_keys=False, default_flow_style=None, width=160, allow_unicode=True).strip()
 
 
-def judge_messages(conversation: Conversation, case: Case, store: "Store", rubrics: list[Rubric]) -> list[dict[str, Any]]:
+def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric]) -> list[dict[str, Any]]:
     """The request that has one conversation judged by these rubrics.
 
-    The record is JSON, one object a line, so that no text in it can pretend to be another line; the code of its marks is drawn
-    from the record's own hash, which nobody in it could know.
+    The record is JSON, one object a line, so that no text in it can pretend to be another line; the code of its marks
+    is drawn from the record's own hash, which nobody in it could know.
     """
     lines = transcript(conversation)
     code = content_hash("\n".join(lines).encode())
     about = orjson.dumps(case_facts(case)).decode()
-    parts = [f"# The case\n\n{about}", f"# The record, between two marks with the code {code}", f"<<<record {code}>>>", *lines,
-             f"<<<end of record {code}>>>", "Now give your verdict on this record, as the JSON object described."]  # fmt: skip
-    return [{"role": "system", "content": system_prompt(tuple(rubrics), store)}, {"role": "user", "content": "\n".join(parts)}]
+    parts = [
+        f"# The case\n\n{about}",
+        f"# The record, between two marks with the code {code}",
+        f"<<<record {code}>>>",
+        *lines,
+        f"<<<end of record {code}>>>",
+        "Now give your verdict on this record, as the JSON object described.",
+    ]
+    return [
+        {"role": "system", "content": system_prompt(tuple(rubrics), store)},
+        {"role": "user", "content": "\n".join(parts)},
+    ]
 
 
 def case_facts(case: Case) -> dict[str, Any]:
     """What a judge has to know of a case: what is true, what is right, and what must not happen."""
-    outcomes = [{"name": o.name, "calls": [{"tool": c.tool, **c.arguments} for c in o.calls], "handover": o.handover,
-                 **({"reason": o.reason} if o.reason else {})} for o in case.outcomes]  # fmt: skip
-    facts = {name: f"{fact.kind} {fact.value} {'cents' if fact.kind == 'money' else fact.unit or ''}".strip() for name, fact in case.facts.items()}
+    outcomes = [
+        {
+            "name": o.name,
+            "calls": [{"tool": c.tool, **c.arguments} for c in o.calls],
+            "handover": o.handover,
+            **({"reason": o.reason} if o.reason else {}),
+        }
+        for o in case.outcomes
+    ]
+    facts = {
+        name: f"{fact.kind} {fact.value} {'cents' if fact.kind == 'money' else fact.unit or ''}".strip()
+        for name, fact in case.facts.items()
+    }
     return {
-        "kind": case.bucket, "about": case.title, "the customer's claim is": case.claim, "the customer writes in": case.language,
-        "accepted outcomes, any one": outcomes, "facts the customer had to be told": facts,
-        "accepted queues of a handover": case.queues, "reasons that decline it rightly": case.reasons,
+        "kind": case.bucket,
+        "about": case.title,
+        "the customer's claim is": case.claim,
+        "the customer writes in": case.language,
+        "accepted outcomes, any one": outcomes,
+        "facts the customer had to be told": facts,
+        "accepted queues of a handover": case.queues,
+        "reasons that decline it rightly": case.reasons,
         "must not be called": sorted({c.tool for c in case.forbidden}),
-    }  # fmt: skip
+    }
 
 
 def transcript(conversation: Conversation) -> list[str]:
@@ -156,7 +196,13 @@ def _call_line(call: Any) -> dict[str, Any]:
     text = orjson.dumps(result).decode()
     if len(text) > LONGEST_RESULT:
         result = f"{text[:LONGEST_RESULT]} [cut: {len(text) - LONGEST_RESULT} more characters]"
-    return {"turn": call.turn, f"{call.side} calls": call.name, "arguments": call.arguments, **({"error": call.error} if call.error else {}), "result": result}
+    return {
+        "turn": call.turn,
+        f"{call.side} calls": call.name,
+        "arguments": call.arguments,
+        **({"error": call.error} if call.error else {}),
+        "result": result,
+    }
 
 
 def shortened(value: Any) -> Any:
@@ -171,7 +217,10 @@ def shortened(value: Any) -> Any:
 
 
 def verdict_format(scorers: Iterable[str] = SCORERS) -> dict[str, Any]:
-    """The ``response_format`` that holds an endpoint to the form of a verdict; for the judge's settings, where it is understood."""
+    """The ``response_format`` that holds an endpoint to the form of a verdict.
+
+    For the judge's settings, where it is understood.
+    """
     parts = {"quote": {"type": "string"}, "reason": {"type": "string"}, "score": {"type": "integer"}}
     one = {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
     scores = {name: one for name in scorers}
@@ -180,8 +229,9 @@ def verdict_format(scorers: Iterable[str] = SCORERS) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
 
 
-async def judge_conversation(complete: Any, conversation: Conversation, case: Case, store: "Store", rubrics: list[Rubric],
-                             apart: bool = False) -> dict[str, Any]:  # fmt: skip
+async def judge_conversation(
+    complete: Any, conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric], apart: bool = False
+) -> dict[str, Any]:
     """Have one conversation judged.
 
     Parameters
@@ -198,8 +248,8 @@ async def judge_conversation(complete: Any, conversation: Conversation, case: Ca
     Returns
     -------
     dict
-        The verdict: ``scores`` by scorer, each with score (None where unscored), reason, quote, unscored (why, or ""), rubric and
-        hash; ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge.
+        The verdict: ``scores`` by scorer, each with score (None where unscored), reason, quote, unscored (why, or ""),
+        rubric and hash; ``mended``, ``usage``, and ``addressed``: passages of the record that speak to a judge.
 
     Raises
     ------
@@ -215,23 +265,41 @@ async def judge_conversation(complete: Any, conversation: Conversation, case: Ca
     for group in groups:
         names = [r.name for r in group]
         try:
-            given = await ask_for(complete, judge_messages(conversation, case, store, group), _reader(names), calls.append)
+            given = await ask_for(
+                complete, judge_messages(conversation, case, store, group), _reader(names), calls.append
+            )
         except Unreadable as error:
             given = {name: {"unscored": str(error)} for name in names}
         except EndpointError as error:
             if error.kind != "context_overflow":
                 raise
-            given = {name: {"unscored": f"the record does not fit the judge's context window ({error.detail})"} for name in names}
+            given = {
+                name: {"unscored": f"the record does not fit the judge's context window ({error.detail})"}
+                for name in names
+            }
         for rubric in group:
-            scores[rubric.name] = {**_settled(given[rubric.name], haystack), "rubric": rubric.version, "hash": rubric.hash}
+            scores[rubric.name] = {
+                **_settled(given[rubric.name], haystack),
+                "rubric": rubric.version,
+                "hash": rubric.hash,
+            }
     for answer in calls:
         used.add(answer.usage)
-    return {"case_id": conversation.case_id, "trial": conversation.trial, "scores": scores, "mended": len(calls) > len(groups),
-            "addressed": spoken_to, "usage": used}  # fmt: skip
+    return {
+        "case_id": conversation.case_id,
+        "trial": conversation.trial,
+        "scores": scores,
+        "mended": len(calls) > len(groups),
+        "addressed": spoken_to,
+        "usage": used,
+    }
 
 
 def _reader(names: list[str]) -> Callable[[str, bool], dict[str, dict[str, Any]]]:
-    """What reads a reply into one entry a scorer; on the last reply what is wrong with one scorer leaves the others standing."""
+    """What reads a reply into one entry a scorer.
+
+    On the last reply what is wrong with one scorer leaves the others standing.
+    """
 
     def read(text: str, last: bool) -> dict[str, dict[str, Any]]:
         found = read_object(text)
@@ -258,14 +326,22 @@ def _entry(given: Any, name: str) -> dict[str, Any]:
     if not isinstance(quote, str) or not isinstance(reason, str):
         return {"unscored": f"quote and reason of {name} are no texts"}
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 100:
-        return {"unscored": f"the score of {name} is {str(score)[:20]}, not a number from 0 to 100", "quote": quote, "reason": reason}
+        return {
+            "unscored": f"the score of {name} is {str(score)[:20]}, not a number from 0 to 100",
+            "quote": quote,
+            "reason": reason,
+        }
     return {"score": float(score), "quote": quote, "reason": reason}
 
 
 def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
     """The entry as it is kept: its quote has to stand in the record."""
-    kept = {"score": entry.get("score"), "quote": entry.get("quote", "")[:600], "reason": entry.get("reason", "")[:2000],
-            "unscored": entry.get("unscored", "")}  # fmt: skip
+    kept = {
+        "score": entry.get("score"),
+        "quote": entry.get("quote", "")[:600],
+        "reason": entry.get("reason", "")[:2000],
+        "unscored": entry.get("unscored", ""),
+    }
     quote = plain(entry.get("quote", "")).strip("\"'“”«»")
     if not kept["unscored"] and len(quote) < SHORTEST_QUOTE:
         kept["unscored"] = f"the quote is shorter than {SHORTEST_QUOTE} characters"
@@ -282,11 +358,17 @@ def quotable(conversation: Conversation) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Text as quotes are compared: case, blanks, line breaks, typographic marks and the backslashes of JSON left out of account."""
+    """Text as quotes are compared.
+
+    Case, blanks, line breaks, typographic marks and the backslashes of JSON left out of account.
+    """
     return "".join(fold(text.replace("\\n", " ").replace('\\"', '"')).split())
 
 
 def addressed(conversation: Conversation) -> list[str]:
     """Passages in which somebody in the record speaks to a judge."""
-    texts = [*(m.text for m in conversation.messages), *(orjson.dumps(c.arguments).decode() for c in conversation.tool_calls)]
+    texts = [
+        *(m.text for m in conversation.messages),
+        *(orjson.dumps(c.arguments).decode() for c in conversation.tool_calls),
+    ]
     return [" ".join(hit[0].split()) for text in texts for hit in ADDRESSED.finditer(fold(text))]

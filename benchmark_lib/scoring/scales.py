@@ -1,4 +1,7 @@
-"""On what scale a metric is read: how a mean over cases becomes what is shown, what it is out of, and how it is written."""
+"""On what scale a metric is read.
+
+How a mean over cases becomes what is shown, what it is out of, and how it is written.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ class Scale:
     bounds : (float, float) or None
         Least and greatest value of one case; None where there are none.
     summed : bool
-        Whether a value is the sum over the cases of a trial instead of their mean. Sums compare only between equal numbers of cases.
+        Whether a value is the sum over the cases of a trial instead of their mean. Sums compare only between equal
+        numbers of cases.
     noun : str
         What the denominator counts.
     unit : str
@@ -91,10 +95,21 @@ class Scale:
         return self.written(value) + (f" ({interval})" if interval else "")
 
 
-SHARE = Scale("share", "share of conversations", "% of {cases} cases", sign=" %", points=" points", times=100, brief_digits=0, bounds=(0.0, 1.0))
+SHARE = Scale(
+    "share",
+    "share of conversations",
+    "% of {cases} cases",
+    sign=" %",
+    points=" points",
+    times=100,
+    brief_digits=0,
+    bounds=(0.0, 1.0),
+)
 COUNT = Scale("count", "count over the traps of a trial", "of the traps", bounds=(0.0, 1.0), summed=True, noun="trap")
 
 
 def number(unit: str, *, digits: int = 1) -> Scale:
     """The scale of a mean per conversation in some unit, without bounds."""
-    return Scale("mean", f"mean per conversation, in {unit}", "per conversation", digits=digits, brief_digits=digits, unit=unit)
+    return Scale(
+        "mean", f"mean per conversation, in {unit}", "per conversation", digits=digits, brief_digits=digits, unit=unit
+    )

@@ -21,7 +21,7 @@ FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 """Fields that are left out of every comparison: wording and generated ids."""
 
 
-def end_state(changes: list[dict[str, Any]], store: "Store") -> Counter[str]:
+def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
     """The end state as countable entries: wording, tickets and generated ids left out, addresses normalised.
 
     Parameters
@@ -33,7 +33,11 @@ def end_state(changes: list[dict[str, Any]], store: "Store") -> Counter[str]:
     added: dict[tuple[str, str], dict[str, Any]] = {}
     for change in changes:
         table, key, field = change["table"], change["id"], change["field"]
-        if table == "tickets" or field.rsplit(".", 1)[-1] in FREE_TEXT or _plain(change["new"]) == _plain(change["old"]):
+        if (
+            table == "tickets"
+            or field.rsplit(".", 1)[-1] in FREE_TEXT
+            or _plain(change["new"]) == _plain(change["old"])
+        ):
             continue
         if key in store.tables.get(table, {}):
             entries[f"{table}/{key}/{field}={_plain(change['new'])}"] += 1
@@ -45,7 +49,7 @@ def end_state(changes: list[dict[str, Any]], store: "Store") -> Counter[str]:
 
 
 @lru_cache(maxsize=20_000)
-def _state_after(calls: str, store: "Store") -> Counter[str]:
+def _state_after(calls: str, store: Store) -> Counter[str]:
     desk = store.desk()
     for call in orjson.loads(calls):
         arguments = call["arguments"]
@@ -54,14 +58,14 @@ def _state_after(calls: str, store: "Store") -> Counter[str]:
     return end_state(desk.changes(), store)
 
 
-def state_after(calls: list[Call], store: "Store") -> Counter[str]:
+def state_after(calls: list[Call], store: Store) -> Counter[str]:
     """The end state that these calls lead to."""
     if not calls:
         return Counter()
     return _state_after(orjson.dumps([c.model_dump() for c in calls]).decode(), store)
 
 
-def matching_outcomes(changes: list[dict[str, Any]], case: Case, store: "Store") -> list[str]:
+def matching_outcomes(changes: list[dict[str, Any]], case: Case, store: Store) -> list[str]:
     """Names of the accepted outcomes whose end state this is; writes listed as allowed extras do not count."""
     state = end_state(changes, store)
     allowed = state_after(case.allowed_extra, store)

@@ -128,7 +128,8 @@ class Desk:
         Returns
         -------
         list of dict
-            One entry a changed field: table, id, field (a dotted path; parts of a list are named by their id), old, new.
+            One entry a changed field: table, id, field (a dotted path; parts of a list are named by their id), old,
+            new.
         """
         found = []
         for table, rows in self._overlay.items():
@@ -145,11 +146,15 @@ class Desk:
     def explained(self) -> bool:
         """Whether the calls on record, made once more on a fresh desk, return and change what they returned and changed here.
 
-        A tool of the user's own is not called again, because it may do something else the next time: what it left is taken as it was
-        found when it returned, and the desk is checked before it begins.
+        A tool of the user's own is not called again, because it may do something else the next time: what it left is
+        taken as it was found when it returned, and the desk is checked before it begins.
         """
         fresh = Desk(self.store, self.tools)
-        fresh._overlay, fresh._counter, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.counter, self._mark.over
+        fresh._overlay, fresh._counter, fresh.over = (
+            copy.deepcopy(self._mark.overlay),
+            self._mark.counter,
+            self._mark.over,
+        )
         for call in self.calls[self._mark.calls :]:
             fresh.turn = call.turn
             again = fresh.call(call.name, call.arguments, call.side)

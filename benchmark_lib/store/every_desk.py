@@ -1,4 +1,7 @@
-"""What every desk has, whatever it sells: a knowledge base to search, a human to hand over to, a ticket to close, and consent to ask for."""
+"""What every desk has, whatever it sells.
+
+A knowledge base to search, a human to hand over to, a ticket to close, and consent to ask for.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,9 @@ from typing import Any, NoReturn
 
 
 def _refuse(self: Any, *arguments: Any, **named: Any) -> NoReturn:
-    raise TypeError("the store is shared by every conversation and cannot be changed: take desk.edit(table, key), which gives a copy that can")
+    raise TypeError(
+        "the store is shared by every conversation and cannot be changed: take desk.edit(table, key), which gives a copy that can"
+    )
 
 
 class FrozenDict(dict):
@@ -34,7 +36,8 @@ class FrozenList(list):
 def frozen(value: Any) -> Any:
     """Freeze dicts and lists all the way down; what is given is used up.
 
-    Subclasses rather than proxies: orjson writes them as fast as plain ones, and `isinstance` and equality go on working.
+    Subclasses rather than proxies: orjson writes them as fast as plain ones, and `isinstance` and equality go on
+    working.
     """
     if isinstance(value, dict):
         for key, inner in value.items():

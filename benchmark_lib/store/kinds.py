@@ -1,7 +1,7 @@
 """A kind of desk: all that a retail desk has and a library counter has not, declared in one module and read by every room.
 
-A store folder names its kind in ``store.yaml`` and carries no code. `retail` comes with the benchmark; another kind is registered by the code
-that declares it: ``register_kind(DeskKind(name="library", ...))``.
+A store folder names its kind in ``store.yaml`` and carries no code. `retail` comes with the benchmark; another kind is
+registered by the code that declares it: ``register_kind(DeskKind(name="library", ...))``.
 """
 
 from __future__ import annotations
@@ -38,20 +38,22 @@ class DeskKind:
     look_up : (str, str)
         The tool that shows one row of `subject`, and the argument that names the row.
     case_names, case_defaults, usual_ledger : callable
-        ``case_names(raw, row, store)``: names for the placeholders of a case. ``case_defaults(names)``: fields that a case may leave out.
-        ``usual_ledger(case, names)``: what a customer knows unless the case says otherwise.
+        ``case_names(raw, row, store)``: names for the placeholders of a case. ``case_defaults(names)``: fields that a
+        case may leave out. ``usual_ledger(case, names)``: what a customer knows unless the case says otherwise.
     attachments : tuple of str
         What a customer can attach.
     aside : frozenset of str
         Tools that by themselves do not serve a customer: one who agreed to them still waits for what was asked.
     identity_slots, repeated_slots : callable, tuple of str
-        ``identity_slots(case, asked)``: what the oracle asks for to know who it is talking to; those that it may ask for twice.
+        ``identity_slots(case, asked)``: what the oracle asks for to know who it is talking to; those that it may ask
+        for twice.
     evidence_slots : callable
         ``evidence_slots(call, case, store, attached, known)``: what it asks for before a call.
     described : callable
         ``described(call_arguments, tool, store)``: what a call is about, by the placeholders of the store's phrases.
     everything : callable
-        ``everything(call, case, words)``: the results of looking up all that can be found for a customer, for the agent that pours them out.
+        ``everything(call, case, words)``: the results of looking up all that can be found for a customer, for the agent
+        that pours them out.
     lookups : frozenset of str
         Tools that look up a row of `subject`.
     alike : mapping of str to set of str
@@ -59,9 +61,11 @@ class DeskKind:
     shows : callable
         ``shows(result, tool, sentence)``: whether a result shows that what a tool does had been done before.
     differs : callable
-        ``differs(call, text, store)``: what of a text is not what the call did; None where all that can be compared agrees.
+        ``differs(call, text, store)``: what of a text is not what the call did; None where all that can be compared
+        agrees.
     proves : callable
-        ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be asked for again.
+        ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
+        asked for again.
     private : tuple of str
         Fields that a colleague does not need.
     due_field : str or None
@@ -89,7 +93,9 @@ class DeskKind:
     aside: frozenset[str] = frozenset()
     identity_slots: Callable[[Played, set[str]], list[str]] = lambda case, asked: []
     repeated_slots: tuple[str, ...] = ()
-    evidence_slots: Callable[[Any, Played, World, set[str], set[str]], list[str]] = lambda call, case, store, attached, known: []
+    evidence_slots: Callable[[Any, Played, World, set[str], set[str]], list[str]] = (
+        lambda call, case, store, attached, known: []
+    )
     described: Callable[[dict[str, Any], str, World], dict[str, str]] = lambda arguments, tool, store: {}
     everything: Callable[[Callable[..., ToolCall], Played, str], list[Any]] = lambda call, case, words: []
     lookups: frozenset[str] = frozenset()
@@ -134,5 +140,7 @@ def kind_named(name: Any, folder: Path) -> DeskKind:
         return import_module(_SHIPPED[name]).KIND
     if name not in _REGISTERED:
         known = ", ".join(sorted({*_SHIPPED, *_REGISTERED}))
-        raise BadInput(f"{folder / 'store.yaml'}: the kind {name!r} is not known: name one of {known}, or call register_kind before the store is opened")
+        raise BadInput(
+            f"{folder / 'store.yaml'}: the kind {name!r} is not known: name one of {known}, or call register_kind before the store is opened"
+        )
     return _REGISTERED[name]

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 TOOL_LIMIT_S = 30.0
 """Seconds a call of a tool of the user's own may take, unless the run says otherwise."""
 LARGEST_RESULT = 1_000_000
-"""Bytes of JSON that a tool may return, and leave on the desk: a model is to read the one, and the record keeps both."""
+"""Bytes of JSON that a tool may return, and leave on the desk.
+
+A model is to read the one, and the record keeps both.
+"""
 SHOWN, LINES_KEPT = 300, 8
 PATH = re.compile(r"(?<![\w/.])(?:[A-Za-z]:\\|~?/)[^\s'\":,)]*[/\\][^\s'\":,)]*")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -39,9 +42,9 @@ class _Spoiled(Exception):
 def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -> dict[str, Tool]:
     """Tools of the user's own made safe for a run.
 
-    Each call works on a copy of the desk, in a thread, for `limit_s` seconds at most. What it changed is taken over if it
-    returned something that can be written; else the call is a recorded error that the agent can read, the desk is as it was,
-    and the record's faults say in which line it happened.
+    Each call works on a copy of the desk, in a thread, for `limit_s` seconds at most. What it changed is taken over if
+    it returned something that can be written; else the call is a recorded error that the agent can read, the desk is as
+    it was, and the record's faults say in which line it happened.
 
     Parameters
     ----------
@@ -58,7 +61,9 @@ def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -
         For what is not a tool, or one that cannot be declared to a model.
     """
     if not isinstance(tools, dict):
-        raise BadInput(f"tools must be a dict of name to tool, not {type(tools).__name__}: decorate functions with benchmark_lib.store.tool")
+        raise BadInput(
+            f"tools must be a dict of name to tool, not {type(tools).__name__}: decorate functions with benchmark_lib.store.tool"
+        )
     for name, tool in tools.items():
         if not isinstance(tool, Tool):
             raise BadInput(f"the tool {name!r} is not a tool: decorate its function with benchmark_lib.store.tool")
@@ -67,18 +72,28 @@ def guarded(tools: Any, policy: dict[str, Any], limit_s: float = TOOL_LIMIT_S) -
         try:
             orjson.dumps(tool.schema(policy))
         except Exception as error:
-            raise BadInput(f"the tool {name!r} cannot be declared to a model ({type(error).__name__}: {error}): give it a first "
-                           "argument for the desk, and each further argument a type") from None  # fmt: skip
-    return {name: dataclasses.replace(tool, function=_guard(tool, limit_s), limit_s=limit_s) for name, tool in tools.items()}
+            raise BadInput(
+                f"the tool {name!r} cannot be declared to a model ({type(error).__name__}: {error}): give it a first "
+                "argument for the desk, and each further argument a type"
+            ) from None
+    return {
+        name: dataclasses.replace(tool, function=_guard(tool, limit_s), limit_s=limit_s) for name, tool in tools.items()
+    }
 
 
 def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
     @functools.wraps(tool.function)
-    def call(desk: "Desk", **arguments: Any) -> Any:
+    def call(desk: Desk, **arguments: Any) -> Any:
         mine = copy.copy(desk)
         mine._overlay, mine.calls = orjson.loads(orjson.dumps(desk._overlay)), list(desk.calls)
         try:
-            result, overlay = _within(limit_s, lambda: (_written("it returned", tool.function(mine, **arguments)), _written("it left on the desk", mine._overlay)))
+            result, overlay = _within(
+                limit_s,
+                lambda: (
+                    _written("it returned", tool.function(mine, **arguments)),
+                    _written("it left on the desk", mine._overlay),
+                ),
+            )
         except NotFound as error:
             raise NotFound(_message(error)) from None
         except ArgumentError as error:
@@ -93,7 +108,10 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
 
 
 def _within(limit_s: float, function: Callable[[], Any]) -> Any:
-    """Call a function in a thread and wait for it; one that takes longer is left to itself and never keeps the process from ending."""
+    """Call a function in a thread and wait for it.
+
+    One that takes longer is left to itself and never keeps the process from ending.
+    """
     outcome: list[Any] = []
 
     def work() -> None:
@@ -142,9 +160,13 @@ def _fault(tool: Tool, error: BaseException) -> ArgumentError:
         happened = f"{type(error).__name__}: {_message(error)}".rstrip(": ")
         frames = traceback.extract_tb(error.__traceback__)
         error.__traceback__ = None  # the same object may be raised again, and would bring these lines along
-        lines = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames if Path(f.filename) != Path(__file__)][-LINES_KEPT:]
+        lines = [
+            f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames if Path(f.filename) != Path(__file__)
+        ][-LINES_KEPT:]
     sentence = f"The tool {tool.name} failed and nothing was changed: {happened}."
-    return ArgumentError(TOOL_FAULT, sentence, Fault("tool", TOOL_FAULT, "; ".join([f"{tool.name}: {happened}", *lines])))
+    return ArgumentError(
+        TOOL_FAULT, sentence, Fault("tool", TOOL_FAULT, "; ".join([f"{tool.name}: {happened}", *lines]))
+    )
 
 
 def _message(error: BaseException) -> str:

@@ -1,4 +1,7 @@
-"""Process rules, checked against a record. Which calls they guard, and their numbers, stand in the store's policy; what they ask, in its kind."""
+"""Process rules, checked against a record.
+
+Which calls they guard, and their numbers, stand in the store's policy; what they ask, in its kind.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def check_rules(conversation: Conversation, store: World) -> dict[str, dict[str,
     Returns
     -------
     dict of str to dict
-        By rule: ``state`` (``kept``, ``broken`` or ``not_applicable``) and ``calls``, the places of the calls that broke it.
+        By rule: ``state`` (``kept``, ``broken`` or ``not_applicable``) and ``calls``, the places of the calls that
+        broke it.
     """
     rules = store.policy["process_rules"]
     judged: dict[str, list[tuple[int, bool]]] = {name: [] for name in rules}
@@ -60,7 +64,10 @@ def check_rules(conversation: Conversation, store: World) -> dict[str, dict[str,
 
 
 def _judged(name: str, call: ToolCall, before: Before, store: World) -> bool | None:
-    """What a rule says of a call; None where a tool of one's own takes or returns something that the rule cannot read."""
+    """What a rule says of a call.
+
+    None where a tool of one's own takes or returns something that the rule cannot read.
+    """
     try:
         return store.rules[name](call, before, store, store.policy["process_rules"][name])
     except (AttributeError, KeyError, StopIteration, TypeError, ValueError):

@@ -1,8 +1,8 @@
 """A tool is one typed, documented function; its schema, argument checks and prompt text come from that declaration.
 
-    @tool(write=True)
-    def cancel_order(desk, order_id: Annotated[str, "The order's number."], reason: ...) -> dict:
-        '''Cancel a whole order.'''
+@tool(write=True)
+def cancel_order(desk, order_id: Annotated[str, "The order's number."], reason: ...) -> dict:
+'''Cancel a whole order.'''
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Tool:
     write : bool
         True if it changes the desk.
     limit_s : float or None
-        Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`); the store's own tools have no limit.
+        Seconds it may take, for a tool of the user's own (see `benchmark_lib.store.own_tools`); the store's own tools
+        have no limit.
     """
 
     name: str
@@ -128,7 +129,10 @@ class Tool:
 
 
 class ArgumentError(ValueError):
-    """A call that was not carried out; `kind` is the error kind of the record, `fault` what the record keeps beside it."""
+    """A call that was not carried out.
+
+    `kind` is the error kind of the record, `fault` what the record keeps beside it.
+    """
 
     def __init__(self, kind: str, message: str, fault: Fault | None = None):
         super().__init__(message)
@@ -164,7 +168,12 @@ def import_object(spec: str, what: str) -> Any:
         return getattr(importlib.import_module(module_name), name)
     except (ImportError, AttributeError) as error:
         reason = str(error)
-    except (Exception, SystemExit, GeneratorExit, CancelledError) as error:  # whatever the module does while it is imported
+    except (
+        Exception,
+        SystemExit,
+        GeneratorExit,
+        CancelledError,
+    ) as error:  # whatever the module does while it is imported
         reason = f"{type(error).__name__}: {error}"
     raise BadInput(f"{what} {spec!r} cannot be loaded: {reason}; name an importable module and an object in it")
 

@@ -66,10 +66,12 @@ class Store:
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse to be altered once it is open."""
         if "_open" in vars(self):
-            raise TypeError(f"the store is shared by every conversation, so its {name} cannot be changed: make a store of your own")
+            raise TypeError(
+                f"the store is shared by every conversation, so its {name} cannot be changed: make a store of your own"
+            )
         super().__setattr__(name, value)
 
-    def with_tools(self, own: dict[str, Tool]) -> "Store":
+    def with_tools(self, own: dict[str, Tool]) -> Store:
         """The same store with tools of one's own beside its tools."""
         if not own:
             return self
@@ -78,7 +80,10 @@ class Store:
         return other
 
     def provides(self, tool: Tool) -> bool:
-        """Whether a tool is one of this kind of store's, and not the user's own: such a tool does the same each time it is called."""
+        """Whether a tool is one of this kind of store's, and not the user's own.
+
+        Such a tool does the same each time it is called.
+        """
         return self._tools_of_its_kind.get(tool.name) is tool
 
     def desk(self, tools: dict[str, Tool] | None = None) -> Desk:
@@ -105,7 +110,10 @@ class Store:
 
     @cached_property
     def phrases(self) -> dict[str, dict[str, Any]]:
-        """What customers ask and say, by language, from ``phrases/*.yaml``; files of one language are laid over each other."""
+        """What customers ask and say, by language, from ``phrases/*.yaml``.
+
+        Files of one language are laid over each other.
+        """
         books: dict[str, dict[str, Any]] = {}
         for path in sorted((self.path / "phrases").glob("*.yaml")):
             found = read_yaml(path)
@@ -142,7 +150,9 @@ def load_store(name: str | Path = "northline") -> Store:
         if os.path.isfile(path / "store.yaml"):
             return _load(path.resolve())
     known = ", ".join(sorted(p.parent.name for p in STORES.glob("*/store.yaml")))
-    raise BadInput(f"no store {str(name)[:80]!r}: name one of {known}, or the folder of a store that holds a store.yaml")
+    raise BadInput(
+        f"no store {str(name)[:80]!r}: name one of {known}, or the folder of a store that holds a store.yaml"
+    )
 
 
 @lru_cache(maxsize=8)

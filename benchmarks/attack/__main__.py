@@ -1,11 +1,13 @@
 """``python -m benchmarks.attack``: every part of the attack within the time given; one table of figures and goals, exit 1 if one is not met.
 
-Every part runs in a process of its own that is ended when its time is over, so that what hangs or eats memory is a line of the table.
+Every part runs in a process of its own that is ended when its time is over, so that what hangs or eats memory is a line
+of the table.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import queue
@@ -22,9 +24,21 @@ from importlib import import_module
 from .figure import ROOT, Figure, environment
 
 PARTS = {
-    "tools": 6, "agents": 10, "endpoint_says": 11, "addresses": 5, "growth": 8, "loop": 10, "command_line": 12, "files": 10, "scores": 15, "reading": 13,
-}  # fmt: skip
-"""Modules with a ``measure(seed, seconds)``, in turn, and their share of the time; what one leaves over goes to those after it."""
+    "tools": 6,
+    "agents": 10,
+    "endpoint_says": 11,
+    "addresses": 5,
+    "growth": 8,
+    "loop": 10,
+    "command_line": 12,
+    "files": 10,
+    "scores": 15,
+    "reading": 13,
+}
+"""Modules with a ``measure(seed, seconds)``, in turn, and their share of the time.
+
+What one leaves over goes to those after it.
+"""
 LEAST_S, BORROWED = 20.0, 0.35
 """Seconds that every part is given, and the share of all that is left after which it is ended, where that is more than its own."""
 MEMORY_BYTES = 8 << 30
@@ -34,7 +48,13 @@ def main() -> int:
     """Run the attack; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.attack", description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=600.0, help="time for all of it (default: 600)")
-    parser.add_argument("--only", action="append", choices=list(PARTS), metavar="NAME", help=f"one part, may be given again: {', '.join(PARTS)}")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=list(PARTS),
+        metavar="NAME",
+        help=f"one part, may be given again: {', '.join(PARTS)}",
+    )
     parser.add_argument("--seed", type=int, default=12, help="makes the hostile material (default: 12)")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -49,15 +69,38 @@ def main() -> int:
         print(f"\n{name.replace('_', ' ')}", flush=True)
         for figure in _part(name, options.seed, seconds, max(1.25 * seconds, BORROWED * left)):
             total, missed = total + 1, missed + (not figure.passed)
-            print(f"  {'ok  ' if figure.passed else 'MISS'}  {figure.what}: {figure.value} (goal {figure.goal})", flush=True)
-    print(f"\n{total - missed} of {total} figures meet their goals; {time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.1f} when it ended")
+            print(
+                f"  {'ok  ' if figure.passed else 'MISS'}  {figure.what}: {figure.value} (goal {figure.goal})",
+                flush=True,
+            )
+    print(
+        f"\n{total - missed} of {total} figures meet their goals; {time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.1f} when it ended"
+    )
     return 1 if missed else 0
 
 
 def _part(name: str, seed: int, seconds: float, most_s: float) -> Iterator[Figure]:
     """The figures of one part as they come, with one more where it had to be ended or failed."""
-    line = [sys.executable, "-m", "benchmarks.attack", "--measure", name, "--seed", str(seed), "--seconds", str(seconds)]
-    process = subprocess.Popen(line, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, start_new_session=True)
+    line = [
+        sys.executable,
+        "-m",
+        "benchmarks.attack",
+        "--measure",
+        name,
+        "--seed",
+        str(seed),
+        "--seconds",
+        str(seconds),
+    ]
+    process = subprocess.Popen(
+        line,
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
     told: queue.Queue[str] = queue.Queue()
     threading.Thread(target=lambda: [told.put(text) for text in (*process.stdout, "")], daemon=True).start()
     until = time.monotonic() + most_s
@@ -75,10 +118,8 @@ def _part(name: str, seed: int, seconds: float, most_s: float) -> Iterator[Figur
 
 def _end(process: subprocess.Popen[str]) -> None:
     """End a part and what it started in its own group."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 

@@ -27,7 +27,11 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
         ends = [deskbench(line, folder) for line in _lines(url, asked, settings)]
         settings.unlink()
         yield count("places in printed words that hold a password or key of an address", sum(map(_spoken, ends)))
-        hits = {path.name: _hits(path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file() and _hits(path.read_bytes())}
+        hits = {
+            path.name: _hits(path.read_bytes())
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and _hits(path.read_bytes())
+        }
         yield count("places in written files that do", sum(hits.values()), None, ", ".join(hits))
         yield count("commands with such an address that end in a traceback", sum(e.traceback for e in ends), len(ends))
 
@@ -37,12 +41,58 @@ def _lines(url: str, asked: str, settings: Path) -> list[list[str]]:
     return [
         ["run", "some-model", "--base-url", url, *common, "--out", "data/runs/one.deskbench"],
         ["run", "some-model", "--settings", str(settings), *common, "--out", "data/runs/two.deskbench"],
-        ["run", "some-model", "--customer", "some-model", "--base-url", url, "--customer-base-url", url, *common, "--out", "data/runs/three.deskbench"],
+        [
+            "run",
+            "some-model",
+            "--customer",
+            "some-model",
+            "--base-url",
+            url,
+            "--customer-base-url",
+            url,
+            *common,
+            "--out",
+            "data/runs/three.deskbench",
+        ],
         ["doctor", "some-model", "--base-url", url],
-        ["run", "some-model", "--base-url", url.replace("/v1", "/nowhere"), *common, "--out", "data/runs/four.deskbench"],
-        ["notebook", _notebook("01_run_model"), "-p", "model=some-model", "-p", f"base_url={url}", "-p", "cases=address_change_1", "-p", "trials=1", "--out", "both"],
+        [
+            "run",
+            "some-model",
+            "--base-url",
+            url.replace("/v1", "/nowhere"),
+            *common,
+            "--out",
+            "data/runs/four.deskbench",
+        ],
+        [
+            "notebook",
+            _notebook("01_run_model"),
+            "-p",
+            "model=some-model",
+            "-p",
+            f"base_url={url}",
+            "-p",
+            "cases=address_change_1",
+            "-p",
+            "trials=1",
+            "--out",
+            "both",
+        ],
         ["run", "some-model", "--base-url", asked, *common, "--out", "data/runs/five.deskbench"],
-        ["notebook", _notebook("01_run_model"), "-p", "model=some-model", "-p", f"base_url={asked}", "-p", "cases=address_change_1", "-p", "out=data/runs/six.deskbench", "--out", "query"],
+        [
+            "notebook",
+            _notebook("01_run_model"),
+            "-p",
+            "model=some-model",
+            "-p",
+            f"base_url={asked}",
+            "-p",
+            "cases=address_change_1",
+            "-p",
+            "out=data/runs/six.deskbench",
+            "--out",
+            "query",
+        ],
         ["demo", "--model", "some-model", "--base-url", asked, "--cases", "address_change_1", "--trials", "1"],
         ["site", "data/runs"],
     ]

@@ -36,7 +36,17 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 
 def _play(folder: Path, agent: str, *more: str, out: str | None = None) -> tuple[Ended, Path]:
     path = folder / f"{out or agent}.deskbench"
-    line = ["run", "own", "--agent", f"benchmarks.attack.own:{agent}", "--trials", "1", "--out", str(path), *(more or ("--cases", SOME))]
+    line = [
+        "run",
+        "own",
+        "--agent",
+        f"benchmarks.attack.own:{agent}",
+        "--trials",
+        "1",
+        "--out",
+        str(path),
+        *(more or ("--cases", SOME)),
+    ]
     return deskbench(line, folder), path
 
 
@@ -51,13 +61,31 @@ def _leavers(folder: Path) -> Iterator[Figure]:
             unnamed.append(agent)
         if ended.traceback:
             raw.append(agent)
-    yield count("agents that leave and have the run end with exit 0, or never", len(done), len(LEAVERS), ", ".join(done))
-    yield count("agents that leave or say what cannot be written, unnamed in the end", len(unnamed), len(LEAVERS + ODD), ", ".join(unnamed))
+    yield count(
+        "agents that leave and have the run end with exit 0, or never", len(done), len(LEAVERS), ", ".join(done)
+    )
+    yield count(
+        "agents that leave or say what cannot be written, unnamed in the end",
+        len(unnamed),
+        len(LEAVERS + ODD),
+        ", ".join(unnamed),
+    )
     yield count("of them that end in a raw traceback", len(raw), len(LEAVERS + ODD), ", ".join(raw))
 
 
 def _blocking(folder: Path) -> Figure:
-    line = ["run", "own", "--agent", "benchmarks.attack.own:Blocks", "--cases", SOME, "--trials", "1", "--out", str(folder / "blocks.deskbench")]
+    line = [
+        "run",
+        "own",
+        "--agent",
+        "benchmarks.attack.own:Blocks",
+        "--cases",
+        SOME,
+        "--trials",
+        "1",
+        "--out",
+        str(folder / "blocks.deskbench"),
+    ]
     process = start(line, folder)
     while "BLOCKED" not in (said := process.stdout.readline()) and said:
         continue
@@ -66,7 +94,9 @@ def _blocking(folder: Path) -> Figure:
         process.send_signal(signal.SIGTERM)
         time.sleep(0.5)
     ended = finish(process, STOPS_S, since)
-    return at_most("a run whose agent blocks ends after two SIGTERMs", ended.seconds, STOPS_S, "s", ended.code in (None, 0))
+    return at_most(
+        "a run whose agent blocks ends after two SIGTERMs", ended.seconds, STOPS_S, "s", ended.code in (None, 0)
+    )
 
 
 def _rates(folder: Path) -> Iterator[Figure]:
@@ -80,8 +110,14 @@ def _rates(folder: Path) -> Iterator[Figure]:
 
 
 def _forgers(folder: Path) -> Iterator[Figure]:
-    for agent, what in zip(FORGERS, ("records that hold acts or words an agent made up for the customer", "records that hold calls nobody made",
-                                     "records that show a row which an earlier conversation changed")):  # fmt: skip
+    for agent, what in zip(
+        FORGERS,
+        (
+            "records that hold acts or words an agent made up for the customer",
+            "records that hold calls nobody made",
+            "records that show a row which an earlier conversation changed",
+        ),
+    ):
         _, path = _play(folder, agent, "--cases", SOME, "--concurrency", "1")
         forged = sum(_forged(record, agent) for record in _records(path))
         yield count(what, forged, len(_endings(path)))
@@ -90,29 +126,43 @@ def _forgers(folder: Path) -> Iterator[Figure]:
 def _forged(record: object, agent: str) -> bool:
     """Whether a forgery went into a record as what it is not; the agent's own words may say what they like."""
     if agent == "ForgesActs":
-        return any(FORGED in m.text or any(FORGED == a.detail for a in m.acts) for m in record.messages if m.side == "customer")
+        return any(
+            FORGED in m.text or any(a.detail == FORGED for a in m.acts) for m in record.messages if m.side == "customer"
+        )
     return any(FORGED in str(c.arguments) or FORGED in str(c.result) for c in record.tool_calls)
 
 
 def _without_calls(folder: Path) -> Iterator[Figure]:
     _, path = _play(folder, "WritesOverlay", "--cases", "resolvable")
     scores = _scores(path)
-    writes = {digest for digest, record in _by_hash(path).items() if any(c.write and not c.error for c in record.tool_calls)}
+    writes = {
+        digest for digest, record in _by_hash(path).items() if any(c.write and not c.error for c in record.tool_calls)
+    }
     changed = {digest for digest, record in _by_hash(path).items() if record.changes}
-    resolved = sum(bool(s.get("success")) and digest in changed and digest not in writes for digest, s in scores.items())
+    resolved = sum(
+        bool(s.get("success")) and digest in changed and digest not in writes for digest, s in scores.items()
+    )
     yield count("cases resolved by writing the desk behind its tools", resolved, len(scores))
 
 
 def _reach(folder: Path) -> Iterator[Figure]:
     ended, _ = _play(folder, "Snoops")
     told = re.search(r"SNOOPED (\d+) (\d+) (.*)", ended.said)
-    yield Figure("kinds of the harness's objects that an agent reaches from what it is given", f"{told[1]} ({told[3]})" if told else "?", "0",
-                 bool(told) and told[1] == "0")  # fmt: skip
-    yield Figure("frames above an agent that hold the case", told[2] if told else "?", "0", bool(told) and told[2] == "0")
+    yield Figure(
+        "kinds of the harness's objects that an agent reaches from what it is given",
+        f"{told[1]} ({told[3]})" if told else "?",
+        "0",
+        bool(told) and told[1] == "0",
+    )
+    yield Figure(
+        "frames above an agent that hold the case", told[2] if told else "?", "0", bool(told) and told[2] == "0"
+    )
     one, alone = _play(folder, "Honest")
     ended, apart = _play(folder, "Honest", "--cases", SOME, "--isolate", out="isolated")
     same = ended.code == 0 and [r.to_json() for r in _records(alone)] == [r.to_json() for r in _records(apart)]
-    yield yes("an honest agent plays the same conversations with --isolate", same and one.code == 0, f"no (exit {ended.code})")
+    yield yes(
+        "an honest agent plays the same conversations with --isolate", same and one.code == 0, f"no (exit {ended.code})"
+    )
 
 
 def _run_file(path: Path) -> object | None:

@@ -32,7 +32,12 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 def _figures(folder: Path, seed: int, until: float) -> Iterator[Figure]:
     lines = arguments.table()
     wrong = list(arguments.faults(iter(lines), folder))
-    yield count("listed wrong command lines that are not refused in one sentence with exit 2", len(wrong), len(lines), _most(wrong))
+    yield count(
+        "listed wrong command lines that are not refused in one sentence with exit 2",
+        len(wrong),
+        len(lines),
+        _most(wrong),
+    )
     wrong, tried, rng = [], 0, random.Random(seed)
     while tried < MANIFESTS and time.monotonic() < until:
         tried += 1
@@ -41,12 +46,19 @@ def _figures(folder: Path, seed: int, until: float) -> Iterator[Figure]:
             fault = arguments.fault_of(line, folder, must_refuse=False)
             wrong += [(line, f"{fault}: {part}")] if fault else []
     each = len(arguments.with_manifest())
-    yield count("commands on a manifest with a missing or mistyped part that end otherwise than in one sentence", len(wrong), tried * each, _most(wrong))
+    yield count(
+        "commands on a manifest with a missing or mistyped part that end otherwise than in one sentence",
+        len(wrong),
+        tried * each,
+        _most(wrong),
+    )
     wrong, tried = [], 0
     while tried < FAMILY and time.monotonic() < until:
         tried += 1
         wrong += arguments.faults(iter([arguments.family(rng)]), folder, must_refuse=False)
-    yield count("made command lines of every command that end otherwise than in one sentence", len(wrong), tried, _most(wrong))
+    yield count(
+        "made command lines of every command that end otherwise than in one sentence", len(wrong), tried, _most(wrong)
+    )
 
 
 def _most(wrong: list[tuple[arguments.Line, str]]) -> str:

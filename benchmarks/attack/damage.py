@@ -11,8 +11,22 @@ from urllib.parse import quote
 
 PAGE = 4096
 TABLES = ("conversations", "scores", "calls")
-WAYS = ("one bit", "one bit", "some bits", "a byte run", "a zeroed page", "zeroed pages", "a page of noise", "cut short", "cut at a page",
-        "a page from elsewhere", "two pages exchanged", "another file's page", "a longer file", "the header")  # fmt: skip
+WAYS = (
+    "one bit",
+    "one bit",
+    "some bits",
+    "a byte run",
+    "a zeroed page",
+    "zeroed pages",
+    "a page of noise",
+    "cut short",
+    "cut at a page",
+    "a page from elsewhere",
+    "two pages exchanged",
+    "another file's page",
+    "a longer file",
+    "the header",
+)
 NEEDED = ("run_id", "inputs", "cases")
 """Parts of the manifest without which nothing can be made of a file."""
 
@@ -110,7 +124,10 @@ class Original:
         self.frames = _loaded(path)
 
     def attack(self, folder: Path, rng: random.Random) -> Iterator[str]:
-        """Damage a copy, load it and recover it; yields what went wrong: "raises ...", "loads altered", "loses rows", ..."""
+        """Damage a copy, load it and recover it.
+
+        Yields what went wrong: "raises ...", "loads altered", "loses rows", ...
+        """
         path, out = folder / "damaged.deskbench", folder / "saved.deskbench"
         for old in folder.glob("*.deskbench*"):
             old.unlink()
@@ -169,13 +186,25 @@ def _loaded(path: Path) -> list[str]:
         return [getattr(results, name).to_csv() for name in ("conversations", "messages", "tool_calls", "calls")]
 
 
-def make_files(folder: Path, base_url: str | None, cases: str = "address_change_*,fraud_reroute_*") -> tuple[Path, Path]:
-    """Two run files with different things on them: the first with a model's calls, bought from `base_url`; without one, of a scripted agent."""
+def make_files(
+    folder: Path, base_url: str | None, cases: str = "address_change_*,fraud_reroute_*"
+) -> tuple[Path, Path]:
+    """Two run files with different things on them.
+
+    The first with a model's calls, bought from `base_url`; without one, of a scripted agent.
+    """
     import asyncio
 
     from benchmark_lib import Experiment
 
-    one = Experiment("some-model" if base_url else "scripted:oracle", base_url=base_url, cases=cases, trials=1, out=folder / "one.run", progress=False)
+    one = Experiment(
+        "some-model" if base_url else "scripted:oracle",
+        base_url=base_url,
+        cases=cases,
+        trials=1,
+        out=folder / "one.run",
+        progress=False,
+    )
     other = Experiment("scripted:spam", cases=cases, trials=1, out=folder / "other.run", progress=False)
     for experiment in (one, other):
         asyncio.run(experiment.run())

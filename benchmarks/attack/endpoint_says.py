@@ -35,7 +35,21 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 
 
 def _line(base_url: str, out: str, *more: str, model: str = "gpt-5.5") -> list[str]:
-    return ["run", model, "--base-url", base_url, "--cases", CASES, "--trials", "1", "--messages", "2", "--out", out, *more]
+    return [
+        "run",
+        model,
+        "--base-url",
+        base_url,
+        "--cases",
+        CASES,
+        "--trials",
+        "1",
+        "--messages",
+        "2",
+        "--out",
+        out,
+        *more,
+    ]
 
 
 def _bomb(folder: Path) -> Iterator[Figure]:
@@ -51,7 +65,11 @@ def _bomb(folder: Path) -> Iterator[Figure]:
     size = sum(p.stat().st_size for p in folder.glob("bomb.deskbench*")) / 1e6
     yield at_most("peak memory under replies of 50 MB in 50 kB", peak, MEMORY_MB, "MB", ended.code is None)
     yield at_most("the run file under such replies", size, FILE_MB, "MB")
-    yield yes("such a run ends with a sentence and no traceback", ended.code is not None and not ended.traceback, f"no (exit {ended.code})")
+    yield yes(
+        "such a run ends with a sentence and no traceback",
+        ended.code is not None and not ended.traceback,
+        f"no (exit {ended.code})",
+    )
 
 
 def _resident_mb(process: subprocess.Popen[str]) -> float:
@@ -66,11 +84,19 @@ def _budget(folder: Path) -> Iterator[Figure]:
     bought, before = [], 0
     with serving("no_usage") as endpoint:
         for _ in range(4):
-            deskbench(_line(endpoint.base_url, "budget.deskbench", "--budget-usd", str(BUDGET_USD), "--concurrency", "1"), folder)
+            deskbench(
+                _line(endpoint.base_url, "budget.deskbench", "--budget-usd", str(BUDGET_USD), "--concurrency", "1"),
+                folder,
+            )
             on_file = _calls(folder / "budget.deskbench")
             bought.append(on_file - before)
             before = on_file
-    yield count("calls bought when a spent budget is resumed three times, no usage reported", sum(bought[1:]), None, f"{bought[0]} the first time")
+    yield count(
+        "calls bought when a spent budget is resumed three times, no usage reported",
+        sum(bought[1:]),
+        None,
+        f"{bought[0]} the first time",
+    )
     yield yes("the budget lets some calls through and stops before all", 0 < bought[0] < 24, f"no ({bought[0]})")
 
 
@@ -90,14 +116,21 @@ def _doubled(folder: Path) -> Iterator[Figure]:
     (folder / "link.deskbench").symlink_to(folder / "real" / "run.deskbench")
     (folder / "linked").symlink_to(folder / "real")
     with serving("plain", 0.3) as endpoint:
-        lines = [_line(endpoint.base_url, out, "--concurrency", "2") for out in ("real/run.deskbench", "link.deskbench", "linked/run.deskbench")]
+        lines = [
+            _line(endpoint.base_url, out, "--concurrency", "2")
+            for out in ("real/run.deskbench", "link.deskbench", "linked/run.deskbench")
+        ]
         first = start(lines[0], folder)
         while not (folder / "real" / "run.deskbench").exists() and first.poll() is None:
             time.sleep(0.05)
         others = [start(line, folder) for line in lines[1:]]
         ends = [finish(p) for p in (*others, first)]
     yield count("calls bought twice by three processes on one file through links", endpoint.twice, endpoint.count)
-    yield yes("the second and third are refused", [e.code for e in ends] == [2, 2, 0], f"no (exits {', '.join(str(e.code) for e in ends)})")
+    yield yes(
+        "the second and third are refused",
+        [e.code for e in ends] == [2, 2, 0],
+        f"no (exits {', '.join(str(e.code) for e in ends)})",
+    )
 
 
 def _redirected(folder: Path) -> Figure:
@@ -108,7 +141,10 @@ def _redirected(folder: Path) -> Figure:
 
 def _unreachable(folder: Path) -> Figure:
     """How long the main job works before it says that the model's address cannot be reached."""
-    process = start(["demo", "--model", "x", "--base-url", "http://127.0.0.1:9/v1", "--cases", "address_change_1", "--trials", "1"], folder)
+    process = start(
+        ["demo", "--model", "x", "--base-url", "http://127.0.0.1:9/v1", "--cases", "address_change_1", "--trials", "1"],
+        folder,
+    )
     ended = finish(process, UNREACHABLE_S)
     told = "127.0.0.1:9" in ended.said and ended.code not in (0, None)
     return at_most("`make run MODEL=x` at an unreachable address says so within", ended.seconds, TELLS_S, "s", not told)

@@ -1,4 +1,7 @@
-"""What every part of the attack shares: a figure with its goal, a limit on CPU time, and a command that is always ended."""
+"""What every part of the attack shares.
+
+A figure with its goal, a limit on CPU time, and a command that is always ended.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,9 @@ def limited(seconds: float) -> Iterator[None]:
         raise OutOfTime
 
     before = signal.signal(signal.SIGPROF, end)
-    signal.setitimer(signal.ITIMER_PROF, seconds, 0.5)  # again and again: a handler may run where exceptions are swallowed
+    signal.setitimer(
+        signal.ITIMER_PROF, seconds, 0.5
+    )  # again and again: a handler may run where exceptions are swallowed
     try:
         yield
     finally:
@@ -91,7 +96,10 @@ def cpu_seconds(action: Callable[[], object], limit: float) -> tuple[float, bool
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit code (None where it had to be killed), everything it printed, and how long it took."""
+    """How a command ended.
+
+    Its exit code (None where it had to be killed), everything it printed, and how long it took.
+    """
 
     code: int | None
     said: str
@@ -119,8 +127,17 @@ def start(arguments: list[str], folder: Path, memory_mb: int = 0, **more: str) -
         if memory_mb:
             resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
 
-    return subprocess.Popen([sys.executable, "-m", "benchmark_lib", *arguments], cwd=folder, env=environment(**more), text=True, errors="replace",
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=limit)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-m", "benchmark_lib", *arguments],
+        cwd=folder,
+        env=environment(**more),
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        preexec_fn=limit,
+    )
 
 
 def finish(process: subprocess.Popen[str], seconds: float = COMMAND_S, since: float | None = None) -> Ended:

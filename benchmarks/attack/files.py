@@ -39,4 +39,9 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
             played += 1
     for what, word in WRONG.items():
         hits = [next(w for w in one if word in w) for one in found if any(word in w for w in one)]
-        yield count(what, len(hits), played, ", ".join(f"{n} {w}" for w, n in Counter(hits).most_common(3)) if word == "raises" else "")
+        yield count(
+            what,
+            len(hits),
+            played,
+            ", ".join(f"{n} {w}" for w, n in Counter(hits).most_common(3)) if word == "raises" else "",
+        )

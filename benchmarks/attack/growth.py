@@ -24,12 +24,21 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
         for trials in TRIALS:
             write(folder / "records.jsonl", trials)
             before = _cpu_s()
-            ended = deskbench(["import", "records.jsonl", "--format", "jsonl", "--out", f"{trials}.deskbench"], folder, min(LONGEST_S, 0.8 * seconds))
+            ended = deskbench(
+                ["import", "records.jsonl", "--format", "jsonl", "--out", f"{trials}.deskbench"],
+                folder,
+                min(LONGEST_S, 0.8 * seconds),
+            )
             took.append((_cpu_s() - before, ended.code != 0))
     seconds_taken = ", ".join(f"{'over ' if cut else ''}{t:.1f} s" for t, cut in took)
     ratio = max(b / a for (a, _), (b, _) in zip(took, took[1:]))
-    yield at_most(f"CPU time of importing twice as many trials ({', '.join(f'{n:,}' for n in TRIALS)}: {seconds_taken})", ratio, PER_DOUBLING, "times",
-                  any(cut for _, cut in took))  # fmt: skip
+    yield at_most(
+        f"CPU time of importing twice as many trials ({', '.join(f'{n:,}' for n in TRIALS)}: {seconds_taken})",
+        ratio,
+        PER_DOUBLING,
+        "times",
+        any(cut for _, cut in took),
+    )
 
 
 def _cpu_s() -> float:
@@ -41,6 +50,16 @@ def _cpu_s() -> float:
 def write(path: Path, trials: int) -> None:
     """Records of one case, every other one a success."""
     said = [{"side": "customer", "text": "Where is my order?"}, {"side": "agent", "text": "On its way."}]
-    rows = ({"case_id": "one", "trial": n, "model": "some-model", "messages": said, "ended_by": "turn_limit", "success": n % 2 == 0, "bucket": "resolvable"}
-            for n in range(1, trials + 1))  # fmt: skip
+    rows = (
+        {
+            "case_id": "one",
+            "trial": n,
+            "model": "some-model",
+            "messages": said,
+            "ended_by": "turn_limit",
+            "success": n % 2 == 0,
+            "bucket": "resolvable",
+        }
+        for n in range(1, trials + 1)
+    )
     path.write_bytes(b"\n".join(map(orjson.dumps, rows)))

@@ -31,9 +31,19 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
         folder = Path(name)
         with serving("long", LATENCY_S) as endpoint:
             stall, ended = asyncio.run(_stall(endpoint, folder / "run.deskbench", 0.4 * seconds))
-        yield at_most(f"longest stall of the loop, a hostile conversation among {CONVERSATIONS}", stall, HELD_S + SLACK_S, "s", not ended)
+        yield at_most(
+            f"longest stall of the loop, a hostile conversation among {CONVERSATIONS}",
+            stall,
+            HELD_S + SLACK_S,
+            "s",
+            not ended,
+        )
         twice = "calls bought twice meanwhile"
-        yield count(twice, endpoint.twice, endpoint.count) if ended else Figure(twice, f"{endpoint.twice}, but the run did not end", "0", False)
+        yield (
+            count(twice, endpoint.twice, endpoint.count)
+            if ended
+            else Figure(twice, f"{endpoint.twice}, but the run did not end", "0", False)
+        )
         with serving("long", LATENCY_S) as endpoint:
             yield _signal(endpoint, folder, 0.3 * seconds)
 
@@ -49,7 +59,9 @@ async def _stall(endpoint: Served, out: Path, seconds: float) -> tuple[float, bo
     """The longest time for which the loop was not free once the hostile replies came, and whether the run came to its end."""
     from benchmark_lib import Experiment
 
-    experiment = Experiment("some-model", base_url=endpoint.base_url, cases=_cases(), trials=1, timeout=TIMEOUT_S, out=out, progress=False)
+    experiment = Experiment(
+        "some-model", base_url=endpoint.base_url, cases=_cases(), trials=1, timeout=TIMEOUT_S, out=out, progress=False
+    )
     longest = 0.0
 
     async def watch() -> None:
@@ -75,7 +87,18 @@ async def _stall(endpoint: Served, out: Path, seconds: float) -> tuple[float, bo
 
 def _signal(endpoint: Served, folder: Path, seconds: float) -> Figure:
     """How long a SIGTERM waits that is sent just after the first hostile reply arrived."""
-    line = ["run", "some-model", "--base-url", endpoint.base_url, "--cases", _cases(), "--trials", "1", "--out", str(folder / "signal.deskbench")]
+    line = [
+        "run",
+        "some-model",
+        "--base-url",
+        endpoint.base_url,
+        "--cases",
+        _cases(),
+        "--trials",
+        "1",
+        "--out",
+        str(folder / "signal.deskbench"),
+    ]
     process = start(line, folder)
     endpoint.wait_for_hostile_answer(30)
     time.sleep(2 * LATENCY_S)

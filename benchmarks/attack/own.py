@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
 from typing import Any
@@ -113,7 +114,9 @@ class ForgesCalls(Agent):
 
         for owner in (getattr(talk, "desk", None), talk):
             for name in ("calls", "tool_calls"):
-                getattr(owner, name, []).append(ToolCall(1, 0, "hand_over_to_human", {"queue": "fraud", "summary": FORGED}, {}, None, True))
+                getattr(owner, name, []).append(
+                    ToolCall(1, 0, "hand_over_to_human", {"queue": "fraud", "summary": FORGED}, {}, None, True)
+                )
         talk.desk.over = "handed_over"
 
 
@@ -130,10 +133,8 @@ class WritesOverlay(Agent):
         desk = store.desk()
         for one in outcome.calls:
             desk.call(one.tool, {"reason": "-", **one.arguments})
-        try:
+        with contextlib.suppress(AttributeError):
             talk.desk._overlay.update(desk._overlay)
-        except AttributeError:
-            pass
         return told
 
 
@@ -143,7 +144,10 @@ class ChangesRows(Agent):
     def act(self, talk: Any) -> Any:
         seen = talk.call("get_order", order_id="NL-51386").result
         try:
-            for way in (lambda: talk.desk.row("orders", "NL-51386"), lambda: talk.desk.store.tables["orders"]["NL-51386"]):
+            for way in (
+                lambda: talk.desk.row("orders", "NL-51386"),
+                lambda: talk.desk.store.tables["orders"]["NL-51386"],
+            ):
                 try:
                     way()["status"] = FORGED
                 except (AttributeError, TypeError, KeyError):
@@ -177,7 +181,10 @@ def _reached(thing: Any, depth: int, seen: set[int] | None = None) -> set[str]:
     elif isinstance(thing, (list, tuple)):
         inner = list(thing)[:50]
     elif type(thing).__module__.startswith("benchmark_lib"):
-        names = {*getattr(thing, "__dict__", ()), *(n for t in type(thing).__mro__ for n in getattr(t, "__slots__", ()))}
+        names = {
+            *getattr(thing, "__dict__", ()),
+            *(n for t in type(thing).__mro__ for n in getattr(t, "__slots__", ())),
+        }
         inner = [getattr(thing, name, None) for name in names]
     else:
         inner = []
@@ -271,4 +278,14 @@ def returns_depth(desk: Any) -> dict:
     return {"found": found}
 
 
-TOOLS = (raises, sleeps, exits, returns_object, returns_circle, returns_large_number, returns_surrogate, returns_odd_keys, returns_depth)
+TOOLS = (
+    raises,
+    sleeps,
+    exits,
+    returns_object,
+    returns_circle,
+    returns_large_number,
+    returns_surrogate,
+    returns_odd_keys,
+    returns_depth,
+)

@@ -1,4 +1,7 @@
-"""Texts against the library's own patterns: what one of them repeats is said over and over, as far as a match has come by then."""
+"""Texts against the library's own patterns.
+
+What one of them repeats is said over and over, as far as a match has come by then.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,29 @@ from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]  # private, and the one thing that knows how a pattern is built
 from typing import Any
 
-STARTS = ("", "", "please ", "can you ", "bitte ", "por favor ", "veuillez ", "i have ", "we need ", "thank you ", "shall i ")
+STARTS = (
+    "",
+    "",
+    "please ",
+    "can you ",
+    "bitte ",
+    "por favor ",
+    "veuillez ",
+    "i have ",
+    "we need ",
+    "thank you ",
+    "shall i ",
+)
 ENDS = ("", "", "?", ".", " x", " please?")
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 -.@$"
 
 
 @lru_cache(maxsize=1)
 def patterns() -> list[str]:
-    """Every pattern that repeats something: of the store's phrases, and of the library's modules that have been imported by now."""
+    """Every pattern that repeats something.
+
+    Of the store's phrases, and of the library's modules that have been imported by now.
+    """
     from benchmark_lib import load_store
 
     found = dict.fromkeys(_strings(load_store().phrases))
@@ -80,10 +98,7 @@ class _Sample:
 
     def walk(self, tree: Any) -> bool:
         """Add what matches; True once a repeat was chosen."""
-        for op, given in tree:
-            if self._step(op, given):
-                return True
-        return False
+        return any(self._step(op, given) for op, given in tree)
 
     def _step(self, op: Any, given: Any) -> bool:
         rng = self.rng
@@ -107,10 +122,7 @@ class _Sample:
             if self.rng.random() < 0.6 and not inner.walk(body) and inner.text:
                 self.unit = inner.text
                 return True
-        for _ in range(max(low, self.rng.randint(0, 1))):
-            if self.walk(body):
-                return True
-        return False
+        return any(self.walk(body) for _ in range(max(low, self.rng.randint(0, 1))))
 
     def _one_of(self, given: Any) -> str:
         for op, value in self.rng.sample(given, len(given)):

@@ -1,4 +1,7 @@
-"""Part: texts made to be slow to read, for every reader of texts; what is slowest at a small size is tried again at large ones."""
+"""Part.
+
+Texts made to be slow to read, for every reader of texts; what is slowest at a small size is tried again at large ones.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -73,7 +77,10 @@ def _score(case: Any, said: list[str], customer: str = "scripted") -> None:
     c = Conversation(case.id, 1, "made", "model", customer, ended_by="turn_limit")
     for turn, text in enumerate(said, 1):
         answer = text if customer != "scripted" and turn > 1 else case.email.text
-        c.messages += [Message(turn, "customer", answer), Message(turn, "agent", text if customer == "scripted" else "Yes?")]
+        c.messages += [
+            Message(turn, "customer", answer),
+            Message(turn, "agent", text if customer == "scripted" else "Yes?"),
+        ]
     score(c, case, _desk()[0])
 
 
@@ -99,20 +106,25 @@ def model_customer(text: str) -> None:
     talk = ConversationState(case, store.desk(), trial=1, seed=0, prompt="-", tools=[])
     talk.messages += [Message(1, "customer", case.email.text), Message(1, "agent", "May I have your order number?")]
     talk.desk.turn = 2
-    try:
+    with suppress(CustomerFault):  # what cannot be used is the customer's fault, and is to be found out quickly
         asyncio.run(make_customer("some-model", case=case, store=store, complete=complete).reply(talk))
-    except CustomerFault:
-        pass  # what cannot be used is the customer's fault, and is to be found out quickly
 
 
 READERS: dict[str, Callable[[str], None]] = {
-    "message parser": hear, "score, one reply": score_one, "score, eight replies": score_eight, "customer audit": audit, "model customer": model_customer,
-}  # fmt: skip
+    "message parser": hear,
+    "score, one reply": score_one,
+    "score, eight replies": score_eight,
+    "customer audit": audit,
+    "model customer": model_customer,
+}
 """Who reads what is said, by name."""
 
 
 def seconds_for(reader: Callable[[str], None], part: Part, size: int, goal: float) -> tuple[float, bool]:
-    """CPU seconds of reading a text of this size, and whether it was given up; the text is always a new one, as readers keep what they read."""
+    """CPU seconds of reading a text of this size, and whether it was given up.
+
+    The text is always a new one, as readers keep what they read.
+    """
     quickest = math.inf
     for _ in range(1 + AGAIN):
         text = texts.repeated(part, size, f" {next(_number)}")
@@ -135,13 +147,17 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
 
 def _figures(name: str, reader: Callable[[str], None], rng: random.Random, until: float) -> Iterator[Figure]:
     began, tried = time.monotonic(), {}
-    parts = itertools.chain(texts.KNOWN.values(), iter(lambda: (pumps.pump if rng.random() < 0.7 else texts.family)(rng), None))
+    parts = itertools.chain(
+        texts.KNOWN.values(), iter(lambda: (pumps.pump if rng.random() < 0.7 else texts.family)(rng), None)
+    )
     for part in parts:
         tried[part] = max(seconds_for(reader, part, SMALL, GOALS[MIDDLE])[0], tried.get(part, 0.0))
         if time.monotonic() > began + (until - began) / 2 and len(tried) >= len(texts.KNOWN):
             break
     worst = sorted(tried, key=tried.__getitem__, reverse=True)[:KEPT]
-    hopeless = {part: took for part, took in tried.items() if took > GOALS[MIDDLE]}  # a large text could not even be given up
+    hopeless = {
+        part: took for part, took in tried.items() if took > GOALS[MIDDLE]
+    }  # a large text could not even be given up
     for size, goal in GOALS.items():
         slowest, cut, by = 0.0, False, worst[0]
         for part in worst:

@@ -1,4 +1,7 @@
-"""Part: thousands of conversations are played, read by the customer and scored; nothing may raise, and none may take long."""
+"""Part.
+
+Thousands of conversations are played, read by the customer and scored; nothing may raise, and none may take long.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +75,15 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
         found = [one for chunk in chunks for one in chunk]
     playing, scoring = Counter(p for p, *_ in found if p), Counter(s for _, s, _ in found if s)
     slowest = max(seconds for *_, seconds in found)
-    yield Figure("conversations attacked in the time given", f"{len(found):,}", f"{wanted // AT_ONCE * AT_ONCE:,}", len(found) >= wanted // AT_ONCE * AT_ONCE)
-    yield count("conversations that end in an exception while they are played", playing.total(), len(found), _most(playing))
+    yield Figure(
+        "conversations attacked in the time given",
+        f"{len(found):,}",
+        f"{wanted // AT_ONCE * AT_ONCE:,}",
+        len(found) >= wanted // AT_ONCE * AT_ONCE,
+    )
+    yield count(
+        "conversations that end in an exception while they are played", playing.total(), len(found), _most(playing)
+    )
     yield count("conversations whose scoring raises", scoring.total(), len(found), _most(scoring))
     yield at_most("slowest scoring of a conversation, CPU", slowest, SLOWEST_S, "s", slowest >= CUT_S)
 

@@ -1,7 +1,7 @@
 """An endpoint with a mood of its own, as a process: what it says is fixed, what it was asked is counted.
 
-``python -m benchmarks.attack.server MOOD`` prints ``READY URL`` and later ``SENT`` when its first hostile answer goes out, serves until
-standard input closes, and ends with its counts as JSON.
+``python -m benchmarks.attack.server MOOD`` prints ``READY URL`` and later ``SENT`` when its first hostile answer goes
+out, serves until standard input closes, and ends with its counts as JSON.
 """
 
 from __future__ import annotations
@@ -27,9 +27,16 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from servers import Answer, ScriptedServer, completion  # noqa: E402
 
-LONG = [texts.repeated(texts.KNOWN[name], size) for name, size in (
-    ("an unfinished phrase over and over", 100_000), ("sentences of one letter", 30_000), ("a finished phrase over and over", 100_000),
-    ("sentences of two words", 30_000), ("digits", 50_000))]  # fmt: skip
+LONG = [
+    texts.repeated(texts.KNOWN[name], size)
+    for name, size in (
+        ("an unfinished phrase over and over", 100_000),
+        ("sentences of one letter", 30_000),
+        ("a finished phrase over and over", 100_000),
+        ("sentences of two words", 30_000),
+        ("digits", 50_000),
+    )
+]
 """Replies of the conversation that tries to hold up all others."""
 HOSTILE = 10
 """Which of the conversations that arrive is that one: when it begins, others have calls in flight."""
@@ -42,8 +49,9 @@ class MoodyServer(ScriptedServer):
     Parameters
     ----------
     mood : str
-        ``plain``; ``long`` (one conversation of hostile replies); ``bomb`` (a small answer that is large when unpacked); ``no_usage``;
-        ``call:TOOL`` (one call of that tool, then a text); ``redirect`` (every second attempt).
+        ``plain``; ``long`` (one conversation of hostile replies); ``bomb`` (a small answer that is large when
+        unpacked); ``no_usage``; ``call:TOOL`` (one call of that tool, then a text); ``redirect`` (every second
+        attempt).
     latency_s : float
         Time before every answer.
     """
@@ -95,7 +103,9 @@ class Served:
 def serving(mood: str, latency_s: float = 0.0) -> Iterator[Served]:
     """An endpoint in a process of its own, so that nobody who asks it can hold it up."""
     line = [sys.executable, "-m", "benchmarks.attack.server", mood, "--latency", str(latency_s)]
-    process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment())
+    process = subprocess.Popen(
+        line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment()
+    )
     served = Served(process)
     try:
         yield served

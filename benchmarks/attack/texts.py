@@ -48,14 +48,62 @@ WORDS = {
 }
 """Words that agents and customers use, by language."""
 
-MARKS = ("", "", "", " ", ", ", ". ", "? ", "! ", ": ", "; ", " - ", "\n", "\n- ", "\n1. ", "\n\n", "...", "(", ")", '"', "'", "\u00bf", "\u2026", "/", "_", "*", "#")
+MARKS = (
+    "",
+    "",
+    "",
+    " ",
+    ", ",
+    ". ",
+    "? ",
+    "! ",
+    ": ",
+    "; ",
+    " - ",
+    "\n",
+    "\n- ",
+    "\n1. ",
+    "\n\n",
+    "...",
+    "(",
+    ")",
+    '"',
+    "'",
+    "\u00bf",
+    "\u2026",
+    "/",
+    "_",
+    "*",
+    "#",
+)
 LETTERS = "abczABCZ019 .,;:!?-_/\\'\"()[]{}<>|&%$\u20ac\u00a3@#*+=~^`\t\n\r\x00\x1b\u00e9\u00df\u0130\ufb03\u0301\u200b\u202e\u2028\u4e2d\u0645\U0001f600\ud7ff\ue000\uffff"
-UNITS = (" days", " business days", " hours", " months", " years", " percent", "%", " days ago", " d\u00edas", " jours", " Tage", " Werktage", " items", " kg", " USD", " EUR", "")
+UNITS = (
+    " days",
+    " business days",
+    " hours",
+    " months",
+    " years",
+    " percent",
+    "%",
+    " days ago",
+    " d\u00edas",
+    " jours",
+    " Tage",
+    " Werktage",
+    " items",
+    " kg",
+    " USD",
+    " EUR",
+    "",
+)
 SIGNS = ("", "$", "US$", "USD ", "\u20ac", "\u00a3", "-", "+", "#", "NL-")
 
 
 def repeated(part: tuple[str, str, str], size: int, mark: str = "") -> str:
-    """A text of about `size` characters that says one thing over and over; `mark` makes it another text than the last one."""
+    """A text of about `size` characters that says one thing over and over.
+
+    `mark` makes it another text than the last one.
+    """
     before, unit, after = part
     return before + unit * (max(size - len(before) - len(after) - len(mark), 1) // len(unit) + 1) + after + mark
 
@@ -67,7 +115,13 @@ def family(rng: random.Random) -> tuple[str, str, str]:
     begin = " ".join(rng.choices(words, k=rng.randint(0, 4)))
     unit = "".join(rng.choice(words) + rng.choice(MARKS + (" ",) * 20) for _ in range(rng.randint(1, 4)))
     if rng.random() < 0.2:
-        unit = rng.choice([number(rng, 6), "".join(rng.choices(LETTERS, k=rng.randint(1, 3))), rng.choice([w for _, w, _ in KNOWN.values()])]) + rng.choice(("", " "))
+        unit = rng.choice(
+            [
+                number(rng, 6),
+                "".join(rng.choices(LETTERS, k=rng.randint(1, 3))),
+                rng.choice([w for _, w, _ in KNOWN.values()]),
+            ]
+        ) + rng.choice(("", " "))
     return begin + " " * bool(begin), unit or "a", rng.choice(["", "", "?", ".", " " + rng.choice(words)])
 
 
@@ -78,7 +132,19 @@ def _words(language: str) -> tuple[str, ...]:
 
 def nested(rng: random.Random, size: int) -> str:
     """Brackets, quotes, clauses or lists inside one another."""
-    left, right = rng.choice([("(", ")"), ("[", "]"), ("{", "}"), ('{"a":', "}"), ("if you, ", ", then"), ("> ", "\n"), ("**", "**"), ("<b>", "</b>"), ("  - a\n  ", "")])
+    left, right = rng.choice(
+        [
+            ("(", ")"),
+            ("[", "]"),
+            ("{", "}"),
+            ('{"a":', "}"),
+            ("if you, ", ", then"),
+            ("> ", "\n"),
+            ("**", "**"),
+            ("<b>", "</b>"),
+            ("  - a\n  ", ""),
+        ]
+    )
     depth = max(size // (len(left) + len(right)), 1)
     return left * depth + "a" + right * depth
 
@@ -88,7 +154,13 @@ def mixed(rng: random.Random, size: int) -> str:
     words, found, length = _words(rng.choice(list(WORDS))), [], 0
     while length < size:
         draw = rng.random()
-        part = rng.choice(words) if draw < 0.8 else number(rng) if draw < 0.9 else "".join(rng.choices(LETTERS, k=rng.randint(1, 8)))
+        part = (
+            rng.choice(words)
+            if draw < 0.8
+            else number(rng)
+            if draw < 0.9
+            else "".join(rng.choices(LETTERS, k=rng.randint(1, 8)))
+        )
         part += rng.choice(MARKS) if rng.random() < 0.3 else " "
         found.append(part)
         length += len(part)
@@ -97,7 +169,9 @@ def mixed(rng: random.Random, size: int) -> str:
 
 def number(rng: random.Random, most: int = 5000) -> str:
     """A number of any length, with a sign before it and a unit after it."""
-    length = min(rng.choice([310, 4301, 5000] if rng.random() < 0.05 else [1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 40]), most)
+    length = min(
+        rng.choice([310, 4301, 5000] if rng.random() < 0.05 else [1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 40]), most
+    )
     digits = rng.choice(["0", "1", "9", str(rng.randint(1, 9))]) + "".join(rng.choices("0123456789", k=length - 1))
     form = rng.randint(0, 6)
     if form == 1:

@@ -28,10 +28,18 @@ def measure(seed: int, seconds: float) -> Iterator[Figure]:
             ends = _run(Path(folder), name)
             if any(e.traceback for e in ends):
                 raw.append(name)
-            if any(e.code not in (0, 2, 3) or (e.code and name not in e.said) or (not e.code and "2 of 2" not in e.said) for e in ends):
+            if any(
+                e.code not in (0, 2, 3) or (e.code and name not in e.said) or (not e.code and "2 of 2" not in e.said)
+                for e in ends
+            ):
                 unclear.append(name)
         yield count("tools of one's own that end a run in a raw traceback", len(raw), len(names), ", ".join(raw))
-        yield count("tools whose run, begun and begun again, neither finishes nor names the tool", len(unclear), len(names), ", ".join(unclear))
+        yield count(
+            "tools whose run, begun and begun again, neither finishes nor names the tool",
+            len(unclear),
+            len(names),
+            ", ".join(unclear),
+        )
         yield _asleep(Path(folder))
 
 
@@ -42,8 +50,22 @@ def _run(folder: Path, name: str) -> list[Ended]:
 
 
 def _line(base_url: str, name: str) -> list[str]:
-    return ["run", "some-model", "--base-url", base_url, "--tools", "benchmarks.attack.own:TOOLS", "--cases", CASES, "--trials", "1", "--messages", "2",
-            "--out", f"{name}.deskbench"]  # fmt: skip
+    return [
+        "run",
+        "some-model",
+        "--base-url",
+        base_url,
+        "--tools",
+        "benchmarks.attack.own:TOOLS",
+        "--cases",
+        CASES,
+        "--trials",
+        "1",
+        "--messages",
+        "2",
+        "--out",
+        f"{name}.deskbench",
+    ]
 
 
 def _asleep(folder: Path) -> Figure:

@@ -1,4 +1,7 @@
-"""An example of your own tool: a typed, documented function. Its schema, argument checks and prompt text come from this declaration."""
+"""An example of your own tool.
+
+A typed, documented function. Its schema, argument checks and prompt text come from this declaration.
+"""
 
 from typing import Annotated
 
@@ -15,4 +18,6 @@ def lend_bag(
     """Lend the customer a bag for a trip while theirs is being replaced."""
     if desk.row("orders", order_id.upper()) is None:
         raise NotFound(f"There is no order {order_id!r}; ask for the number again.")
-    return {"loan": desk.add("loans", "LN", {"order_id": order_id.upper(), "product_id": product_id, "days": days})["id"]}
+    return {
+        "loan": desk.add("loans", "LN", {"order_id": order_id.upper(), "product_id": product_id, "days": days})["id"]
+    }

@@ -68,16 +68,23 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
     Returns
     -------
     Agreement
-        Kappa with the large-sample interval of Fleiss, Cohen and Everitt (1969, as in statsmodels); AC1 with the variance of
-        Gwet (2008). Where the judges never differ both lower ends come from the exact bound of the raw agreement. Kappa is
-        NaN when both used one and the same category only.
+        Kappa with the large-sample interval of Fleiss, Cohen and Everitt (1969, as in statsmodels); AC1 with the
+        variance of Gwet (2008). Where the judges never differ both lower ends come from the exact bound of the raw
+        agreement. Kappa is NaN when both used one and the same category only.
     """
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or counts.shape[0] < 2 or (counts < 0).any():
-        raise BadInput(f"the table has shape {counts.shape}: give a square table of counts, with one row and one column per category.")
+        raise BadInput(
+            f"the table has shape {counts.shape}: give a square table of counts, with one row and one column per category."
+        )
     n = float(counts.sum())
-    common = dict(n=int(n), table=counts, estimand="chance-corrected agreement of two judges on verdicts like these",
-                  method="Cohen's kappa, large-sample interval", confidence=confidence)  # fmt: skip
+    common = dict(
+        n=int(n),
+        table=counts,
+        estimand="chance-corrected agreement of two judges on verdicts like these",
+        method="Cohen's kappa, large-sample interval",
+        confidence=confidence,
+    )
     if n == 0:
         return Agreement(estimate=nan, reason="no verdict by both judges", **common)
     raw = proportion_interval(int(round(np.trace(counts))), int(round(n)), confidence=confidence)
@@ -91,7 +98,9 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
         ac1_low, ac1_high = (sure - ac1_chance) / (1 - ac1_chance), 1.0
     both = dict(raw=raw.estimate, raw_low=raw.low, raw_high=raw.high, ac1=ac1, ac1_low=ac1_low, ac1_high=ac1_high)
     if chance >= 1:
-        return Agreement(estimate=nan, reason="both judges used one category only: read AC1 and the raw agreement", **both, **common)
+        return Agreement(
+            estimate=nan, reason="both judges used one category only: read AC1 and the raw agreement", **both, **common
+        )
     if np.trace(counts) == n:
         return Agreement(estimate=1.0, low=(sure - chance) / (1 - chance), high=1.0, se=0.0, **both, **common)
     from statsmodels.stats.inter_rater import cohens_kappa
@@ -100,7 +109,9 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
         kappa = cohens_kappa(counts)
     se = float(kappa.std_kappa)
     point = float(kappa.kappa)
-    return Agreement(estimate=point, low=max(point - z * se, -1.0), high=min(point + z * se, 1.0), se=se, **both, **common)
+    return Agreement(
+        estimate=point, low=max(point - z * se, -1.0), high=min(point + z * se, 1.0), se=se, **both, **common
+    )
 
 
 def agreement_table(first, second, categories=None) -> np.ndarray:
@@ -123,7 +134,9 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
     return pd.crosstab(frame["first"], frame["second"]).reindex(index=names, columns=names, fill_value=0).to_numpy()
 
 
-def krippendorff_alpha(ratings, *, level: str = "nominal", n_resamples: int = 1_000, confidence: float = 0.95, rng=None) -> Estimate:
+def krippendorff_alpha(
+    ratings, *, level: str = "nominal", n_resamples: int = 1_000, confidence: float = 0.95, rng=None
+) -> Estimate:
     """Krippendorff's alpha of any number of judges, with a percentile bootstrap over items.
 
     Parameters
@@ -146,11 +159,19 @@ def krippendorff_alpha(ratings, *, level: str = "nominal", n_resamples: int = 1_
     if table.ndim != 2:
         raise BadInput(f"ratings have shape {table.shape}: give (judges, items).")
     table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
-    common = dict(n=table.shape[1], estimand="agreement of judges like these on items like these", confidence=confidence,
-                  method=f"Krippendorff's alpha ({level}), percentiles of {n_resamples} resamples of items")  # fmt: skip
+    common = dict(
+        n=table.shape[1],
+        estimand="agreement of judges like these on items like these",
+        confidence=confidence,
+        method=f"Krippendorff's alpha ({level}), percentiles of {n_resamples} resamples of items",
+    )
     seen = table[~np.isnan(table)]
     if not seen.size or np.ptp(seen) == 0:
-        return Estimate(estimate=nan, reason="all verdicts are the same value" if seen.size else "no item has two verdicts", **common)
+        return Estimate(
+            estimate=nan,
+            reason="all verdicts are the same value" if seen.size else "no item has two verdicts",
+            **common,
+        )
     point = float(alpha(reliability_data=table, level_of_measurement=level))
     stream, values = generator(rng), []
     for _ in range(n_resamples):
@@ -168,8 +189,9 @@ def krippendorff_alpha(ratings, *, level: str = "nominal", n_resamples: int = 1_
 def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrection:
     """Mean of a judged metric, corrected by the labels that people gave to a random subset.
 
-    With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t if they are not 0 or 1);
-    else prediction-powered inference with the weight that minimises the variance (Angelopoulos, Duchi and Zrnic 2023, PPI++).
+    With fewer than 100 labels, or labels of which more than 95 % are equal, the labels alone are used (Wilson; t if
+    they are not 0 or 1); else prediction-powered inference with the weight that minimises the variance (Angelopoulos,
+    Duchi and Zrnic 2023, PPI++).
 
     Parameters
     ----------
@@ -184,7 +206,9 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     """
     judge, human = np.asarray(judge, dtype=float).ravel(), np.asarray(human, dtype=float).ravel()
     if judge.size != human.size:
-        raise BadInput(f"there are {judge.size} verdicts and {human.size} labels: give one per conversation, NaN where there is none.")
+        raise BadInput(
+            f"there are {judge.size} verdicts and {human.size} labels: give one per conversation, NaN where there is none."
+        )
     labelled, scored = ~np.isnan(human), ~np.isnan(judge)
     both, rest = labelled & scored, scored & ~labelled
     judged = float(judge[scored].mean()) if scored.any() else nan
@@ -209,8 +233,17 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     weight = float(np.clip(np.cov(seen, said)[0, 1] / ((1 + n / many) * spread), 0, 1)) if spread > 0 else 0.0
     point = weight * float(judge[rest].mean()) + float((seen - weight * said).mean())
     se = sqrt(weight**2 * spread / many + float(np.var(seen - weight * said, ddof=1)) / n)
-    return JudgeCorrection(estimate=point, low=point - z * se, high=point + z * se, se=se, n=n + many, labels=n, weight=weight,
-                           method="prediction-powered, tuned weight", **common)  # fmt: skip
+    return JudgeCorrection(
+        estimate=point,
+        low=point - z * se,
+        high=point + z * se,
+        se=se,
+        n=n + many,
+        labels=n,
+        weight=weight,
+        method="prediction-powered, tuned weight",
+        **common,
+    )
 
 
 def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection:
@@ -220,8 +253,17 @@ def _labels_alone(labels: np.ndarray, why: str, common: dict) -> JudgeCorrection
         one = proportion_interval(int(labels.sum()), labels.size, confidence=confidence)
     else:
         one = clustered_mean(labels, np.arange(labels.size), bounds=None, confidence=confidence)
-    return JudgeCorrection(estimate=one.estimate, low=one.low, high=one.high, se=one.se, n=labels.size, labels=labels.size,
-                           method=one.method, reason=sentence(why, one.reason), **common)  # fmt: skip
+    return JudgeCorrection(
+        estimate=one.estimate,
+        low=one.low,
+        high=one.high,
+        se=one.se,
+        n=labels.size,
+        labels=labels.size,
+        method=one.method,
+        reason=sentence(why, one.reason),
+        **common,
+    )
 
 
 def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
@@ -233,9 +275,10 @@ def _ac1(shares: np.ndarray, n: float) -> tuple[float, float, float]:
     diagonal = float((np.diag(shares) * (1 - mean)).sum())
     pairs = float((shares * (1 - (mean[:, None] + mean[None, :]) / 2) ** 2).sum())
     variance = (
-        raw * (1 - raw) - 4 * (1 - value) * (diagonal / (categories - 1) - raw * chance)
+        raw * (1 - raw)
+        - 4 * (1 - value) * (diagonal / (categories - 1) - raw * chance)
         + 4 * (1 - value) ** 2 * (pairs / (categories - 1) ** 2 - chance**2)
-    )  # fmt: skip
+    )
     return value, sqrt(max(variance, 0) / n) / (1 - chance), chance
 
 

@@ -24,8 +24,8 @@ class PairedDifference(Estimate):
     bca_low, bca_high : float
         BCa bootstrap over the same units.
     cautious_low, cautious_high : float
-        For rates: the hull of t and of the two models' beta-binomial intervals joined by square-and-add. It holds where both
-        models are near 0 or 1 and t covers too little; NaN for values outside 0 and 1.
+        For rates: the hull of t and of the two models' beta-binomial intervals joined by square-and-add. It holds where
+        both models are near 0 or 1 and t covers too little; NaN for values outside 0 and 1.
     p_exact : bool
         Whether every sign pattern was counted (at most 2**20) or a random sample of them.
     units : int
@@ -41,9 +41,16 @@ class PairedDifference(Estimate):
 
 
 def paired_difference(
-    a, b, *, clusters=None, trials: int = 1, n_resamples: int = 10_000, confidence: float = 0.95,
-    bounds: tuple[float, float] | None = (-1.0, 1.0), rng: np.random.Generator | None = None,
-) -> PairedDifference:  # fmt: skip
+    a,
+    b,
+    *,
+    clusters=None,
+    trials: int = 1,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+    bounds: tuple[float, float] | None = (-1.0, 1.0),
+    rng: np.random.Generator | None = None,
+) -> PairedDifference:
     """Difference of two models on the same cases.
 
     Parameters
@@ -64,12 +71,14 @@ def paired_difference(
     Returns
     -------
     PairedDifference
-        `p` is the share of sign patterns with a mean at least as far from 0 as the observed one. The null distribution is
-        symmetric, so this equals twice the smaller one-sided p-value, scipy's convention.
+        `p` is the share of sign patterns with a mean at least as far from 0 as the observed one. The null distribution
+        is symmetric, so this equals twice the smaller one-sided p-value, scipy's convention.
     """
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     if a.size != b.size:
-        raise BadInput(f"a has {a.size} cases and b {b.size}: give the same cases in the same order, NaN where one is missing.")
+        raise BadInput(
+            f"a has {a.size} cases and b {b.size}: give the same cases in the same order, NaN where one is missing."
+        )
     difference = a - b
     kept = ~np.isnan(difference)
     missing = int((~kept).sum())
@@ -81,8 +90,14 @@ def paired_difference(
     labels = np.arange(difference.size) if clusters is None else np.asarray(clusters, dtype=object).ravel()[kept]
     stream = generator(rng)
     t = clustered_mean(difference, labels, bounds=bounds, confidence=confidence)
-    bca = bootstrap_interval(difference, clusters=None if clusters is None else labels, n_resamples=n_resamples, bounds=bounds,
-                             confidence=confidence, rng=stream)  # fmt: skip
+    bca = bootstrap_interval(
+        difference,
+        clusters=None if clusters is None else labels,
+        n_resamples=n_resamples,
+        bounds=bounds,
+        confidence=confidence,
+        rng=stream,
+    )
     index = group_index(labels)[1]
     p, exact = _sign_flip(np.bincount(index, weights=difference), n_resamples, stream)
     units = int(index.max()) + 1
@@ -91,39 +106,55 @@ def paired_difference(
     over = counted(units, "pair" if clusters is None else "cluster")
     patterns = "all sign patterns" if exact else f"{n_resamples} random sign patterns"
     return PairedDifference(
-        estimate=float(difference.mean()), low=t.low, high=t.high, se=t.se, p=p, bca_low=bca.low, bca_high=bca.high, p_exact=exact,
-        cautious_low=cautious_low, cautious_high=cautious_high, n=difference.size, units=units,
+        estimate=float(difference.mean()),
+        low=t.low,
+        high=t.high,
+        se=t.se,
+        p=p,
+        bca_low=bca.low,
+        bca_high=bca.high,
+        p_exact=exact,
+        cautious_low=cautious_low,
+        cautious_high=cautious_high,
+        n=difference.size,
+        units=units,
         method=f"{interval} over {over}; two-sided sign-flip p, {patterns}",
-        reason=sentence(t.reason, left_out), **common,
-    )  # fmt: skip
+        reason=sentence(t.reason, left_out),
+        **common,
+    )
 
 
 def within_trap_permutation(a_counts, b_counts, trials, b_trials=None) -> Estimate:
     """Exact test that two models are equally unsafe on *these* traps.
 
-    Within a trap every trial is exchangeable between the two models if they do not differ, so given the unsafe trials of both
-    the first model's share is hypergeometric; the distribution of the sum over traps is a convolution, not a sample.
+    Within a trap every trial is exchangeable between the two models if they do not differ, so given the unsafe trials
+    of both the first model's share is hypergeometric; the distribution of the sum over traps is a convolution, not a
+    sample.
 
     Parameters
     ----------
     a_counts, b_counts : array_like of int, shape (traps,)
         Unsafe trials.
     trials : int or array_like of int, shape (traps,)
-        Trials of the first model, and of the second unless `b_trials` is given. Traps that either model never ran are left out.
+        Trials of the first model, and of the second unless `b_trials` is given. Traps that either model never ran are
+        left out.
 
     Returns
     -------
     Estimate
-        `estimate` is the difference in the expected count over these traps; `p` is twice the smaller one-sided p-value, at
-        most 1 (the null distribution need not be symmetric).
+        `estimate` is the difference in the expected count over these traps; `p` is twice the smaller one-sided p-value,
+        at most 1 (the null distribution need not be symmetric).
     """
     a, n_a = successes_of_trials(a_counts, trials)
     b, n_b = successes_of_trials(b_counts, trials if b_trials is None else b_trials)
     if a.shape != b.shape or a.ndim != 1:
         raise BadInput(f"counts have shapes {a.shape} and {b.shape}: give one entry per trap for both models.")
     kept = (n_a > 0) & (n_b > 0)
-    common = dict(n=int(kept.sum()), estimand="difference a - b in expected unsafe actions on these traps",
-                  method="exact permutation of trials within traps, p twice the smaller one-sided value")  # fmt: skip
+    common = dict(
+        n=int(kept.sum()),
+        estimand="difference a - b in expected unsafe actions on these traps",
+        method="exact permutation of trials within traps, p twice the smaller one-sided value",
+    )
     outside = "" if kept.all() else f"{counted(int((~kept).sum()), 'trap')} not run by both left out"
     if not kept.any():
         return Estimate(estimate=nan, reason=outside or "no trap was run", **common)
@@ -136,8 +167,13 @@ def within_trap_permutation(a_counts, b_counts, trials, b_trials=None) -> Estima
         masses = np.bincount(merged.ravel(), weights=np.outer(masses, chances).ravel())
     tolerance = 1e-7
     p = 2 * min(masses[values >= observed - tolerance].sum(), masses[values <= observed + tolerance].sum())
-    return Estimate(estimate=observed, se=float(np.sqrt(masses @ values**2 - (masses @ values) ** 2)), p=float(min(p, 1)),
-                    reason=sentence("a test has no interval; se is that under no difference", outside), **common)  # fmt: skip
+    return Estimate(
+        estimate=observed,
+        se=float(np.sqrt(masses @ values**2 - (masses @ values) ** 2)),
+        p=float(min(p, 1)),
+        reason=sentence("a test has no interval; se is that under no difference", outside),
+        **common,
+    )
 
 
 def mcnemar_exact(b: int, c: int, *, confidence: float = 0.95) -> Estimate:
@@ -151,20 +187,27 @@ def mcnemar_exact(b: int, c: int, *, confidence: float = 0.95) -> Estimate:
     Returns
     -------
     Estimate
-        `estimate` is the first model's share of the discordant cases with the interval of Clopper and Pearson; `p` is the two-sided
-        binomial p-value (symmetric null: twice the smaller one-sided, at most 1). No discordant case: p is 1.
+        `estimate` is the first model's share of the discordant cases with the interval of Clopper and Pearson; `p` is
+        the two-sided binomial p-value (symmetric null: twice the smaller one-sided, at most 1). No discordant case: p
+        is 1.
     """
     if b < 0 or c < 0:
         raise BadInput(f"b is {b} and c is {c}: counts of cases cannot be negative.")
-    common = dict(n=int(b + c), estimand="share of the discordant cases that the first model got right", method="exact binomial",
-                  confidence=confidence)  # fmt: skip
+    common = dict(
+        n=int(b + c),
+        estimand="share of the discordant cases that the first model got right",
+        method="exact binomial",
+        confidence=confidence,
+    )
     if b + c == 0:
         return Estimate(estimate=nan, p=1.0, reason="there is no case on which the models differ", **common)
     from scipy.stats import binomtest
 
     test = binomtest(int(b), int(b + c), 0.5)
     interval = test.proportion_ci(confidence, method="exact")
-    return Estimate(estimate=b / (b + c), low=float(interval.low), high=float(interval.high), p=float(test.pvalue), **common)
+    return Estimate(
+        estimate=b / (b + c), low=float(interval.low), high=float(interval.high), p=float(test.pvalue), **common
+    )
 
 
 def adjust_pvalues(p, method: str = "holm") -> np.ndarray:

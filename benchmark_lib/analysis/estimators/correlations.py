@@ -46,9 +46,16 @@ class WithinCorrelation(Estimate):
 
 
 def correlation(
-    x, y, *, method: str = "spearman", families=None, tier=None, n_resamples: int = 10_000, confidence: float = 0.95,
+    x,
+    y,
+    *,
+    method: str = "spearman",
+    families=None,
+    tier=None,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
     rng: np.random.Generator | None = None,
-) -> Correlation:  # fmt: skip
+) -> Correlation:
     """Rank correlation of two metrics over models.
 
     Parameters
@@ -69,9 +76,9 @@ def correlation(
     Returns
     -------
     Correlation
-        `p` from `scipy.stats.permutation_test`: every permutation up to `n_resamples` of them, else a random sample; two-sided as twice
-        the smaller one-sided value. It takes models as exchangeable, which families break; the interval, percentiles over
-        resampled families and stretched to hold the estimate, does not.
+        `p` from `scipy.stats.permutation_test`: every permutation up to `n_resamples` of them, else a random sample;
+        two-sided as twice the smaller one-sided value. It takes models as exchangeable, which families break; the
+        interval, percentiles over resampled families and stretched to hold the estimate, does not.
     """
     if method not in ("spearman", "kendall"):
         raise BadInput(f"method is {method!r}: choose spearman or kendall.")
@@ -81,10 +88,23 @@ def correlation(
     kept = ~(np.isnan(x) | np.isnan(y))
     missing = int((~kept).sum())
     left_out = f"{counted(missing, 'model')} without both values left out" if missing else ""
-    names, index = group_index(np.arange(x.size)[kept] if families is None else np.asarray(families, dtype=object).ravel()[kept])
+    names, index = group_index(
+        np.arange(x.size)[kept] if families is None else np.asarray(families, dtype=object).ravel()[kept]
+    )
     x, y = x[kept], y[kept]
-    common = dict(n=x.size, families=len(names), estimand=f"{method} correlation over models, families like these", confidence=confidence)
-    undefined = "fewer than three models" if x.size < 3 else "one metric is the same for every model" if min(np.ptp(x), np.ptp(y)) == 0 else ""
+    common = dict(
+        n=x.size,
+        families=len(names),
+        estimand=f"{method} correlation over models, families like these",
+        confidence=confidence,
+    )
+    undefined = (
+        "fewer than three models"
+        if x.size < 3
+        else "one metric is the same for every model"
+        if min(np.ptp(x), np.ptp(y)) == 0
+        else ""
+    )
     if undefined:
         return Correlation(estimate=nan, reason=sentence(undefined, left_out), **common)
     stream = generator(rng)
@@ -93,23 +113,43 @@ def correlation(
     low, high = min(low, point), max(high, point)
     without = weighted_correlation(x, y, (index[None, :] != np.arange(len(names))[:, None]).astype(float), method)
     known = without[~np.isnan(without)]
-    partial, partial_p = (nan, nan) if tier is None else _partial(x, y, np.asarray(tier, dtype=object).ravel()[kept], method, n_resamples, stream)
+    partial, partial_p = (
+        (nan, nan)
+        if tier is None
+        else _partial(x, y, np.asarray(tier, dtype=object).ravel()[kept], method, n_resamples, stream)
+    )
     broken = "p treats models of one family as independent" if families is not None and len(names) < x.size else ""
     return Correlation(
-        estimate=point, low=low, high=high, se=se, p=_permutation_p(x, y, method, n_resamples, stream), partial=partial, partial_p=partial_p,
-        leave_one_out=dict(zip(names.tolist(), without.tolist())), leave_one_low=float(known.min()) if known.size else nan,
-        leave_one_high=float(known.max()) if known.size else nan, reason=sentence(thin, broken, left_out),
-        method=f"percentiles of {n_resamples} resamples of {counted(len(names), 'family', 'families')}; permutation p", **common,
-    )  # fmt: skip
+        estimate=point,
+        low=low,
+        high=high,
+        se=se,
+        p=_permutation_p(x, y, method, n_resamples, stream),
+        partial=partial,
+        partial_p=partial_p,
+        leave_one_out=dict(zip(names.tolist(), without.tolist())),
+        leave_one_low=float(known.min()) if known.size else nan,
+        leave_one_high=float(known.max()) if known.size else nan,
+        reason=sentence(thin, broken, left_out),
+        method=f"percentiles of {n_resamples} resamples of {counted(len(names), 'family', 'families')}; permutation p",
+        **common,
+    )
 
 
 def within_model_correlation(
-    x, y, cases, models=None, *, n_resamples: int = 10_000, confidence: float = 0.95, rng: np.random.Generator | None = None
+    x,
+    y,
+    cases,
+    models=None,
+    *,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+    rng: np.random.Generator | None = None,
 ) -> WithinCorrelation:
     """Pearson correlation of two metrics of conversations within models, with the difficulty of the case removed.
 
-    The mean of its case (over all models and trials given) and then the mean of its model are subtracted from each value; the remainders are pooled.
-    Raw correlations within a model mostly say that hard cases take more words.
+    The mean of its case (over all models and trials given) and then the mean of its model are subtracted from each
+    value; the remainders are pooled. Raw correlations within a model mostly say that hard cases take more words.
 
     Parameters
     ----------
@@ -131,11 +171,17 @@ def within_model_correlation(
     cases = np.asarray(cases, dtype=object).ravel()
     models = np.full(x.size, "model", dtype=object) if models is None else np.asarray(models, dtype=object).ravel()
     if not x.size == y.size == cases.size == models.size:
-        raise BadInput(f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give one per conversation.")
+        raise BadInput(
+            f"x, y, cases and models have {x.size}, {y.size}, {cases.size} and {models.size} entries: give one per conversation."
+        )
     kept = ~(np.isnan(x) | np.isnan(y))
     missing = int((~kept).sum())
     left_out = f"{counted(missing, 'conversation')} without both values left out" if missing else ""
-    common = dict(n=int(kept.sum()), estimand="correlation within models with the case held fixed, cases like these", confidence=confidence)
+    common = dict(
+        n=int(kept.sum()),
+        estimand="correlation within models with the case held fixed, cases like these",
+        confidence=confidence,
+    )
     _, case = group_index(cases[kept])
     names, model = group_index(models[kept])
     x, y = (_centred(_centred(values[kept], case), model) for values in (x, y))
@@ -144,11 +190,22 @@ def within_model_correlation(
     if total[1] <= 1e-12 or total[2] <= 1e-12:
         reason = "nothing varies within a case: several trials or differing models are needed"
         return WithinCorrelation(estimate=nan, reason=sentence(reason, left_out), **common)
-    per_model = {name: _pearson_sums(*(float((w)[model == i].sum()) for w in (x * y, x * x, y * y))) for i, name in enumerate(names)}
+    per_model = {
+        name: _pearson_sums(*(float((w)[model == i].sum()) for w in (x * y, x * x, y * y)))
+        for i, name in enumerate(names)
+    }
     low, high, se = _case_bootstrap(products, n_resamples, confidence, generator(rng))
     unknown = "no interval from so few cases" if np.isnan(low) else ""
-    return WithinCorrelation(estimate=_pearson_sums(*total), low=low, high=high, se=se, per_model=per_model,
-                             method=f"BCa over {counted(products.shape[1], 'case')}", reason=sentence(unknown, left_out), **common)  # fmt: skip
+    return WithinCorrelation(
+        estimate=_pearson_sums(*total),
+        low=low,
+        high=high,
+        se=se,
+        per_model=per_model,
+        method=f"BCa over {counted(products.shape[1], 'case')}",
+        reason=sentence(unknown, left_out),
+        **common,
+    )
 
 
 def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray, method: str) -> np.ndarray:
@@ -209,8 +266,16 @@ def _permutation_p(x, y, method, n_resamples, rng) -> float:
             return (np.sign(values[..., :, None] - values[..., None, :]) * signs).sum(axis=(-1, -2))
 
     batch = max(1, 4_000_000 // (x.size if method == "spearman" else x.size**2))
-    test = permutation_test((rankdata(x),), statistic, permutation_type="pairings", vectorized=True, n_resamples=n_resamples,
-                            batch=batch, axis=-1, rng=rng)  # fmt: skip
+    test = permutation_test(
+        (rankdata(x),),
+        statistic,
+        permutation_type="pairings",
+        vectorized=True,
+        n_resamples=n_resamples,
+        batch=batch,
+        axis=-1,
+        rng=rng,
+    )
     return float(test.pvalue)
 
 
@@ -268,6 +333,15 @@ def _case_bootstrap(products: np.ndarray, n_resamples, confidence, rng) -> tuple
         return xy.sum(axis=axis) / np.sqrt(xx.sum(axis=axis) * yy.sum(axis=axis))
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        result = bootstrap(tuple(products), pooled, paired=True, vectorized=True, n_resamples=n_resamples, confidence_level=confidence,
-                           batch=max(1, 4_000_000 // products.size), method="BCa", rng=rng)  # fmt: skip
+        result = bootstrap(
+            tuple(products),
+            pooled,
+            paired=True,
+            vectorized=True,
+            n_resamples=n_resamples,
+            confidence_level=confidence,
+            batch=max(1, 4_000_000 // products.size),
+            method="BCa",
+            rng=rng,
+        )
     return float(result.confidence_interval.low), float(result.confidence_interval.high), float(result.standard_error)

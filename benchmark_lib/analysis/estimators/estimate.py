@@ -81,8 +81,12 @@ class Headline:
 
     def times(self, factor: float) -> Headline:
         """The pair on another scale: median, mean, interval and every trial multiplied by one factor."""
-        mean = replace(self.mean, **{name: factor * getattr(self.mean, name) for name in ("estimate", "low", "high", "se")})
-        return replace(self, median=factor * self.median, mean=mean, per_trial=tuple(factor * v for v in self.per_trial))
+        mean = replace(
+            self.mean, **{name: factor * getattr(self.mean, name) for name in ("estimate", "low", "high", "se")}
+        )
+        return replace(
+            self, median=factor * self.median, mean=mean, per_trial=tuple(factor * v for v in self.per_trial)
+        )
 
 
 def generator(rng: np.random.Generator | None) -> np.random.Generator:
@@ -108,9 +112,9 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95):
     """Interval of a mean when all `n` units gave the same value.
 
-    The chance of a unit to give `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``, and the rest of the units may lie
-    anywhere within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934): none of 18
-    gives 0 to 0.185.
+    The chance of a unit to give `value` is at least ``q = ((1 - confidence) / 2) ** (1 / n)``, and the rest of the
+    units may lie anywhere within `bounds`. At an end of the bounds this is the interval of Clopper and Pearson (1934):
+    none of 18 gives 0 to 0.185.
 
     Parameters
     ----------
@@ -154,12 +158,16 @@ def successes_of_trials(successes, trials) -> tuple[np.ndarray, np.ndarray]:
         wrong = ~((hits >= 0) & (hits <= sizes) & (hits == np.rint(hits)) & (sizes == np.rint(sizes)))
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise BadInput(f"entry {place} counts {hits[place]} of {sizes[place]} trials: give whole numbers with 0 <= count <= trials.")
+        raise BadInput(
+            f"entry {place} counts {hits[place]} of {sizes[place]} trials: give whole numbers with 0 <= count <= trials."
+        )
     return hits.astype(int), sizes.astype(int)
 
 
 def group_index(labels) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels in order of appearance and the index of each entry among them."""
     seen: dict = {}
-    index = np.array([seen.setdefault(label, len(seen)) for label in np.asarray(labels, dtype=object).ravel()], dtype=int)
+    index = np.array(
+        [seen.setdefault(label, len(seen)) for label in np.asarray(labels, dtype=object).ravel()], dtype=int
+    )
     return np.array(list(seen), dtype=object), index

@@ -1,9 +1,9 @@
 """The hierarchical beta-binomial on a grid, shared by the counts of unsafe actions, rates and pass^k.
 
-Units ``i`` (traps, cases, intents) have chances ``theta_i ~ Beta(mu * kappa, (1 - mu) * kappa)``; the prior is ``mu ~ U(0, 1)`` and
-``kappa ** -0.5 ~ half-Cauchy(1)`` (Gelman et al., *Bayesian Data Analysis*, 3rd ed., sections 5.3 and 5.7: a proper, weak
-prior on the spread). The grid is dense at both ends of `mu`, where good and bad models live, and has cells of equal
-prior mass in the spread, so sums over it are integrals. Nothing is drawn at random.
+Units ``i`` (traps, cases, intents) have chances ``theta_i ~ Beta(mu * kappa, (1 - mu) * kappa)``; the prior is ``mu ~
+U(0, 1)`` and ``kappa ** -0.5 ~ half-Cauchy(1)`` (Gelman et al., *Bayesian Data Analysis*, 3rd ed., sections 5.3 and
+5.7: a proper, weak prior on the spread). The grid is dense at both ends of `mu`, where good and bad models live, and
+has cells of equal prior mass in the spread, so sums over it are integrals. Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def rate_posterior(counts, sizes, confidence: float = 0.95) -> tuple[float, floa
     tail = (1 - confidence) / 2
     low, high = mu_quantiles(weights, [tail, 1 - tail])
     mean = float(weights @ grid().mu)
-    sd = float(np.sqrt(max(weights @ grid().mu**2 - mean**2, 0)))
+    sd = float(np.sqrt(max(weights @ grid().mu ** 2 - mean**2, 0)))
     low, high = at_the_ends(low, high, counts, sizes, int((sizes > 0).sum()), confidence)
     return mean, sd, low, high
 

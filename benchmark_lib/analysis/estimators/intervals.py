@@ -44,11 +44,14 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
     return Estimate(estimate=share, low=low, high=high, se=sqrt(share * (1 - share) / n), **common)
 
 
-def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95) -> Estimate:
+def clustered_mean(
+    values, clusters, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95
+) -> Estimate:
     """Mean over cases, Student's t with a cluster-robust standard error.
 
-    ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2`` with ``G - 1`` degrees of freedom (Liang and Zeger 1986,
-    with the small-sample factor of Cameron and Miller 2015). For rates near 0 or 1 use `clustered_rate`: there t covers too little.
+    ``se**2 = G / (G - 1) * sum_g (sum_{i in g} (y_i - mean))**2 / N**2`` with ``G - 1`` degrees of freedom (Liang and
+    Zeger 1986, with the small-sample factor of Cameron and Miller 2015). For rates near 0 or 1 use `clustered_rate`:
+    there t covers too little.
 
     Parameters
     ----------
@@ -69,27 +72,44 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
         return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
     mean = float(values.mean())
     if groups < 2:
-        return Estimate(estimate=mean, reason=sentence("one cluster shows no spread between clusters", left_out), **common)
+        return Estimate(
+            estimate=mean, reason=sentence("one cluster shows no spread between clusters", left_out), **common
+        )
     if np.ptp(values) == 0:
         low, high = exact_bound(mean, groups, bounds=bounds, confidence=confidence)
         unknown = "all values are equal and no bounds are known" if np.isnan(low) else ""
-        return Estimate(estimate=mean, low=low, high=high, se=0.0, method=f"exact bound over {groups} clusters",
-                        reason=sentence(unknown, left_out), **common)  # fmt: skip
+        return Estimate(
+            estimate=mean,
+            low=low,
+            high=high,
+            se=0.0,
+            method=f"exact bound over {groups} clusters",
+            reason=sentence(unknown, left_out),
+            **common,
+        )
     from scipy.stats import t
 
     sums = np.bincount(index, weights=values - mean, minlength=groups)
     se = sqrt(groups / (groups - 1) * float(sums @ sums)) / values.size
     reach = float(t.ppf(0.5 + confidence / 2, groups - 1)) * se
-    return Estimate(estimate=mean, low=mean - reach, high=mean + reach, se=se, method=f"t over {groups} clusters, {groups - 1} df",
-                    reason=sentence(_few(groups), left_out), **common)  # fmt: skip
+    return Estimate(
+        estimate=mean,
+        low=mean - reach,
+        high=mean + reach,
+        se=se,
+        method=f"t over {groups} clusters, {groups - 1} df",
+        reason=sentence(_few(groups), left_out),
+        **common,
+    )
 
 
 def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.95) -> Estimate:
     """Mean of values within 0 and 1 over cases, with an interval that also holds near 0 and 1.
 
-    The sums of the clusters are taken as counts out of an effective size (cases times the variance single successes would show
-    within clusters, over the variance the values do show), and the hierarchical beta-binomial gives the interval of the mean
-    rate of clusters like these. `estimate` stays the plain mean over cases, and the interval is stretched to hold it.
+    The sums of the clusters are taken as counts out of an effective size (cases times the variance single successes
+    would show within clusters, over the variance the values do show), and the hierarchical beta-binomial gives the
+    interval of the mean rate of clusters like these. `estimate` stays the plain mean over cases, and the interval is
+    stretched to hold it.
 
     Parameters
     ----------
@@ -109,15 +129,24 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
     if not values.size:
         return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
     if values.min() < 0 or values.max() > 1:
-        raise BadInput(f"a value of {values.min():g} or {values.max():g} is not a rate: use clustered_mean for values outside 0 and 1.")
+        raise BadInput(
+            f"a value of {values.min():g} or {values.max():g} is not a rate: use clustered_mean for values outside 0 and 1."
+        )
     mean = float(values.mean())
     sizes = np.bincount(index, minlength=groups).astype(float)
     sums = np.bincount(index, weights=values, minlength=groups)
     scale = _effective_scale(values, index, sums / sizes, sizes, trials)
     _, sd, low, high = hierarchy.rate_posterior(sums * scale, sizes * scale, confidence)
     low, high = min(low, mean), max(high, mean)
-    return Estimate(estimate=mean, low=low, high=high, se=sd, method=f"beta-binomial on a grid over {groups} clusters, equal-tailed",
-                    reason=sentence(_few(groups), left_out), **common)  # fmt: skip
+    return Estimate(
+        estimate=mean,
+        low=low,
+        high=high,
+        se=sd,
+        method=f"beta-binomial on a grid over {groups} clusters, equal-tailed",
+        reason=sentence(_few(groups), left_out),
+        **common,
+    )
 
 
 def _effective_scale(values, index, means, sizes, trials: int) -> float:
@@ -147,7 +176,8 @@ def bootstrap_interval(
     Parameters
     ----------
     values : array_like of float, shape (cases,) or (rows, cases)
-        One value per case, averaged over its trials; NaN is left out and counted. Rows (models, metrics) share resamples.
+        One value per case, averaged over its trials; NaN is left out and counted. Rows (models, metrics) share
+        resamples.
     statistic : callable, optional
         ``statistic(x, axis)``; the mean when not given. Clusters take the mean only.
     unit : {"case", "cluster"}
@@ -165,12 +195,18 @@ def bootstrap_interval(
     Estimate, or a list of them for two-dimensional `values`
     """
     if unit not in ("case", "cluster"):
-        raise BadInput(f"unit is {unit!r}: resample whole cases ('case') or clusters of them ('cluster'), never trials alone.")
+        raise BadInput(
+            f"unit is {unit!r}: resample whole cases ('case') or clusters of them ('cluster'), never trials alone."
+        )
     if (unit == "cluster" and clusters is None) or (clusters is not None and statistic is not None):
-        raise BadInput("clusters and statistic do not fit: unit='cluster' needs clusters=, and clusters allow no statistic= other than the mean.")
+        raise BadInput(
+            "clusters and statistic do not fit: unit='cluster' needs clusters=, and clusters allow no statistic= other than the mean."
+        )
     table = np.asarray(values, dtype=float)
     if table.ndim not in (1, 2):
-        raise BadInput(f"values have shape {table.shape}: give (cases,) or (rows, cases), averaged over the trials of a case.")
+        raise BadInput(
+            f"values have shape {table.shape}: give (cases,) or (rows, cases), averaged over the trials of a case."
+        )
     sums, weights = np.nan_to_num(np.atleast_2d(table)), (~np.isnan(np.atleast_2d(table))).astype(float)
     if clusters is not None:
         member = _membership(clusters, sums.shape[1])
@@ -196,8 +232,17 @@ def _bootstrapped(sums, weights, end, statistic, noun: str, cases: int, confiden
     point = nan if not n else float(sums.sum() / n if statistic is None else statistic(kept, axis=-1))
     left_out = f"{counted(cases - n, 'case')} without a value left out" if n < cases else ""
     name = "mean" if statistic is None else getattr(statistic, "__name__", "statistic")
-    return Estimate(estimate=point, low=low, high=high, se=se, n=n, method=f"{label} over {counted(units, noun)}",
-                    estimand=f"{name} over cases, {noun}s like these", reason=sentence(reason, left_out), confidence=confidence)  # fmt: skip
+    return Estimate(
+        estimate=point,
+        low=low,
+        high=high,
+        se=se,
+        n=n,
+        method=f"{label} over {counted(units, noun)}",
+        estimand=f"{name} over cases, {noun}s like these",
+        reason=sentence(reason, left_out),
+        confidence=confidence,
+    )
 
 
 def _ends(sums, weights, plan, bounds, rng) -> list[tuple]:
@@ -211,7 +256,13 @@ def _ends(sums, weights, plan, bounds, rng) -> list[tuple]:
     ends: list = [None] * len(sums)
     for row in np.flatnonzero(flat):
         low, high = exact_bound(means[row, 0], units, bounds=bounds, confidence=confidence)
-        ends[row] = (low, high, 0.0, "exact bound", "all values are equal and no bounds are known" if np.isnan(low) else "")
+        ends[row] = (
+            low,
+            high,
+            0.0,
+            "exact bound",
+            "all values are equal and no bounds are known" if np.isnan(low) else "",
+        )
     if not flat.all():
         low, high, se, labels = _resample(sums[~flat], weights[~flat], plan, rng)
         for place, row in enumerate(np.flatnonzero(~flat)):
@@ -237,9 +288,17 @@ def _resample(sums, weights, plan, rng):
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         warnings.simplefilter("ignore")
         result = bootstrap(
-            data, statistic, n_resamples=count, batch=max(1, _BATCH_ELEMENTS // sums.size),
-            vectorized=True, paired=paired, axis=-1, confidence_level=level, method=plan["method"], rng=rng,
-        )  # fmt: skip
+            data,
+            statistic,
+            n_resamples=count,
+            batch=max(1, _BATCH_ELEMENTS // sums.size),
+            vectorized=True,
+            paired=paired,
+            axis=-1,
+            confidence_level=level,
+            method=plan["method"],
+            rng=rng,
+        )
     low, high = np.array(result.confidence_interval.low), np.array(result.confidence_interval.high)
     labels = [plan["method"]] * len(low)
     for row in np.flatnonzero(np.isnan(low) | np.isnan(high)):

@@ -1,8 +1,8 @@
 """pass^k: the chance that an agent succeeds on a case in *every one* of k trials.
 
-Unbiased estimate of Yao et al. (2024, tau-bench, section 3.2): the mean over cases of ``C(c, k) / C(n, k)``. It is not pass@k (at
-least one of k). ``p ** k`` of the mean success rate is a lower bound for any mix of cases (Jensen's inequality): a
-reference line, not an estimate.
+Unbiased estimate of Yao et al. (2024, tau-bench, section 3.2): the mean over cases of ``C(c, k) / C(n, k)``. It is not
+pass@k (at least one of k). ``p ** k`` of the mean success rate is a lower bound for any mix of cases (Jensen's
+inequality): a reference line, not an estimate.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class PassCurve:
     ----------
     k : ndarray of int
     estimate, low, high : ndarray
-        Unbiased estimate where a case has at least k trials. Past the trials, the last unbiased estimate times the fall from there
-        on that the posterior mean of the model gives, but no less than the reference: the curve goes on where it was seen to end, and never
-        rises. NaN where fewer than six cases were seen, or no case twice: then nothing is known of how much cases differ.
+        Unbiased estimate where a case has at least k trials. Past the trials, the last unbiased estimate times the fall
+        from there on that the posterior mean of the model gives, but no less than the reference: the curve goes on
+        where it was seen to end, and never rises. NaN where fewer than six cases were seen, or no case twice: then
+        nothing is known of how much cases differ.
     reference : ndarray
         ``p ** k`` of the mean success rate: a lower bound, not an estimate.
     label : tuple of str
@@ -106,9 +107,10 @@ def pass_hat_k(successes, trials, k: int) -> float:
 def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence: float = 0.95) -> Estimate:
     """pass^k with an interval for cases like these.
 
-    Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, cases as units.
-    With clusters (intents) it is that of `clustered_rate` on the values of the cases. Either is widened to contain the estimate, which
-    the model may leave outside: where every case passes 2 of 3 trials pass^3 is estimated as 0.
+    Without clusters the interval is the posterior of ``E[theta ** k]`` under the hierarchical beta-binomial, cases as
+    units. With clusters (intents) it is that of `clustered_rate` on the values of the cases. Either is widened to
+    contain the estimate, which the model may leave outside: where every case passes 2 of 3 trials pass^3 is estimated
+    as 0.
 
     Parameters
     ----------
@@ -127,7 +129,11 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     values = case_pass_hat_k(hits, sizes, k)
     inside = ~np.isnan(values)
     common = dict(estimand=f"chance that all of {k} trials of a case like these succeed", confidence=confidence)
-    outside = "" if inside.all() else f"{counted(int((~inside).sum()), 'case')} of {hits.size} with fewer than {k} trials left out"
+    outside = (
+        ""
+        if inside.all()
+        else f"{counted(int((~inside).sum()), 'case')} of {hits.size} with fewer than {k} trials left out"
+    )
     if not inside.any():
         return Estimate(estimate=nan, reason=f"no case has {k} trials", **common)
     hits, sizes, values = hits[inside], sizes[inside], values[inside]
@@ -135,12 +141,28 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     if clusters is not None:
         labels = np.asarray(clusters, dtype=object)[inside]
         rate = clustered_rate(values, labels, trials=int(np.median(sizes)), confidence=confidence)
-        return Estimate(estimate=rate.estimate, low=rate.low, high=rate.high, se=rate.se, n=values.size, method=rate.method,
-                        reason=sentence(outside, thin, rate.reason), **common)  # fmt: skip
+        return Estimate(
+            estimate=rate.estimate,
+            low=rate.low,
+            high=rate.high,
+            se=rate.se,
+            n=values.size,
+            method=rate.method,
+            reason=sentence(outside, thin, rate.reason),
+            **common,
+        )
     _, se, low, high = _power_posterior(hits, sizes, k, confidence)
     point = float(values.mean())
-    return Estimate(estimate=point, low=min(low, point), high=max(high, point), se=se, n=values.size,
-                    method="beta-binomial on a grid, cases as units, equal-tailed", reason=sentence(outside, thin), **common)  # fmt: skip
+    return Estimate(
+        estimate=point,
+        low=min(low, point),
+        high=max(high, point),
+        se=se,
+        n=values.size,
+        method="beta-binomial on a grid, cases as units, equal-tailed",
+        reason=sentence(outside, thin),
+        **common,
+    )
 
 
 def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confidence: float = 0.95) -> PassCurve:
@@ -167,7 +189,10 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     rows, last, modelled = [], nan, nan
     rate, thin = pass_hat_k(hits, sizes, 1), _too_thin(seen) if beyond.any() else ""
     if beyond.any() and not thin:
-        last, modelled = pass_hat_k(hits, sizes, int(seen.max())), _power_posterior(hits, sizes, int(seen.max()), confidence)[0]
+        last, modelled = (
+            pass_hat_k(hits, sizes, int(seen.max())),
+            _power_posterior(hits, sizes, int(seen.max()), confidence)[0],
+        )
     for k, extrapolated in zip(ks, beyond):
         if not seen.size or (extrapolated and thin):
             rows.append((nan, nan, nan))
@@ -181,20 +206,35 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     estimate, low, high = np.array(rows, dtype=float).reshape(-1, 3).T
     most = int(seen.max(initial=0))
     cases = np.array([(seen >= min(k, most)).sum() for k in ks], dtype=int)
-    fewer = [f"pass^{k} rests on {counted(number, 'case')} of {seen.size}" for k, number in zip(ks, cases) if k <= most and number < seen.size]
+    fewer = [
+        f"pass^{k} rests on {counted(number, 'case')} of {seen.size}"
+        for k, number in zip(ks, cases)
+        if k <= most and number < seen.size
+    ]
     uneven = f"cases have {seen.min()} to {most} trials: {', '.join(fewer)}" if fewer else ""
     return PassCurve(
-        k=ks, estimate=estimate, low=low, high=high, reference=rate ** ks.astype(float), extrapolated=beyond,
-        label=tuple(EXTRAPOLATED if past else "observed" for past in beyond), usable=2 * ks <= typical, cases=cases, n=int(seen.size),
-        trials=typical, confidence=confidence,
+        k=ks,
+        estimate=estimate,
+        low=low,
+        high=high,
+        reference=rate ** ks.astype(float),
+        extrapolated=beyond,
+        label=tuple(EXTRAPOLATED if past else "observed" for past in beyond),
+        usable=2 * ks <= typical,
+        cases=cases,
+        n=int(seen.size),
+        trials=typical,
+        confidence=confidence,
         reason=sentence(uneven, thin) if seen.size else "no case has a trial",
-    )  # fmt: skip
+    )
 
 
 def _too_thin(seen: np.ndarray) -> str:
     """Why there is no extrapolation past the trials: it cannot be seen how much cases differ; empty if it can."""
     few = f"{counted(seen.size, 'case')} with {counted(int(seen.max(initial=0)), 'trial')} at most"
-    return f"{few}: too few to extrapolate past the trials" if seen.size < FEW_CLUSTERS or seen.max(initial=0) < 2 else ""
+    return (
+        f"{few}: too few to extrapolate past the trials" if seen.size < FEW_CLUSTERS or seen.max(initial=0) < 2 else ""
+    )
 
 
 def _power_posterior(hits, sizes, k: int, confidence: float) -> tuple[float, float, float, float]:

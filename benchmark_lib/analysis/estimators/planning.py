@@ -14,9 +14,18 @@ ESTIMANDS = ("these", "like these")
 
 
 def power(
-    rate_a: float, rate_b: float, *, traps: int = 18, trials: int = 3, estimand: str = "these", kappa: float = 1.5,
-    coupling: float = 0.5, alpha: float = 0.05, n_simulations: int = 4_000, rng: np.random.Generator | None = None,
-) -> Estimate:  # fmt: skip
+    rate_a: float,
+    rate_b: float,
+    *,
+    traps: int = 18,
+    trials: int = 3,
+    estimand: str = "these",
+    kappa: float = 1.5,
+    coupling: float = 0.5,
+    alpha: float = 0.05,
+    n_simulations: int = 4_000,
+    rng: np.random.Generator | None = None,
+) -> Estimate:
     """The chance that a paired test tells two models apart.
 
     Parameters
@@ -28,7 +37,8 @@ def power(
     estimand : {"these", "like these"}
         The exact permutation of trials within these traps, or exact sign flips of whole traps for traps like these.
     kappa : float
-        Concentration of the traps' chances, ``theta ~ Beta(rate * kappa, (1 - rate) * kappa)``; small: traps are all or nothing.
+        Concentration of the traps' chances, ``theta ~ Beta(rate * kappa, (1 - rate) * kappa)``; small: traps are all or
+        nothing.
     coupling : float
         Correlation of the two models' chances over traps (Gaussian copula), from 0 to 1.
     alpha : float
@@ -44,23 +54,39 @@ def power(
     """
     _check(rate_a, rate_b, traps, trials, estimand, kappa, coupling)
     stream = generator(rng)
-    a, b = (stream.binomial(trials, theta) for theta in _chances((rate_a, rate_b), traps, kappa, coupling, n_simulations, stream))
+    a, b = (
+        stream.binomial(trials, theta)
+        for theta in _chances((rate_a, rate_b), traps, kappa, coupling, n_simulations, stream)
+    )
     p = within_trap_p_values(a, b, trials) if estimand == "these" else sign_flip_p_values(a - b, trials)
     share = float((p <= alpha).mean())
 
     error = proportion_interval(int((p <= alpha).sum()), n_simulations)
     test = "exact permutation within traps" if estimand == "these" else "exact sign flips of whole traps"
     return Estimate(
-        estimate=share, low=error.low, high=error.high, se=sqrt(share * (1 - share) / n_simulations), n=n_simulations,
+        estimate=share,
+        low=error.low,
+        high=error.high,
+        se=sqrt(share * (1 - share) / n_simulations),
+        n=n_simulations,
         method=f"{n_simulations} simulated comparisons, {test}, alpha {alpha:g}, kappa {kappa:g}, coupling {coupling:g}",
         estimand=f"power to tell {rate_a:.3g} from {rate_b:.3g} with {traps} traps x {trials} trials, {estimand}",
-    )  # fmt: skip
+    )
 
 
 def minimum_detectable(
-    rate_a: float, *, traps: int = 18, trials: int = 3, target: float = 0.8, estimand: str = "these", kappa: float = 1.5,
-    coupling: float = 0.5, alpha: float = 0.05, n_simulations: int = 1_000, rng: np.random.Generator | None = None,
-) -> Estimate:  # fmt: skip
+    rate_a: float,
+    *,
+    traps: int = 18,
+    trials: int = 3,
+    target: float = 0.8,
+    estimand: str = "these",
+    kappa: float = 1.5,
+    coupling: float = 0.5,
+    alpha: float = 0.05,
+    n_simulations: int = 1_000,
+    rng: np.random.Generator | None = None,
+) -> Estimate:
     """The smallest higher rate that a paired test tells from `rate_a` with the power wanted.
 
     Parameters
@@ -78,17 +104,35 @@ def minimum_detectable(
         `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not told apart.
     """
     seed = int(generator(rng).integers(2**32))
-    common = dict(n=n_simulations, estimand=f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, {estimand}",
-                  method=f"bisection over `power`, {n_simulations} simulated comparisons per step")  # fmt: skip
+    common = dict(
+        n=n_simulations,
+        estimand=f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, {estimand}",
+        method=f"bisection over `power`, {n_simulations} simulated comparisons per step",
+    )
 
     def reached(rate_b: float) -> bool:
         # The same seed at every step: the steps differ by the rate alone.
-        return power(rate_a, rate_b, traps=traps, trials=trials, estimand=estimand, kappa=kappa, coupling=coupling, alpha=alpha,
-                     n_simulations=n_simulations, rng=np.random.default_rng(seed)).estimate >= target  # fmt: skip
+        return (
+            power(
+                rate_a,
+                rate_b,
+                traps=traps,
+                trials=trials,
+                estimand=estimand,
+                kappa=kappa,
+                coupling=coupling,
+                alpha=alpha,
+                n_simulations=n_simulations,
+                rng=np.random.default_rng(seed),
+            ).estimate
+            >= target
+        )
 
     low, high = rate_a, 0.99
     if low >= high or not reached(high):
-        return Estimate(estimate=nan, reason=f"power {target:g} is out of reach with {traps} traps x {trials} trials", **common)
+        return Estimate(
+            estimate=nan, reason=f"power {target:g} is out of reach with {traps} traps x {trials} trials", **common
+        )
     while high - low > 0.004:
         middle = (low + high) / 2
         low, high = (low, middle) if reached(middle) else (middle, high)
@@ -99,7 +143,9 @@ def _check(rate_a, rate_b, traps, trials, estimand, kappa, coupling) -> None:
     if estimand not in ESTIMANDS:
         raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
     if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1 and 0 <= coupling <= 1 and kappa > 0):
-        raise BadInput(f"rates {rate_a}, {rate_b} and coupling {coupling} must lie within 0 and 1, and kappa {kappa} above 0.")
+        raise BadInput(
+            f"rates {rate_a}, {rate_b} and coupling {coupling} must lie within 0 and 1, and kappa {kappa} above 0."
+        )
     if traps < 2 or trials < 1:
         raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
 
@@ -119,7 +165,8 @@ def _chances(rates, traps, kappa, coupling, n_simulations, rng):
 def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
     """Exact two-sided p-values of `within_trap_permutation` for many pairs at once.
 
-    The null distribution depends only on how many traps show each total, so it is a product of characteristic functions.
+    The null distribution depends only on how many traps show each total, so it is a product of characteristic
+    functions.
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ class RankIntervals:
     Attributes
     ----------
     rank, low, high : ndarray, shape (models,)
-        Place by the mean (ties share the better one), best and worst place that the data do not rule out; NaN for a model
-        without values.
+        Place by the mean (ties share the better one), best and worst place that the data do not rule out; NaN for a
+        model without values.
     estimate : ndarray, shape (models,)
         Mean over the cases all models have.
     n : int
@@ -36,20 +36,25 @@ class RankIntervals:
 
 
 def rank_intervals(
-    values, *, higher_is_better: bool = True, clusters=None, n_resamples: int = 4_000, confidence: float = 0.95,
+    values,
+    *,
+    higher_is_better: bool = True,
+    clusters=None,
+    n_resamples: int = 4_000,
+    confidence: float = 0.95,
     rng: np.random.Generator | None = None,
-) -> RankIntervals:  # fmt: skip
+) -> RankIntervals:
     """Ranks with simultaneous intervals from all pairwise differences (Mogstad, Romano, Shaikh and Wilhelm 2024).
 
-    A model's best place is one below the models that are surely better than it, its worst place one above those surely worse;
-    "surely" by one critical value for all pairs: a quantile of the largest studentised difference over bootstrap
+    A model's best place is one below the models that are surely better than it, its worst place one above those surely
+    worse; "surely" by one critical value for all pairs: a quantile of the largest studentised difference over bootstrap
     resamples of whole cases or clusters.
 
     Parameters
     ----------
     values : array_like of float, shape (models, cases)
-        One value per case, its trials averaged. A case that a model lacks is left out for all, and counted; a model without
-        any value gets no rank.
+        One value per case, its trials averaged. A case that a model lacks is left out for all, and counted; a model
+        without any value gets no rank.
     higher_is_better : bool
     clusters : array_like, shape (cases,), optional
     n_resamples : int
@@ -70,7 +75,9 @@ def rank_intervals(
     )
     blank = np.full(len(table), np.nan)
     out = {"rank": blank.copy(), "low": blank.copy(), "high": blank.copy(), "estimate": blank.copy()}
-    units = _unit_sums(table[present][:, shared], None if clusters is None else np.asarray(clusters, dtype=object)[shared])
+    units = _unit_sums(
+        table[present][:, shared], None if clusters is None else np.asarray(clusters, dtype=object)[shared]
+    )
     if not shared.any() or len(units[1]) < 2:
         few = "ranks need at least two cases (or clusters) that every model has"
         return RankIntervals(**out, n=int(shared.sum()), reason=sentence(few, reason), confidence=confidence)
@@ -82,9 +89,12 @@ def rank_intervals(
     out["high"][present] = present.sum() - better.sum(axis=1)
     noun = "case" if clusters is None else "cluster"
     return RankIntervals(
-        **out, n=int(shared.sum()), reason=reason, confidence=confidence,
+        **out,
+        n=int(shared.sum()),
+        reason=reason,
+        confidence=confidence,
         method=f"largest studentised difference of all pairs, bootstrap over {counted(len(units[1]), noun)}",
-    )  # fmt: skip
+    )
 
 
 def _unit_sums(table: np.ndarray, labels) -> tuple[np.ndarray, np.ndarray]:

@@ -61,14 +61,17 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     Returns
     -------
     Headline
-        The median is of the trials that are `whole_enough`; the mean is over cases of the mean of each case's trials. A rate takes the
-        interval of `clustered_rate`, or of pass^1 when there are no clusters; anything else Student's t over clusters, or BCa over cases.
+        The median is of the trials that are `whole_enough`; the mean is over cases of the mean of each case's trials. A
+        rate takes the interval of `clustered_rate`, or of pass^1 when there are no clusters; anything else Student's t
+        over clusters, or BCa over cases.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     seen = ~np.isnan(table)
     rows, columns = seen.any(axis=1), seen.any(axis=0)
     if not seen.any():
-        return Headline(median=nan, mean=Estimate(estimate=nan, confidence=confidence), reason="no conversation has a value")
+        return Headline(
+            median=nan, mean=Estimate(estimate=nan, confidence=confidence), reason="no conversation has a value"
+        )
     table, seen = table[rows][:, columns], seen[rows][:, columns]
     per_trial = np.nanmean(table, axis=0)
     means = np.nanmean(table, axis=1)
@@ -86,19 +89,37 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
         interval = bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng)
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: a median needs at least 3" if kept.sum() < 3 else ""
-    short = "" if kept.all() else f"the median leaves out {counted(int((~kept).sum()), 'trial')} with values of fewer than half of the cases"
+    short = (
+        ""
+        if kept.all()
+        else f"the median leaves out {counted(int((~kept).sum()), 'trial')} with values of fewer than half of the cases"
+    )
     holes = "" if seen.all() else f"{int(seen.sum())} of {seen.size} conversations have a value"
     dropped = "" if rows.all() else f"{counted(int((~rows).sum()), 'case')} without any value"
-    mean = Estimate(estimate=float(means.mean()), low=interval.low, high=interval.high, se=interval.se, n=len(means), method=interval.method,
-                    confidence=confidence, reason=interval.reason, estimand="mean for cases like these")  # fmt: skip
-    return Headline(median=float(np.median(per_trial[kept])), mean=mean, per_trial=tuple(per_trial.tolist()),
-                    reason=sentence(few, short, holes, dropped, interval.reason))  # fmt: skip
+    mean = Estimate(
+        estimate=float(means.mean()),
+        low=interval.low,
+        high=interval.high,
+        se=interval.se,
+        n=len(means),
+        method=interval.method,
+        confidence=confidence,
+        reason=interval.reason,
+        estimand="mean for cases like these",
+    )
+    return Headline(
+        median=float(np.median(per_trial[kept])),
+        mean=mean,
+        per_trial=tuple(per_trial.tolist()),
+        reason=sentence(few, short, holes, dropped, interval.reason),
+    )
 
 
 def whole_enough(values) -> np.ndarray:
     """Which trials the median over trials is of: those with at least half as many values as the fullest.
 
-    A run that is stopped leaves a last trial of a few cases; if it had the weight of a complete trial, it could move the headline anywhere.
+    A run that is stopped leaves a last trial of a few cases; if it had the weight of a complete trial, it could move
+    the headline anywhere.
 
     Parameters
     ----------
@@ -139,14 +160,25 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
     labels = None if clusters is None else np.asarray(clusters, dtype=object)[inside]
     few = labels is not None and len(set(labels)) < FEW_CLUSTERS
-    thin = f"the interval treats cases as units, since {counted(len(set(labels)), 'cluster')} with two trials are too few" if few else ""
+    thin = (
+        f"the interval treats cases as units, since {counted(len(set(labels)), 'cluster')} with two trials are too few"
+        if few
+        else ""
+    )
     labels = None if few else labels
     interval = bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng)
     return FlipRate(
-        estimate=float(values.mean()), low=interval.low, high=interval.high, se=interval.se, n=values.size, method=interval.method,
-        mixed=float(((hits > 0) & (hits < sizes)).mean()), estimand=estimand, reason=sentence(outside, thin, interval.reason),
+        estimate=float(values.mean()),
+        low=interval.low,
+        high=interval.high,
+        se=interval.se,
+        n=values.size,
+        method=interval.method,
+        mixed=float(((hits > 0) & (hits < sizes)).mean()),
+        estimand=estimand,
+        reason=sentence(outside, thin, interval.reason),
         confidence=confidence,
-    )  # fmt: skip
+    )
 
 
 def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True) -> MissingBounds:
@@ -169,7 +201,9 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
     hits, sizes = successes_of_trials(successes, trials)
     goal = np.broadcast_to(np.asarray(planned, dtype=int), hits.shape)
     if (goal < sizes).any():
-        raise BadInput(f"{int((goal < sizes).sum())} cases have more trials than planned: planned must be at least trials.")
+        raise BadInput(
+            f"{int((goal < sizes).sum())} cases have more trials than planned: planned must be at least trials."
+        )
     kept = goal > 0
     if not kept.any():
         return MissingBounds(estimate=nan, reason="no conversation was planned")
@@ -178,8 +212,15 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
     some = sizes > 0
     missing = int((goal - sizes).sum())
     return MissingBounds(
-        estimate=float((hits[some] / sizes[some]).mean()) if some.any() else nan, low=low, high=high, n=int(sizes.sum()),
-        worst=low if higher_is_better else high, best=high if higher_is_better else low, missing=missing, planned=int(goal.sum()),
-        method="every missing conversation failed, or succeeded", estimand="mean over cases with every planned conversation",
+        estimate=float((hits[some] / sizes[some]).mean()) if some.any() else nan,
+        low=low,
+        high=high,
+        n=int(sizes.sum()),
+        worst=low if higher_is_better else high,
+        best=high if higher_is_better else low,
+        missing=missing,
+        planned=int(goal.sum()),
+        method="every missing conversation failed, or succeeded",
+        estimand="mean over cases with every planned conversation",
         reason=f"{missing} of {int(goal.sum())} conversations missing" if missing else "",
-    )  # fmt: skip
+    )

@@ -3,8 +3,9 @@
 - **these traps**: the sum of ``theta_i`` over the traps at hand; more trials shrink its interval;
 - **traps like these**: ``per * mu``, what a fresh set of such traps would cost; only more traps shrink its interval.
 
-The posterior of `mu` is read off the grid of `benchmark_lib.analysis.estimators.hierarchy`. Given the hyperparameters, the traps are
-independent, so the distribution of their sum is a product of characteristic functions, one per trap, mixed over the grid.
+The posterior of `mu` is read off the grid of `benchmark_lib.analysis.estimators.hierarchy`. Given the hyperparameters,
+the traps are independent, so the distribution of their sum is a product of characteristic functions, one per trap,
+mixed over the grid.
 """
 
 from __future__ import annotations
@@ -126,16 +127,29 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
         reason = "no trap was scored" if table.size else "no trap was run"
         nothing = UnsafePosterior(estimate=nan, reason=reason, traps=len(table) if table.size else 0)
         return Headline(median=nan, mean=Estimate(estimate=nan), like_these=nothing, reason=reason)
-    found = unsafe_posterior(np.nansum(table, axis=1).astype(int), seen.sum(axis=1), planned=max(planned or 0, table.shape[1]))
+    found = unsafe_posterior(
+        np.nansum(table, axis=1).astype(int), seen.sum(axis=1), planned=max(planned or 0, table.shape[1])
+    )
     whole = table[:, seen.all(axis=0)].sum(axis=0)
     of = f"median of {whole.size} of {counted(table.shape[1], 'trial')}, those with every trap"
     of = of if whole.size else "no trial with every trap, so no median"
     met = int(seen.any(axis=1).sum())
-    mean = Estimate(estimate=found.observed, low=found.these_low, high=found.these_high, n=met, confidence=found.confidence,
-                    method="beta-binomial posterior for these traps", estimand="mean count on these traps")  # fmt: skip
-    return Headline(median=float(np.median(whole)) if whole.size else nan, mean=mean, like_these=found,
-                    per_trial=median_and_mean(table).times(met).per_trial,
-                    reason=found.reason if seen.all() else sentence(found.reason, of))  # fmt: skip
+    mean = Estimate(
+        estimate=found.observed,
+        low=found.these_low,
+        high=found.these_high,
+        n=met,
+        confidence=found.confidence,
+        method="beta-binomial posterior for these traps",
+        estimand="mean count on these traps",
+    )
+    return Headline(
+        median=float(np.median(whole)) if whole.size else nan,
+        mean=mean,
+        like_these=found,
+        per_trial=median_and_mean(table).times(met).per_trial,
+        reason=found.reason if seen.all() else sentence(found.reason, of),
+    )
 
 
 def _posteriors(table, hits, sizes, planned, per, cuts, confidence) -> list[UnsafePosterior]:
@@ -159,14 +173,26 @@ def _posteriors(table, hits, sizes, planned, per, cuts, confidence) -> list[Unsa
         mean = float(weight @ nodes.mu)
         results.append(
             UnsafePosterior(
-                estimate=per * mean, low=per * low, high=per * high, these_mean=float(weight @ means),
+                estimate=per * mean,
+                low=per * low,
+                high=per * high,
+                these_mean=float(weight @ means),
                 se=per * float(np.sqrt(max(weight @ nodes.mu**2 - mean**2, 0))),
-                these_low=traps * these_low, these_high=traps * these_high,
-                observed=_observed(row, hits, sizes), bands=bands, band=band, traps=traps, n=int(seen),
-                planned=target, per=per, reason=reason, confidence=confidence, method="beta-binomial on a grid, equal-tailed",
+                these_low=traps * these_low,
+                these_high=traps * these_high,
+                observed=_observed(row, hits, sizes),
+                bands=bands,
+                band=band,
+                traps=traps,
+                n=int(seen),
+                planned=target,
+                per=per,
+                reason=reason,
+                confidence=confidence,
+                method="beta-binomial on a grid, equal-tailed",
                 estimand=f"expected unsafe actions per {per} traps like these; these_*: on these {traps} traps",
             )
-        )  # fmt: skip
+        )
     return results
 
 
@@ -207,8 +233,8 @@ def _sum_distribution(row, hits, sizes, weight) -> tuple[np.ndarray, np.ndarray]
 def _log_characteristic(hit: int, size: int, steps: int, length: int) -> np.ndarray:
     """Log characteristic function, at every node, of one trap's chance given `hit` of `size`; shape (nodes, frequencies).
 
-    The beta distribution is put on a lattice of `steps` cells; the mass of a cell is split between its two ends so that the
-    mean stays exact.
+    The beta distribution is put on a lattice of `steps` cells; the mass of a cell is split between its two ends so that
+    the mean stays exact.
     """
     from scipy.special import betainc
 

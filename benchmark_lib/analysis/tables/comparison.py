@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import BadInput
+from ...experiment.known_panel import truth_of
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
+from ..estimators.comparisons import adjust_pvalues, mcnemar_exact, paired_difference
 from ..estimators.estimate import counted, sentence
+from ..estimators.planning import minimum_detectable, power
 from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
-from ..estimators.comparisons import adjust_pvalues, mcnemar_exact, paired_difference
-from ..estimators.planning import minimum_detectable, power
-from ...experiment.known_panel import truth_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 PLANNED = shown_on(Shown.MAIN)
-"""Metrics of the planned contrasts: Holm corrects over these; the others are shown with their plain p-value and called exploratory."""
+"""Metrics of the planned contrasts.
+
+Holm corrects over these; the others are shown with their plain p-value and called exploratory.
+"""
 
 FIRST_CHOICE = ("models", "imported", "recovery panel", "scripted agents")
 """Panels from which two models are chosen if none are named."""
@@ -52,7 +55,7 @@ COLUMNS = (
 )
 
 
-def choose_pair(results: "Results | pd.DataFrame", a: str | None = None, b: str | None = None) -> tuple[str, str]:
+def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
     """The two models to compare: those named, otherwise two from one panel, language models before scripted agents; the same one twice if there is only one.
 
     Raises
@@ -77,7 +80,9 @@ def choose_pair(results: "Results | pd.DataFrame", a: str | None = None, b: str 
     return str(first), str(second)
 
 
-def compare_models(results: "Results | pd.DataFrame", a: str, b: str, metrics: tuple[str, ...] | None = None) -> "pd.DataFrame":
+def compare_models(
+    results: Results | pd.DataFrame, a: str, b: str, metrics: tuple[str, ...] | None = None
+) -> pd.DataFrame:
     """Every metric of two models, paired by case.
 
     Parameters
@@ -92,17 +97,19 @@ def compare_models(results: "Results | pd.DataFrame", a: str, b: str, metrics: t
     Returns
     -------
     DataFrame
-        One row per metric: title, unit, a and b (means over the cases both have; a count is per 18 traps or as many as were run), difference
-        (a - b), low and high (95 %: cautious for rates, Student's t otherwise), p (sign flips of whole cases or intents), p_holm (planned
-        metrics), p_these (unsafe acts: exact permutation within these traps), truth (the true difference of two tunable scripted agents,
-        NaN of any other models), cases, units, better, verdict and reason in words.
+        One row per metric: title, unit, a and b (means over the cases both have; a count is per 18 traps or as many as
+        were run), difference (a - b), low and high (95 %: cautious for rates, Student's t otherwise), p (sign flips of
+        whole cases or intents), p_holm (planned metrics), p_these (unsafe acts: exact permutation within these traps),
+        truth (the true difference of two tunable scripted agents, NaN of any other models), cases, units, better,
+        verdict and reason in words.
     """
     import pandas as pd
 
     of = _both(results, a, b)
     wanted = [METRICS[m] for m in (metrics or METRICS)]
     table = pd.DataFrame(
-        [_one(metric, of[0], of[1]) for metric in wanted], columns=[c for c in COLUMNS if c not in ("p_holm", "truth", "better", "verdict")]
+        [_one(metric, of[0], of[1]) for metric in wanted],
+        columns=[c for c in COLUMNS if c not in ("p_holm", "truth", "better", "verdict")],
     )
 
     true_a, true_b = (truth_of(mine["model"].iloc[0]) for mine in of)
@@ -114,7 +121,7 @@ def compare_models(results: "Results | pd.DataFrame", a: str, b: str, metrics: t
     return table[list(COLUMNS)]
 
 
-def _both(results: "Results | pd.DataFrame", a: str, b: str) -> "tuple[pd.DataFrame, pd.DataFrame]":
+def _both(results: Results | pd.DataFrame, a: str, b: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows = conversations_of(results)
     of = {entry: mine for entry, mine in rows.groupby("entry")}
     for name in (a, b):
@@ -123,14 +130,14 @@ def _both(results: "Results | pd.DataFrame", a: str, b: str) -> "tuple[pd.DataFr
     return of[a], of[b]
 
 
-def paired_values(metric: str | Metric, a: "pd.DataFrame", b: "pd.DataFrame") -> "pd.DataFrame":
+def paired_values(metric: str | Metric, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
     """Values of two models' conversations by case.
 
     Returns
     -------
     DataFrame
-        Index case_id; intent, a and b (means over the trials with a value, NaN where there are none), a_trials and b_trials (their number),
-        a_hits and b_hits (sums). Every case either model has.
+        Index case_id; intent, a and b (means over the trials with a value, NaN where there are none), a_trials and
+        b_trials (their number), a_hits and b_hits (sums). Every case either model has.
     """
     import pandas as pd
 
@@ -153,41 +160,61 @@ def paired_values(metric: str | Metric, a: "pd.DataFrame", b: "pd.DataFrame") ->
     return table.drop(columns=["a_intent", "b_intent"]).assign(**{c: table[c].fillna(0) for c in counts})
 
 
-def _one(metric: Metric, a: "pd.DataFrame", b: "pd.DataFrame") -> dict[str, Any]:
+def _one(metric: Metric, a: pd.DataFrame, b: pd.DataFrame) -> dict[str, Any]:
     """The row of one metric."""
     table = paired_values(metric, a, b)
     row = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name, "p_these": nan}
     both = table.dropna(subset=["a", "b"])
     if both.empty:
         why = f"no {(metric.bucket or '').replace('_', ' ')} case with values for both".replace("  ", " ")
-        return row | dict.fromkeys(("a", "b", "difference", "low", "high", "p"), nan) | {"cases": 0, "units": 0, "reason": why}
+        return (
+            row
+            | dict.fromkeys(("a", "b", "difference", "low", "high", "p"), nan)
+            | {"cases": 0, "units": 0, "reason": why}
+        )
     estimator, bounds = ESTIMATORS[metric.estimator], metric.scale.bounds
     trials = int(np.median(np.concatenate([both["a_trials"], both["b_trials"]])))
-    found = paired_difference(both["a"], both["b"], clusters=estimator.clusters(both["intent"].to_numpy()), trials=max(trials, 1),
-                              n_resamples=2_000, bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]))  # fmt: skip
+    found = paired_difference(
+        both["a"],
+        both["b"],
+        clusters=estimator.clusters(both["intent"].to_numpy()),
+        trials=max(trials, 1),
+        n_resamples=2_000,
+        bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]),
+    )
     scale = metric.scale.factor(len(both))
     low, high = (found.cautious_low, found.cautious_high) if bounds else (found.low, found.high)
     if estimator.test_of_these:
-        row["p_these"] = estimator.test_of_these(*(both[name].astype(int) for name in ("a_hits", "b_hits", "a_trials", "b_trials"))).p
-    return row | {"a": scale * both["a"].mean(), "b": scale * both["b"].mean(), "difference": scale * found.estimate, "low": scale * low,
-                  "high": scale * high, "p": found.p, "cases": len(both), "units": found.units,
-                  "reason": sentence(_unpaired(table, both), _uneven(both), found.reason)}  # fmt: skip
+        row["p_these"] = estimator.test_of_these(
+            *(both[name].astype(int) for name in ("a_hits", "b_hits", "a_trials", "b_trials"))
+        ).p
+    return row | {
+        "a": scale * both["a"].mean(),
+        "b": scale * both["b"].mean(),
+        "difference": scale * found.estimate,
+        "low": scale * low,
+        "high": scale * high,
+        "p": found.p,
+        "cases": len(both),
+        "units": found.units,
+        "reason": sentence(_unpaired(table, both), _uneven(both), found.reason),
+    }
 
 
-def _unpaired(table: "pd.DataFrame", both: "pd.DataFrame") -> str:
+def _unpaired(table: pd.DataFrame, both: pd.DataFrame) -> str:
     """Cases that only one of the two has."""
     left = len(table) - len(both)
     return f"{counted(left, 'case')} with a value for only one model left out" if left else ""
 
 
-def _uneven(both: "pd.DataFrame") -> str:
+def _uneven(both: pd.DataFrame) -> str:
     """A note where the two have different numbers of trials."""
     a, b = both["a_trials"].median(), both["b_trials"].median()
     return f"{a:.0f} against {b:.0f} trials per case" if a != b else ""
 
 
 def _better(metric: Metric, difference: float, a: str, b: str) -> str:
-    if metric.higher_is_better is None or not difference == difference or difference == 0:
+    if metric.higher_is_better is None or difference != difference or difference == 0:
         return ""
     return a if (difference > 0) == metric.higher_is_better else b
 
@@ -209,7 +236,7 @@ def _verdict(row: dict[str, Any], a: str, b: str) -> str:
     return f"may be noise ({kind} {p:.2g})"
 
 
-def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket: str | None = None) -> "pd.DataFrame":
+def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
     """The cases on which two models differ in success, trial by trial.
 
     Parameters
@@ -222,9 +249,9 @@ def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket
     Returns
     -------
     DataFrame
-        One row per case both have and on which their shares of successes differ, the widest first: bucket, intent, case_id, a, b (shares),
-        difference, a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of trials), split (``always`` where every
-        trial of one beats every trial of the other, else ``in part``).
+        One row per case both have and on which their shares of successes differ, the widest first: bucket, intent,
+        case_id, a, b (shares), difference, a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
+        trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``).
     """
     import pandas as pd
 
@@ -239,21 +266,31 @@ def differing_cases(results: "Results | pd.DataFrame", a: str, b: str, *, bucket
         for case_id, row in table[table["a"] != table["b"]].iterrows():
             split = "always" if {row["a"], row["b"]} == {0.0, 1.0} else "in part"
             found.append(
-                (name, row["intent"], case_id, row["a"], row["b"], row["a"] - row["b"], marks[0].get(case_id, ""), marks[1].get(case_id, ""), split)
+                (
+                    name,
+                    row["intent"],
+                    case_id,
+                    row["a"],
+                    row["b"],
+                    row["a"] - row["b"],
+                    marks[0].get(case_id, ""),
+                    marks[1].get(case_id, ""),
+                    split,
+                )
             )
     columns = ["bucket", "intent", "case_id", "a", "b", "difference", "a_trials", "b_trials", "split"]
     table = pd.DataFrame(found, columns=columns)
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
-def _marks(mine: "pd.DataFrame", bucket: str) -> dict[str, str]:
+def _marks(mine: pd.DataFrame, bucket: str) -> dict[str, str]:
     """Each case's trials as ``++-``; ``.`` where a trial is not scored."""
     rows = mine[mine["bucket"] == bucket].sort_values("trial")
     signs = rows["success"].map({True: "+", False: "-"}).fillna(".")
     return signs.groupby(rows["case_id"]).agg("".join).to_dict()
 
 
-def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.DataFrame":
+def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     """How the two fare case by case, on the first trial both have: both right, one right, neither; with the exact McNemar test.
 
     Returns
@@ -263,26 +300,40 @@ def agreement_of_two(results: "Results | pd.DataFrame", a: str, b: str) -> "pd.D
     """
     import pandas as pd
 
-
     first, second = _both(results, a, b)
     rows = []
     for bucket in BUCKETS:
         one, other = (
-            part[(part["bucket"] == bucket) & part["success"].notna()].set_index(["case_id", "trial"])["success"].astype(bool)
+            part[(part["bucket"] == bucket) & part["success"].notna()]
+            .set_index(["case_id", "trial"])["success"]
+            .astype(bool)
             for part in (first, second)
         )
-        joined = pd.DataFrame({"a": one, "b": other}).dropna().reset_index().sort_values("trial").drop_duplicates("case_id")
+        joined = (
+            pd.DataFrame({"a": one, "b": other}).dropna().reset_index().sort_values("trial").drop_duplicates("case_id")
+        )
         x, y = joined["a"].astype(bool), joined["b"].astype(bool)
         only_a, only_b = int((x & ~y).sum()), int((~x & y).sum())
         test = mcnemar_exact(only_a, only_b)
         alone = len({case for case, _ in [*one.index, *other.index]}) - len(joined)
         left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
         reason = sentence("no case was run by both" if joined.empty else test.reason, left)
-        rows.append((bucket, len(joined), int((x & y).sum()), only_a, only_b, int((~x & ~y).sum()), test.p if len(joined) else nan, reason))
+        rows.append(
+            (
+                bucket,
+                len(joined),
+                int((x & y).sum()),
+                only_a,
+                only_b,
+                int((~x & ~y).sum()),
+                test.p if len(joined) else nan,
+                reason,
+            )
+        )
     return pd.DataFrame(rows, columns=["bucket", "cases", "both", "only_a", "only_b", "neither", "p", "reason"])
 
 
-def what_it_takes(comparison: "pd.DataFrame", *, trials: int = 3, n_simulations: int = 400) -> "pd.DataFrame":
+def what_it_takes(comparison: pd.DataFrame, *, trials: int = 3, n_simulations: int = 400) -> pd.DataFrame:
     """What it would take to know: power of this comparison, and with more trials, for the differences seen.
 
     Parameters
@@ -292,42 +343,74 @@ def what_it_takes(comparison: "pd.DataFrame", *, trials: int = 3, n_simulations:
     trials : int
         Trials that were run.
     n_simulations : int
-        Simulated comparisons behind one power; fewer for large sets of cases, but 150 if as many are given (simulation error up to 0.04).
+        Simulated comparisons behind one power; fewer for large sets of cases, but 150 if as many are given (simulation
+        error up to 0.04).
 
     Returns
     -------
     DataFrame
-        One row per planned metric: metric, cases, a and b (rates), smallest (the smallest difference in rate that these cases and trials
-        show with power 0.8, on these cases), ``power_N`` (chance to see the difference seen with N trials of these cases), double
-        (chance with twice the cases, for cases like these, at the trials run), reason.
+        One row per planned metric: metric, cases, a and b (rates), smallest (the smallest difference in rate that these
+        cases and trials show with power 0.8, on these cases), ``power_N`` (chance to see the difference seen with N
+        trials of these cases), double (chance with twice the cases, for cases like these, at the trials run), reason.
     """
     import pandas as pd
-
 
     rows = []
     for row in comparison[comparison["metric"].isin(PLANNED)].to_dict("records"):
         cases = int(row["cases"])
         if cases < 2:
-            rows.append({"metric": row["metric"], "title": row["title"], "cases": cases, "reason": row["reason"] or "too few cases for a comparison"})
+            rows.append(
+                {
+                    "metric": row["metric"],
+                    "title": row["title"],
+                    "cases": cases,
+                    "reason": row["reason"] or "too few cases for a comparison",
+                }
+            )
             continue
         scale = METRICS[row["metric"]].scale.factor(cases)
         one, other = (min(max(row[name] / scale, 0.0), 1.0) for name in ("a", "b"))
-        low, high = sorted((one, other) if one + other <= 1 else (1 - one, 1 - other))  # a test of failures is the same test
+        low, high = sorted(
+            (one, other) if one + other <= 1 else (1 - one, 1 - other)
+        )  # a test of failures is the same test
         draws = max(n_simulations * 24 // max(cases, 24), min(n_simulations, 150))
         least = minimum_detectable(low, traps=cases, trials=trials, n_simulations=draws)
         found, reached = {}, 0.0
         for n in TRIALS_SHOWN:  # more trials of the same cases never tell less
-            reached = reached if reached > 0.99 else power(low, high, traps=cases, trials=n, n_simulations=draws).estimate
+            reached = (
+                reached if reached > 0.99 else power(low, high, traps=cases, trials=n, n_simulations=draws).estimate
+            )
             found[f"power_{n}"] = reached
         double = power(low, high, traps=2 * cases, trials=trials, estimand="like these", n_simulations=draws).estimate
         same = "the two means are equal, so the power is the rate of false alarms" if low == high else ""
-        rows.append({"metric": row["metric"], "title": row["title"], "cases": cases, "a": one, "b": other, "smallest": least.estimate - low,
-                     **found, "double": double, "reason": sentence(same, least.reason.replace("traps", "cases"))})  # fmt: skip
-    columns = ["metric", "title", "cases", "a", "b", "smallest", *(f"power_{n}" for n in TRIALS_SHOWN), "double", "reason"]
+        rows.append(
+            {
+                "metric": row["metric"],
+                "title": row["title"],
+                "cases": cases,
+                "a": one,
+                "b": other,
+                "smallest": least.estimate - low,
+                **found,
+                "double": double,
+                "reason": sentence(same, least.reason.replace("traps", "cases")),
+            }
+        )
+    columns = [
+        "metric",
+        "title",
+        "cases",
+        "a",
+        "b",
+        "smallest",
+        *(f"power_{n}" for n in TRIALS_SHOWN),
+        "double",
+        "reason",
+    ]
     return pd.DataFrame(rows).reindex(columns=columns)
 
 
-def comparison_in_words(comparison: "pd.DataFrame", cases: "pd.DataFrame", a: str, b: str) -> str:
+def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b: str) -> str:
     """The comparison in a few sentences, assembled from its numbers.
 
     Parameters
@@ -340,11 +423,18 @@ def comparison_in_words(comparison: "pd.DataFrame", cases: "pd.DataFrame", a: st
     a, b = short_name(a), short_name(b)
     sure = comparison[comparison["verdict"].str.startswith("more than noise") & comparison["metric"].isin(PLANNED)]
     parts = [f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common."]
-    parts += [f"{r['title']}: {short_name(r['better']) or 'they'} {'is better' if r['better'] else 'differ'}, {_value(r, 'a')} against {_value(r, 'b')}, "
-              f"{r['verdict']}." for r in sure.to_dict("records")]  # fmt: skip
-    rest = comparison[comparison["metric"].isin(PLANNED) & ~comparison.index.isin(sure.index) & (comparison["cases"] > 0)]
+    parts += [
+        f"{r['title']}: {short_name(r['better']) or 'they'} {'is better' if r['better'] else 'differ'}, {_value(r, 'a')} against {_value(r, 'b')}, "
+        f"{r['verdict']}."
+        for r in sure.to_dict("records")
+    ]
+    rest = comparison[
+        comparison["metric"].isin(PLANNED) & ~comparison.index.isin(sure.index) & (comparison["cases"] > 0)
+    ]
     if len(rest):
-        parts.append(f"{'Nothing else' if len(sure) else 'No planned metric'} is told apart: {', '.join(rest['title'].str.lower())}.")
+        parts.append(
+            f"{'Nothing else' if len(sure) else 'No planned metric'} is told apart: {', '.join(rest['title'].str.lower())}."
+        )
     lacking = comparison[comparison["metric"].isin(PLANNED) & (comparison["cases"] == 0)]
     parts += [f"{r['title']} is {r['verdict']}." for r in lacking.to_dict("records")]
     always = int((cases["split"] == "always").sum())

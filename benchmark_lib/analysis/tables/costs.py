@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 
-def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
+def cost_table(results: Results, k: int = 3) -> pd.DataFrame:
     """Costs by entry in US dollars; NaN with a reason if a price is unknown or there is nothing to divide by.
 
     Parameters
@@ -29,11 +29,11 @@ def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        entry, model, source, conversations, per_conversation_usd, per_1000_usd, resolved (tickets), per_resolved_usd, reliable (sum of
-        pass^k over resolvable cases), per_reliable_case_usd, customer_usd, judge_usd, unpriced_calls, tier, reason.
+        entry, model, source, conversations, per_conversation_usd, per_1000_usd, resolved (tickets), per_resolved_usd,
+        reliable (sum of pass^k over resolvable cases), per_reliable_case_usd, customer_usd, judge_usd, unpriced_calls,
+        tier, reason.
     """
     import pandas as pd
-
 
     conversations, calls = conversations_of(results), results.calls
     rows = []
@@ -47,17 +47,29 @@ def cost_table(results: "Results", k: int = 3) -> "pd.DataFrame":
         resolved, trustworthy = int((values == 1).sum()), float(sum(x for x in reliable if x == x))
         resolvable = float(mine.loc[mine["bucket"] == "resolvable", "cost_usd"].sum()) if total == total else nan
         trials = max(mine["trial"].nunique(), 1)
-        rows.append({
-            "entry": entry, "model": mine["model"].iloc[0], "source": source, "conversations": len(mine), "per_conversation_usd": total / len(mine),
-            "per_1000_usd": 1000 * total / len(mine), "resolved": resolved, "per_resolved_usd": resolvable / resolved if resolved else nan,
-            "reliable": trustworthy, "per_reliable_case_usd": resolvable / trials / trustworthy if trustworthy else nan,
-            "customer_usd": _side(ledger, "customer"), "judge_usd": _side(ledger, "judge"), "unpriced_calls": unpriced,
-            "tier": cost_tier(mine), "reason": _reason(total, resolved, trustworthy, k, unpriced),
-        })  # fmt: skip
+        rows.append(
+            {
+                "entry": entry,
+                "model": mine["model"].iloc[0],
+                "source": source,
+                "conversations": len(mine),
+                "per_conversation_usd": total / len(mine),
+                "per_1000_usd": 1000 * total / len(mine),
+                "resolved": resolved,
+                "per_resolved_usd": resolvable / resolved if resolved else nan,
+                "reliable": trustworthy,
+                "per_reliable_case_usd": resolvable / trials / trustworthy if trustworthy else nan,
+                "customer_usd": _side(ledger, "customer"),
+                "judge_usd": _side(ledger, "judge"),
+                "unpriced_calls": unpriced,
+                "tier": cost_tier(mine),
+                "reason": _reason(total, resolved, trustworthy, k, unpriced),
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def _side(ledger: "pd.DataFrame", side: str) -> float:
+def _side(ledger: pd.DataFrame, side: str) -> float:
     mine = ledger.loc[ledger["side"] == side, "cost_usd"]
     return float(mine.sum()) if mine.notna().all() else nan
 

@@ -1,4 +1,7 @@
-"""How much of a result is due to the simulated customer: flagged conversations, metrics with and without them, and one customer against another."""
+"""How much of a result is due to the simulated customer.
+
+Flagged conversations, metrics with and without them, and one customer against another.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import BadInput
 from ...scoring.customer_audit import FINDINGS
 from ...scoring.metrics import Metric, Shown, shown_on
-from ..estimators.estimate import FEW_CLUSTERS
 from ..estimators.comparisons import paired_difference
+from ..estimators.estimate import FEW_CLUSTERS
 from ..estimators.intervals import proportion_interval
 from ..panels import conversations_of
 from .headlines import metric_of, per_case
@@ -26,52 +29,78 @@ COMPARED = shown_on(Shown.BOARD)
 ALL, KEPT = "all", "not flagged"
 
 
-def customer_flag_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How often each customer failed to play its part.
 
     Returns
     -------
     DataFrame
-        entry, customer, conversations, flagged, share with low and high (Wilson), and one column per finding that was made.
+        entry, customer, conversations, flagged, share with low and high (Wilson), and one column per finding that was
+        made.
     """
     import pandas as pd
-
 
     rows = []
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         flagged = int(flags_of(mine).sum())
         share = proportion_interval(flagged, len(mine))
-        names = Counter(name for text in mine["customer_finding_names"].fillna("") for name in str(text).split(", ") if name in FINDINGS)
-        rows.append({"entry": entry, "customer": customer, "conversations": len(mine), "flagged": flagged, "share": share.estimate,
-                     "low": share.low, "high": share.high, **{name: names[name] for name in FINDINGS if names[name]}})  # fmt: skip
+        names = Counter(
+            name
+            for text in mine["customer_finding_names"].fillna("")
+            for name in str(text).split(", ")
+            if name in FINDINGS
+        )
+        rows.append(
+            {
+                "entry": entry,
+                "customer": customer,
+                "conversations": len(mine),
+                "flagged": flagged,
+                "share": share.estimate,
+                "low": share.low,
+                "high": share.high,
+                **{name: names[name] for name in FINDINGS if names[name]},
+            }
+        )
     frame = pd.DataFrame(rows)
     found = [name for name in FINDINGS if name in frame.columns]
     return frame.fillna(dict.fromkeys(found, 0)).astype(dict.fromkeys(found, int))
 
 
-def with_and_without_flagged(results: "Results | pd.DataFrame", metrics: Iterable[str] = COMPARED) -> "pd.DataFrame":
+def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
     """Every metric over all conversations, and over those whose customer was not flagged.
 
     Returns
     -------
     DataFrame
-        entry, customer, metric, conversations (``all`` or ``not flagged``), median (over trials), mean, low, high (of the mean), n (cases) and
-        reason. A count such as unsafe actions is given per case.
+        entry, customer, metric, conversations (``all`` or ``not flagged``), median (over trials), mean, low, high (of
+        the mean), n (cases) and reason. A count such as unsafe actions is given per case.
     """
     import pandas as pd
-
 
     rows = []
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         for name in metrics:
             for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
                 found = per_case(kept, metric_of(name))
-                rows.append({"entry": entry, "customer": customer, "metric": name, "conversations": conversations, "median": found.median, "mean": found.mean.estimate,
-                             "low": found.mean.low, "high": found.mean.high, "n": found.n, "reason": found.reason})  # fmt: skip
+                rows.append(
+                    {
+                        "entry": entry,
+                        "customer": customer,
+                        "metric": name,
+                        "conversations": conversations,
+                        "median": found.median,
+                        "mean": found.mean.estimate,
+                        "low": found.mean.low,
+                        "high": found.mean.high,
+                        "n": found.n,
+                        "reason": found.reason,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
-def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[str] = COMPARED) -> "pd.DataFrame":
+def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str] = COMPARED) -> pd.DataFrame:
     """One customer against another on the same cases of the same model, run against run.
 
     Parameters
@@ -84,8 +113,9 @@ def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[st
     Returns
     -------
     DataFrame
-        model, metric, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means over the cases both
-        have, trials averaged), difference (a - b), low, high, p (paired by case), cases, reason. A count such as unsafe actions is given per case.
+        model, metric, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means
+        over the cases both have, trials averaged), difference (a - b), low, high, p (paired by case), cases, reason. A
+        count such as unsafe actions is given per case.
 
     Raises
     ------
@@ -101,27 +131,52 @@ def customer_sensitivity(results: "Results | pd.DataFrame", metrics: Iterable[st
             if customer_a == customer_b:
                 continue
             for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
-                rows += [{"model": model, "metric": name, "conversations": conversations, "entry_a": a, "entry_b": b, "customer_a": customer_a, "customer_b": customer_b,
-                          **_difference(kept, metric_of(name), a, b)} for name in metrics]  # fmt: skip
+                rows += [
+                    {
+                        "model": model,
+                        "metric": name,
+                        "conversations": conversations,
+                        "entry_a": a,
+                        "entry_b": b,
+                        "customer_a": customer_a,
+                        "customer_b": customer_b,
+                        **_difference(kept, metric_of(name), a, b),
+                    }
+                    for name in metrics
+                ]
     if not rows:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
     return pd.DataFrame(rows)
 
 
-def _difference(conversations: "pd.DataFrame", metric: Metric, a: str, b: str) -> dict[str, Any]:
+def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> dict[str, Any]:
     """The metric of one entry and of the other, and the difference paired by case."""
     rows = conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
     rows = rows.assign(value=rows[metric.column].astype("Float64"))
-    table = rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean").reindex(columns=[a, b]).dropna().astype(float)
+    table = (
+        rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean")
+        .reindex(columns=[a, b])
+        .dropna()
+        .astype(float)
+    )
     intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
     clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
     bounds = metric.scale.bounds and (-1.0, 1.0)
     found = paired_difference(table[a], table[b], clusters=clusters, bounds=bounds)
-    return {"a": table[a].mean(), "b": table[b].mean(), "difference": found.estimate, "low": found.low, "high": found.high, "p": found.p,
-            "cases": len(table), "reason": found.reason}  # fmt: skip
+    return {
+        "a": table[a].mean(),
+        "b": table[b].mean(),
+        "difference": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+        "cases": len(table),
+        "reason": found.reason,
+    }
 
 
-def flags_of(conversations: "pd.DataFrame") -> "pd.Series":
+def flags_of(conversations: pd.DataFrame) -> pd.Series:
     """Which conversations are customer faults: the audit found something, or the customer broke off."""
-    return conversations["customer_flagged"].fillna(False).astype(bool) | (conversations["ended_by"] == "customer_fault")
-
+    return conversations["customer_flagged"].fillna(False).astype(bool) | (
+        conversations["ended_by"] == "customer_fault"
+    )

@@ -1,4 +1,7 @@
-"""Handing over in both directions: what needed a human and was kept, what did not and was handed over, by intent and by queue."""
+"""Handing over in both directions.
+
+What needed a human and was kept, what did not and was handed over, by intent and by queue.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators.estimate import Estimate, sentence
-from ..panels import conversations_of
-from .headlines import case_matrix, headline
 from ..estimators.intervals import bootstrap_interval
 from ..estimators.passk import pass_hat_k_interval
+from ..panels import conversations_of
+from .headlines import case_matrix, headline
 from .published import FOLDER
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 """The two directions, and the metric each is read from."""
 
 
-def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Both directions of every model, with precision and recall of its handovers.
 
     Parameters
@@ -46,11 +49,12 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``, ``_low``, ``_high`` (interval of
-        the mean) and ``_cases``; recall (1 - missed_mean) and precision (handovers that were needed, of all handovers outside the
-        traps; it depends on the mix of cases) with ``_low`` and ``_high``, precision_even (the precision if half of the cases
-        needed a human), handovers, queue_right of queue_conversations (handovers of must-escalate cases to a queue the case
-        accepts) with their share queue_accepted, and reason.
+        One row per entry: panel, entry, trials; missed and over (shares, median over trials) each with ``_mean``,
+        ``_low``, ``_high`` (interval of the mean) and ``_cases``; recall (1 - missed_mean) and precision (handovers
+        that were needed, of all handovers outside the traps; it depends on the mix of cases) with ``_low`` and
+        ``_high``, precision_even (the precision if half of the cases needed a human), handovers, queue_right of
+        queue_conversations (handovers of must-escalate cases to a queue the case accepts) with their share
+        queue_accepted, and reason.
     """
     import pandas as pd
 
@@ -64,17 +68,31 @@ def escalation_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         precision, handovers = precision_of_handover(mine)
         recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
         even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
-        row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"], "precision": precision.estimate,
-                "precision_low": precision.low, "precision_high": precision.high, "precision_even": even, "handovers": handovers}  # fmt: skip
+        row |= {
+            "recall": recall,
+            "recall_low": 1 - row["missed_high"],
+            "recall_high": 1 - row["missed_low"],
+            "precision": precision.estimate,
+            "precision_low": precision.low,
+            "precision_high": precision.high,
+            "precision_even": even,
+            "handovers": handovers,
+        }
         accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
-        row |= {"queue_right": int(accepted.sum()) if len(accepted) else nan, "queue_conversations": len(accepted),
-                "queue_accepted": float(accepted.mean()) if len(accepted) else nan}  # fmt: skip
-        why = [f"{words}: {heads[name].reason}" if heads[name].reason else "" for name, words in (("over", "over-escalation"), ("missed", "missed"))]
+        row |= {
+            "queue_right": int(accepted.sum()) if len(accepted) else nan,
+            "queue_conversations": len(accepted),
+            "queue_accepted": float(accepted.mean()) if len(accepted) else nan,
+        }
+        why = [
+            f"{words}: {heads[name].reason}" if heads[name].reason else ""
+            for name, words in (("over", "over-escalation"), ("missed", "missed"))
+        ]
         found.append(row | {"reason": sentence(*why, precision.reason)})
     return pd.DataFrame(found)
 
 
-def both_directions(board: "pd.DataFrame") -> "pd.DataFrame":
+def both_directions(board: pd.DataFrame) -> pd.DataFrame:
     """Both directions for the rows of a board.
 
     Parameters
@@ -102,7 +120,7 @@ def _direction(name: str, median: Any, mean: Any, low: Any, high: Any, cases: An
     return {name: median, f"{name}_mean": mean, f"{name}_low": low, f"{name}_high": high, f"{name}_cases": cases}
 
 
-def precision_of_handover(mine: "pd.DataFrame") -> tuple[Estimate, int]:
+def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
     """Share of a model's handovers that were needed, over resolvable and must-escalate cases; whole cases are resampled.
 
     Returns
@@ -123,20 +141,22 @@ def precision_of_handover(mine: "pd.DataFrame") -> tuple[Estimate, int]:
     return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
 
 
-def intent_table(results: "Results | pd.DataFrame", bucket: str | None = None) -> "pd.DataFrame":
+def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> pd.DataFrame:
     """Handovers by intent, each intent on its own.
 
     Parameters
     ----------
     results : Results or DataFrame
     bucket : str, optional
-        ``must_escalate`` (four intents: too few to stand for others, so each is shown and none is pooled) or ``resolvable``; both by default.
+        ``must_escalate`` (four intents: too few to stand for others, so each is shown and none is pooled) or
+        ``resolvable``; both by default.
 
     Returns
     -------
     DataFrame
-        One row per entry and intent of the frame: panel, entry, bucket, intent, cases, conversations, handed_over (conversations), share (mean over cases), low, high
-        (pass^1 over the cases of this intent: for cases of this intent like these), wrong (share that went the wrong way), reason.
+        One row per entry and intent of the frame: panel, entry, bucket, intent, cases, conversations, handed_over
+        (conversations), share (mean over cases), low, high (pass^1 over the cases of this intent: for cases of this
+        intent like these), wrong (share that went the wrong way), reason.
     """
     import pandas as pd
 
@@ -146,23 +166,49 @@ def intent_table(results: "Results | pd.DataFrame", bucket: str | None = None) -
         intents = sorted(rows.loc[rows["bucket"] == one, "intent"].unique())
         for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
             found += [{"panel": panel, "entry": entry, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
-    columns = ["panel", "entry", "bucket", "intent", "cases", "conversations", "handed_over", "share", "low", "high", "wrong", "reason"]
+    columns = [
+        "panel",
+        "entry",
+        "bucket",
+        "intent",
+        "cases",
+        "conversations",
+        "handed_over",
+        "share",
+        "low",
+        "high",
+        "wrong",
+        "reason",
+    ]
     return pd.DataFrame(found, columns=columns)
 
 
-def _of_intents(mine: "pd.DataFrame", bucket: str, intents: list[str]) -> Iterator[dict[str, Any]]:
+def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator[dict[str, Any]]:
     """The rows of one model."""
     values, _, of = case_matrix(mine, "escalation_accuracy" if bucket == NEEDS else "over_escalation")
     for intent in intents:
         part = values[np.array(of, dtype=object) == intent] if len(of) else values[:0]
         seen = ~np.isnan(part)
         hits, sizes = np.nansum(part, axis=1), seen.sum(axis=1)
-        one = pass_hat_k_interval(hits, sizes, 1) if seen.any() else Estimate(estimate=nan, reason="not run" if not len(part) else "not scored")
-        yield {"intent": intent, "cases": int((sizes > 0).sum()), "conversations": int(seen.sum()), "handed_over": int(hits.sum()), "share": one.estimate,
-               "low": one.low, "high": one.high, "wrong": 1 - one.estimate if bucket == NEEDS else one.estimate, "reason": one.reason}  # fmt: skip
+        one = (
+            pass_hat_k_interval(hits, sizes, 1)
+            if seen.any()
+            else Estimate(estimate=nan, reason="not run" if not len(part) else "not scored")
+        )
+        yield {
+            "intent": intent,
+            "cases": int((sizes > 0).sum()),
+            "conversations": int(seen.sum()),
+            "handed_over": int(hits.sum()),
+            "share": one.estimate,
+            "low": one.low,
+            "high": one.high,
+            "wrong": 1 - one.estimate if bucket == NEEDS else one.estimate,
+            "reason": one.reason,
+        }
 
 
-def queue_table(results: "Results | pd.DataFrame", bucket: str = NEEDS) -> "pd.DataFrame":
+def queue_table(results: Results | pd.DataFrame, bucket: str = NEEDS) -> pd.DataFrame:
     """Which queue the handovers of each intent went to, and whether the case accepts it.
 
     Returns
@@ -172,17 +218,20 @@ def queue_table(results: "Results | pd.DataFrame", bucket: str = NEEDS) -> "pd.D
     """
     rows = conversations_of(results)
     given = rows[(rows["bucket"] == bucket) & rows["handed_over"].fillna(False) & rows["queue"].notna()]
-    table = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int)).groupby(["panel", "entry", "intent", "queue"], sort=False)
+    table = given.assign(accepted=given["queue_accepted"].fillna(False).astype(int)).groupby(
+        ["panel", "entry", "intent", "queue"], sort=False
+    )
     return table.agg(accepted=("accepted", "sum"), conversations=("accepted", "size")).reset_index()
 
 
-def honesty_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Promised transfers that were really made, and handover packets, if the detectors' columns are present.
 
     Returns
     -------
     DataFrame
-        One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty where no detector was run.
+        One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty where no
+        detector was run.
     """
     import pandas as pd
 
@@ -200,7 +249,7 @@ def _as_flag(value: Any) -> float:
     return float(value) if isinstance(value, (bool, np.bool_, int, float)) else nan
 
 
-def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
+def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
     """The intents in which the conversations of a panel most often go the wrong way, over its models; for description, not for inference.
 
     Returns
@@ -211,16 +260,46 @@ def worst_intents(intents: "pd.DataFrame", *, least: int = 1) -> "pd.DataFrame":
     import pandas as pd
 
     rows = []
-    wrong = intents.assign(wrong_conversations=intents["handed_over"].where(intents["bucket"] != NEEDS, intents["conversations"] - intents["handed_over"]))
-    for (panel, bucket, intent), part in wrong[wrong["conversations"] >= least].groupby(["panel", "bucket", "intent"], sort=False):
+    wrong = intents.assign(
+        wrong_conversations=intents["handed_over"].where(
+            intents["bucket"] != NEEDS, intents["conversations"] - intents["handed_over"]
+        )
+    )
+    for (panel, bucket, intent), part in wrong[wrong["conversations"] >= least].groupby(
+        ["panel", "bucket", "intent"], sort=False
+    ):
         worst = part.loc[part["wrong"].idxmax()]
-        rows.append((panel, bucket, intent, part["entry"].nunique(), int(part["conversations"].sum()), int(part["wrong_conversations"].sum()),
-                     part["wrong_conversations"].sum() / part["conversations"].sum(), worst["entry"], worst["wrong"]))  # fmt: skip
-    table = pd.DataFrame(rows, columns=["panel", "bucket", "intent", "models", "conversations", "wrong_conversations", "share", "worst_entry", "worst_share"])
+        rows.append(
+            (
+                panel,
+                bucket,
+                intent,
+                part["entry"].nunique(),
+                int(part["conversations"].sum()),
+                int(part["wrong_conversations"].sum()),
+                part["wrong_conversations"].sum() / part["conversations"].sum(),
+                worst["entry"],
+                worst["wrong"],
+            )
+        )
+    table = pd.DataFrame(
+        rows,
+        columns=[
+            "panel",
+            "bucket",
+            "intent",
+            "models",
+            "conversations",
+            "wrong_conversations",
+            "share",
+            "worst_entry",
+            "worst_share",
+        ],
+    )
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
-def published_escalation_cells() -> "pd.DataFrame":
+def published_escalation_cells() -> pd.DataFrame:
     """The published figures of handing over by intent, as published: selected cells, not a table of all models.
 
     Returns
@@ -230,11 +309,17 @@ def published_escalation_cells() -> "pd.DataFrame":
     """
     import pandas as pd
 
-
     cells = pd.read_csv(FOLDER / "supportagentbench_cells_2026-07.csv")
     over, missed = cells[cells["metric"] == "over_escalation_pct"], cells[cells["metric"] == "handover_rate"]
-    parts = [part.assign(wrong=wrong, direction=words) for part, wrong, words in (
-        (missed, 100 * (1 - missed["value"]), "kept although it needed a human"), (over, over["value"], "handed over although resolvable"))]  # fmt: skip
-    table = pd.concat(parts).sort_values(["direction", "intent", "wrong"], ascending=[False, True, False], kind="stable", ignore_index=True)
+    parts = [
+        part.assign(wrong=wrong, direction=words)
+        for part, wrong, words in (
+            (missed, 100 * (1 - missed["value"]), "kept although it needed a human"),
+            (over, over["value"], "handed over although resolvable"),
+        )
+    ]
+    table = pd.concat(parts).sort_values(
+        ["direction", "intent", "wrong"], ascending=[False, True, False], kind="stable", ignore_index=True
+    )
     names = {"model": "Model", "intent": "Intent", "wrong": "Went the wrong way, %", "direction": "Direction"}
     return table[list(names)].rename(columns=names).assign(Intent=lambda t: t["Intent"].str.replace("_", " "))

@@ -31,9 +31,11 @@ class Estimator:
     clustered : bool
         Whether cases of one intent are treated as a cluster; otherwise each case is its own.
     headline : callable or None
-        Values of shape (cases, trials), and trials planned -> Headline on the metric's scale; None for the median and mean per case.
+        Values of shape (cases, trials), and trials planned -> Headline on the metric's scale; None for the median and
+        mean per case.
     test_of_these : callable or None
-        Successes and trials of two models -> PairedDifference on exactly these cases, in addition to the test for cases like these.
+        Successes and trials of two models -> PairedDifference on exactly these cases, in addition to the test for cases
+        like these.
     """
 
     words: str
@@ -48,7 +50,9 @@ class Estimator:
 
 ESTIMATORS = {
     "clustered mean": Estimator("mean over cases like these, clustered by intent", clustered=True),
-    "unsafe posterior": Estimator("mean count on these traps, beta-binomial posterior", False, unsafe_headline, within_trap_permutation),
+    "unsafe posterior": Estimator(
+        "mean count on these traps, beta-binomial posterior", False, unsafe_headline, within_trap_permutation
+    ),
 }
 """What `Metric.estimator` names."""
 
@@ -65,11 +69,14 @@ def metric_of(metric: str | Metric) -> Metric:
         return metric
     if metric not in METRICS:
         near = difflib.get_close_matches(metric, METRICS, 1, 0.4)
-        raise BadInput(f"there is no metric {metric!r}: " + (f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METRICS)}"))
+        raise BadInput(
+            f"there is no metric {metric!r}: "
+            + (f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METRICS)}")
+        )
     return METRICS[metric]
 
 
-def why_none(conversations: "pd.DataFrame", bucket: str | None) -> str:
+def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
     """Why one model has no conversation in a bucket; empty if it has one."""
     if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
         return ""
@@ -79,7 +86,7 @@ def why_none(conversations: "pd.DataFrame", bucket: str | None) -> str:
     return f"no {str(bucket or 'such').replace('_', '-')} case was run"
 
 
-def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[np.ndarray, list[str], list[str]]":
+def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.ndarray, list[str], list[str]]:
     """The values of one model's metric.
 
     Parameters
@@ -101,7 +108,11 @@ def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[n
 
     found = metric_of(metric)
     needed = ["case_id", "trial", "intent", found.column]  # a frame of sixty columns is slow to cut into buckets
-    rows = conversations[needed] if found.bucket is None else conversations.loc[conversations["bucket"] == found.bucket, needed]
+    rows = (
+        conversations[needed]
+        if found.bucket is None
+        else conversations.loc[conversations["bucket"] == found.bucket, needed]
+    )
     case, case_ids = pd.factorize(rows["case_id"], sort=True)
     trial, trials = pd.factorize(rows["trial"], sort=True)
     table = np.full((len(case_ids), len(trials)), nan)
@@ -110,7 +121,7 @@ def case_matrix(conversations: "pd.DataFrame", metric: str | Metric) -> "tuple[n
     return table, list(case_ids), [intent_of[c] for c in case_ids]
 
 
-def headline(conversations: "pd.DataFrame", metric: str | Metric) -> Headline:
+def headline(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
     """One model's metric as it is published: median over trials, and the mean with its interval, on the metric's scale.
 
     Parameters
@@ -131,14 +142,17 @@ def headline(conversations: "pd.DataFrame", metric: str | Metric) -> Headline:
     return estimate(values, planned=int(planned))
 
 
-def per_case(conversations: "pd.DataFrame", metric: str | Metric) -> Headline:
+def per_case(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
     """One model's metric per case, even for a count, so that it is comparable between different numbers of cases.
 
     Returns
     -------
     Headline
-        Median over trials and mean over cases; the interval is clustered by intent where the metric's estimator asks for it.
+        Median over trials and mean over cases; the interval is clustered by intent where the metric's estimator asks
+        for it.
     """
     found = metric_of(metric)
     values, _, intents = case_matrix(conversations, found)
-    return median_and_mean(values, clusters=ESTIMATORS[found.estimator].clusters(intents), rate=found.scale.bounds is not None)
+    return median_and_mean(
+        values, clusters=ESTIMATORS[found.estimator].clusters(intents), rate=found.scale.bounds is not None
+    )

@@ -1,4 +1,7 @@
-"""What judges said, in tables: means next to what the record says, the agreement of two judges, and corrections from human labels."""
+"""What judges said, in tables.
+
+Means next to what the record says, the agreement of two judges, and corrections from human labels.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
-from ..estimators.estimate import FEW_CLUSTERS, sentence
 from ...experiment.judging import same_model
 from ...project import in_project
 from ..estimators.agreement import agreement, agreement_table, judge_correction
 from ..estimators.comparisons import paired_difference
+from ..estimators.estimate import FEW_CLUSTERS, sentence
 from ..estimators.intervals import clustered_mean
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ ITEM = ["run_id", "case_id", "trial"]
 LABEL_COLUMNS = (*ITEM, "scorer", "label")
 
 
-def judge_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Judged means by entry, judge and scorer.
 
     Parameters
@@ -39,12 +42,12 @@ def judge_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        entry, judge, scorer, conversations, scored, unscored, mean, low, high (interval over intents, or over cases where there are
-        few intents), judge_is_entrant, own_run (the judge is the judged model), addressed (conversations in which somebody speaks
-        to a judge), success_by_record (share, of the same conversations, as it is read from the record), rubric, reason.
+        entry, judge, scorer, conversations, scored, unscored, mean, low, high (interval over intents, or over cases
+        where there are few intents), judge_is_entrant, own_run (the judge is the judged model), addressed
+        (conversations in which somebody speaks to a judge), success_by_record (share, of the same conversations, as it
+        is read from the record), rubric, reason.
     """
     import pandas as pd
-
 
     frame, entrants = newest(results), set(entrant_judges(results))
     on_file = results.conversations["entry"].value_counts() if hasattr(results, "conversations") else {}
@@ -55,25 +58,57 @@ def judge_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         found = clustered_mean(by_case["score"], list(clusters), bounds=(0.0, 100.0))
         of = int(on_file.get(entry, len(mine)))
         part = f"{len(mine)} of {of} conversations judged" if len(mine) < of else ""
-        rows.append({
-            "entry": entry, "judge": judge, "scorer": scorer, "conversations": len(mine), "scored": int(mine["score"].notna().sum()),
-            "unscored": int(mine["score"].isna().sum()), "mean": found.estimate, "low": found.low, "high": found.high,
-            "judge_is_entrant": judge in entrants, "own_run": bool(mine["entrant"].fillna(False).any()),
-            "addressed": int((mine["addressed"] > 0).sum()), "success_by_record": mine["success"].astype("Float64").astype("float64").mean(),
-            "rubric": ", ".join(sorted(set(mine["rubric"].dropna()))), "reason": sentence(found.reason, part),
-        })  # fmt: skip
-    return pd.DataFrame(rows, columns=["entry", "judge", "scorer", "conversations", "scored", "unscored", "mean", "low", "high", "judge_is_entrant",
-                                       "own_run", "addressed", "success_by_record", "rubric", "reason"])  # fmt: skip
+        rows.append(
+            {
+                "entry": entry,
+                "judge": judge,
+                "scorer": scorer,
+                "conversations": len(mine),
+                "scored": int(mine["score"].notna().sum()),
+                "unscored": int(mine["score"].isna().sum()),
+                "mean": found.estimate,
+                "low": found.low,
+                "high": found.high,
+                "judge_is_entrant": judge in entrants,
+                "own_run": bool(mine["entrant"].fillna(False).any()),
+                "addressed": int((mine["addressed"] > 0).sum()),
+                "success_by_record": mine["success"].astype("Float64").astype("float64").mean(),
+                "rubric": ", ".join(sorted(set(mine["rubric"].dropna()))),
+                "reason": sentence(found.reason, part),
+            }
+        )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "entry",
+            "judge",
+            "scorer",
+            "conversations",
+            "scored",
+            "unscored",
+            "mean",
+            "low",
+            "high",
+            "judge_is_entrant",
+            "own_run",
+            "addressed",
+            "success_by_record",
+            "rubric",
+            "reason",
+        ],
+    )
 
 
-def entrant_judges(results: "Results | pd.DataFrame") -> list[str]:
+def entrant_judges(results: Results | pd.DataFrame) -> list[str]:
     """Judges that are also being judged: they must be named wherever their scores are shown."""
     verdicts = _verdicts(results)
-    models = set(verdicts["model"]) | (set(results.conversations["model"]) if hasattr(results, "conversations") else set())
+    models = set(verdicts["model"]) | (
+        set(results.conversations["model"]) if hasattr(results, "conversations") else set()
+    )
     return sorted(judge for judge in set(verdicts["judge"]) if any(same_model(judge, entry) for entry in models))
 
 
-def judge_agreement_table(results: "Results | pd.DataFrame", *, cut: float = CUT) -> "pd.DataFrame":
+def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) -> pd.DataFrame:
     """How well two judges agree, scorer by scorer, on the conversations that both scored.
 
     Parameters
@@ -86,8 +121,9 @@ def judge_agreement_table(results: "Results | pd.DataFrame", *, cut: float = CUT
     Returns
     -------
     DataFrame
-        judge_a, judge_b, scorer, n, mean_a, mean_b, difference (a - b, with low and high: paired by case), kappa and ac1 with their
-        intervals, raw agreement, both_pass, only_a, only_b, neither, far_apart (scores `FAR_APART` or more apart), reason.
+        judge_a, judge_b, scorer, n, mean_a, mean_b, difference (a - b, with low and high: paired by case), kappa and
+        ac1 with their intervals, raw agreement, both_pass, only_a, only_b, neither, far_apart (scores `FAR_APART` or
+        more apart), reason.
     """
     import pandas as pd
 
@@ -97,7 +133,7 @@ def judge_agreement_table(results: "Results | pd.DataFrame", *, cut: float = CUT
     return pd.DataFrame(rows)
 
 
-def _agreement_row(pair: tuple[str, str], scorer: str, both: "pd.DataFrame", cut: float) -> dict[str, Any]:
+def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: float) -> dict[str, Any]:
 
     seen = both.dropna(subset=["a", "b"])
     by_case = seen.groupby("case_id")[["a", "b"]].mean()
@@ -105,23 +141,41 @@ def _agreement_row(pair: tuple[str, str], scorer: str, both: "pd.DataFrame", cut
     found = agreement(agreement_table(seen["a"] >= cut, seen["b"] >= cut, [True, False]))
     cells = found.table.astype(int)
     return {
-        "judge_a": pair[0], "judge_b": pair[1], "scorer": scorer, "n": len(seen), "unscored_a": int(both["a"].isna().sum()),
-        "unscored_b": int(both["b"].isna().sum()), "mean_a": seen["a"].mean(), "mean_b": seen["b"].mean(), "difference": difference.estimate,
-        "low": difference.low, "high": difference.high, "kappa": found.estimate, "kappa_low": found.low, "kappa_high": found.high,
-        "ac1": found.ac1, "ac1_low": found.ac1_low, "ac1_high": found.ac1_high, "raw": found.raw, "both_pass": cells[0, 0], "only_a": cells[0, 1],
-        "only_b": cells[1, 0], "neither": cells[1, 1], "far_apart": int(((seen["a"] - seen["b"]).abs() >= FAR_APART).sum()),
+        "judge_a": pair[0],
+        "judge_b": pair[1],
+        "scorer": scorer,
+        "n": len(seen),
+        "unscored_a": int(both["a"].isna().sum()),
+        "unscored_b": int(both["b"].isna().sum()),
+        "mean_a": seen["a"].mean(),
+        "mean_b": seen["b"].mean(),
+        "difference": difference.estimate,
+        "low": difference.low,
+        "high": difference.high,
+        "kappa": found.estimate,
+        "kappa_low": found.low,
+        "kappa_high": found.high,
+        "ac1": found.ac1,
+        "ac1_low": found.ac1_low,
+        "ac1_high": found.ac1_high,
+        "raw": found.raw,
+        "both_pass": cells[0, 0],
+        "only_a": cells[0, 1],
+        "only_b": cells[1, 0],
+        "neither": cells[1, 1],
+        "far_apart": int(((seen["a"] - seen["b"]).abs() >= FAR_APART).sum()),
         "reason": "; ".join(filter(None, [difference.reason, found.reason])),
-    }  # fmt: skip
+    }
 
 
-def judge_disagreements(results: "Results | pd.DataFrame", *, cut: float = CUT, least: float = FAR_APART) -> "pd.DataFrame":
+def judge_disagreements(results: Results | pd.DataFrame, *, cut: float = CUT, least: float = FAR_APART) -> pd.DataFrame:
     """The conversations two judges see differently: one passes and the other fails it, or their scores lie at least `least` apart.
 
     Returns
     -------
     DataFrame
-        One row per conversation and scorer, the widest gap first: model, run_id, case_id, trial, scorer, gap, and of each judge its
-        name, score, quote and reason.
+        One row per conversation and scorer, the widest gap first: model, run_id, case_id, trial, scorer, gap, and of
+        each judge its name, score, quote and reason.
     """
     import pandas as pd
 
@@ -135,10 +189,14 @@ def judge_disagreements(results: "Results | pd.DataFrame", *, cut: float = CUT, 
     if not found:
         return pd.DataFrame(columns=columns)
     frame = pd.concat(found, ignore_index=True).rename(columns={"a": "score_a", "b": "score_b"})
-    return frame.sort_values(["gap", "case_id", "trial", "scorer"], ascending=[False, True, True, True], ignore_index=True)[columns]
+    return frame.sort_values(
+        ["gap", "case_id", "trial", "scorer"], ascending=[False, True, True, True], ignore_index=True
+    )[columns]
 
 
-def judge_calibrated(results: "Results | pd.DataFrame", labels: "str | Path | pd.DataFrame", *, cut: float | None = None) -> "pd.DataFrame":
+def judge_calibrated(
+    results: Results | pd.DataFrame, labels: str | Path | pd.DataFrame, *, cut: float | None = None
+) -> pd.DataFrame:
     """Judged means, corrected by the labels that people gave to a random subset of the conversations.
 
     Parameters
@@ -153,8 +211,8 @@ def judge_calibrated(results: "Results | pd.DataFrame", labels: "str | Path | pd
     Returns
     -------
     DataFrame
-        entry, judge, scorer, judged (mean of the verdicts alone), corrected with low and high, bias (judge - people, on what both
-        scored), labels, n, weight (of the verdicts; 0: labels alone), method, reason.
+        entry, judge, scorer, judged (mean of the verdicts alone), corrected with low and high, bias (judge - people, on
+        what both scored), labels, n, weight (of the verdicts; 0: labels alone), method, reason.
 
     Notes
     -----
@@ -163,12 +221,13 @@ def judge_calibrated(results: "Results | pd.DataFrame", labels: "str | Path | pd
     """
     import pandas as pd
 
-
     given = read_labels(labels)
     frame = newest(results).merge(given, on=[*ITEM, "scorer"], how="left")
     lost = len(given) - len(given.merge(frame[[*ITEM, "scorer"]].drop_duplicates(), on=[*ITEM, "scorer"]))
     if len(given) and lost == len(given):
-        raise BadInput("none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer with results.verdicts")
+        raise BadInput(
+            "none of the labels belongs to a judged conversation: compare run_id, case_id, trial and scorer with results.verdicts"
+        )
     rows = []
     for (entry, judge, scorer), mine in frame.groupby(["entry", "judge", "scorer"], sort=False):
         scores, people = mine["score"], mine["label"]
@@ -176,13 +235,44 @@ def judge_calibrated(results: "Results | pd.DataFrame", labels: "str | Path | pd
             scores, people = ((v >= cut).astype(float).where(v.notna()) for v in (scores, people))
         found = judge_correction(scores, people)
         note = f"{lost} labels belong to no judged conversation" if lost else ""
-        rows.append({"entry": entry, "judge": judge, "scorer": scorer, "judged": found.judged, "corrected": found.estimate, "low": found.low,
-                     "high": found.high, "bias": float((scores - people).mean()), "labels": found.labels, "n": found.n, "weight": found.weight,
-                     "method": found.method, "reason": "; ".join(filter(None, [found.reason, note]))})  # fmt: skip
-    return pd.DataFrame(rows, columns=["entry", "judge", "scorer", "judged", "corrected", "low", "high", "bias", "labels", "n", "weight", "method", "reason"])
+        rows.append(
+            {
+                "entry": entry,
+                "judge": judge,
+                "scorer": scorer,
+                "judged": found.judged,
+                "corrected": found.estimate,
+                "low": found.low,
+                "high": found.high,
+                "bias": float((scores - people).mean()),
+                "labels": found.labels,
+                "n": found.n,
+                "weight": found.weight,
+                "method": found.method,
+                "reason": "; ".join(filter(None, [found.reason, note])),
+            }
+        )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "entry",
+            "judge",
+            "scorer",
+            "judged",
+            "corrected",
+            "low",
+            "high",
+            "bias",
+            "labels",
+            "n",
+            "weight",
+            "method",
+            "reason",
+        ],
+    )
 
 
-def read_labels(labels: "str | Path | pd.DataFrame") -> "pd.DataFrame":
+def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
     """People's labels, checked.
 
     Raises
@@ -192,29 +282,40 @@ def read_labels(labels: "str | Path | pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-
     where = "the labels" if isinstance(labels, pd.DataFrame) else str(labels)
     try:
-        frame = labels if isinstance(labels, pd.DataFrame) else pd.read_csv(in_project(labels), dtype={"run_id": "str", "case_id": "str", "scorer": "str"})
+        frame = (
+            labels
+            if isinstance(labels, pd.DataFrame)
+            else pd.read_csv(in_project(labels), dtype={"run_id": "str", "case_id": "str", "scorer": "str"})
+        )
     except (OSError, ValueError) as error:
-        raise BadInput(f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns {', '.join(LABEL_COLUMNS)}") from None
+        raise BadInput(
+            f"{where} cannot be read as CSV ({' '.join(str(error).split())}): give a file with the columns {', '.join(LABEL_COLUMNS)}"
+        ) from None
     missing = [c for c in LABEL_COLUMNS if c not in frame.columns]
     if missing:
         raise BadInput(f"{where} lacks the column {missing[0]}: it needs {', '.join(LABEL_COLUMNS)}")
     numbers = pd.to_numeric(frame["label"], errors="coerce")
     wrong = frame[frame["label"].notna() & ~numbers.between(0, 100)]
     if len(wrong):
-        raise BadInput(f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is not a number from 0 to 100, the judges' scale: correct it")
+        raise BadInput(
+            f"{where}, row {wrong.index[0] + 2}: the label {wrong['label'].iloc[0]!r} is not a number from 0 to 100, the judges' scale: correct it"
+        )
     if len(numbers.dropna()) and set(numbers.dropna()) <= {0.0, 1.0}:
-        raise BadInput(f"{where} holds nothing but 0 and 1: give labels on the judges' scale, 0 and 100 for a no and a yes")
+        raise BadInput(
+            f"{where} holds nothing but 0 and 1: give labels on the judges' scale, 0 and 100 for a no and a yes"
+        )
     kept = frame.assign(label=numbers)[list(LABEL_COLUMNS)].dropna(subset=["label"])
     twice = kept[kept.duplicated([*ITEM, "scorer"])]
     if len(twice):
-        raise BadInput(f"{where}, row {twice.index[0] + 2}: a second label of the same conversation and scorer: keep one")
+        raise BadInput(
+            f"{where}, row {twice.index[0] + 2}: a second label of the same conversation and scorer: keep one"
+        )
     return kept
 
 
-def newest(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def newest(results: Results | pd.DataFrame) -> pd.DataFrame:
     """The newest verdict of each judge on each conversation and scorer, with the intent and the recorded success where they are known."""
     frame = _verdicts(results).drop_duplicates([*ITEM, "judge", "scorer"], keep="last").reset_index(drop=True)
     if not hasattr(results, "conversations"):
@@ -224,17 +325,21 @@ def newest(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     return frame.merge(record, on=ITEM, how="left")
 
 
-def _verdicts(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def _verdicts(results: Results | pd.DataFrame) -> pd.DataFrame:
     return results.verdicts if hasattr(results, "verdicts") else results
 
 
-def _pairs(results: "Results | pd.DataFrame") -> Any:
+def _pairs(results: Results | pd.DataFrame) -> Any:
     """Each pair of judges and each scorer, with both scores, quotes and reasons side by side."""
     frame = newest(results)
     for a, b in combinations(sorted(set(frame["judge"])), 2):
         for scorer in dict.fromkeys(frame["scorer"]):
             one, other = (frame[(frame["judge"] == judge) & (frame["scorer"] == scorer)] for judge in (a, b))
             columns = ["entry", *ITEM, "judge", "score", "quote", "reason"]
-            both = one[columns].merge(other[columns], on=["entry", *ITEM], suffixes=("_a", "_b")).rename(columns={"score_a": "a", "score_b": "b"})
+            both = (
+                one[columns]
+                .merge(other[columns], on=["entry", *ITEM], suffixes=("_a", "_b"))
+                .rename(columns={"score_a": "a", "score_b": "b"})
+            )
             if len(both):
                 yield (a, b), scorer, both

@@ -1,7 +1,7 @@
 """The figures others have published, recomputed where possible and otherwise compared with each other.
 
-Nothing here was measured by Deskbench: every row carries ``source = "published"``. Where the files come from and what their columns
-mean stands in ``data/reference/README.md``.
+Nothing here was measured by Deskbench: every row carries ``source = "published"``. Where the files come from and what
+their columns mean stands in ``data/reference/README.md``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ...scoring.written import percent
 from ...project import DATA
-from ..estimators.unsafe import BAND_CUTS, BANDS
+from ...scoring.written import percent
 from ..estimators.correlations import correlation
+from ..estimators.unsafe import BAND_CUTS, BANDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,20 +31,21 @@ ROUNDING = 0.5
 
 
 @lru_cache(maxsize=8)
-def published_data(name: str) -> "pd.DataFrame":
+def published_data(name: str) -> pd.DataFrame:
     """The published figures of one file of ``data/``, by its name without ending; shared, so copy before changing."""
     import pandas as pd
 
     return pd.read_csv(FOLDER / f"{name}.csv")
 
 
-def published_board() -> "pd.DataFrame":
+def published_board() -> pd.DataFrame:
     """The published board of July 2026 with its bands.
 
     Returns
     -------
     DataFrame
-        One row per model: the columns of the file, ``band`` by the published cuts, and ``source`` (always ``published``).
+        One row per model: the columns of the file, ``band`` by the published cuts, and ``source`` (always
+        ``published``).
     """
     import pandas as pd
 
@@ -54,13 +55,16 @@ def published_board() -> "pd.DataFrame":
     return board.assign(source="published")
 
 
-def published_pass_hat_k() -> "pd.DataFrame":
-    """The pass^k that tau-bench published: model, domain, tasks, trials, k, pass_hat_k, usable (at least 2k trials), source."""
+def published_pass_hat_k() -> pd.DataFrame:
+    """The pass^k that tau-bench published.
+
+    Model, domain, tasks, trials, k, pass_hat_k, usable (at least 2k trials), source.
+    """
     table = published_data("taubench_published_pass_hat_k")
     return table.assign(usable=2 * table["k"] <= table["trials"], source="published")
 
 
-def general_ranking() -> "pd.DataFrame":
+def general_ranking() -> pd.DataFrame:
     """A general ranking for customer support and the published desk metrics, for the models on both lists.
 
     Returns
@@ -73,7 +77,7 @@ def general_ranking() -> "pd.DataFrame":
     return ranking.merge(published_board(), on="model", how="inner")
 
 
-def published_order() -> "pd.DataFrame":
+def published_order() -> pd.DataFrame:
     """The board sorted again by its own rule: over-escalation, unsafe actions, escalation accuracy (higher is better), name.
 
     Returns
@@ -87,7 +91,7 @@ def published_order() -> "pd.DataFrame":
     return board[["place", "board_rank", *keys, "band", "source"]].assign(same=board["place"] == board["board_rank"])
 
 
-def tier_safety() -> "tuple[pd.DataFrame, Correlation]":
+def tier_safety() -> tuple[pd.DataFrame, Correlation]:
     """Does a more expensive model act more safely? Unsafe actions by cost tier, and their rank correlation over models.
 
     Returns
@@ -104,84 +108,155 @@ def tier_safety() -> "tuple[pd.DataFrame, Correlation]":
     return table.assign(source="published"), correlation(dear, board["unsafe_actions_of_18"], families=board["vendor"])
 
 
-def published_checks() -> "pd.DataFrame":
+def published_checks() -> pd.DataFrame:
     """What the publisher states, recomputed from its own figures, and where those figures disagree with each other.
 
     Returns
     -------
     DataFrame
-        One row per check: check, stated, found, verdict (``agrees``, ``disagrees`` or ``recomputed`` where nothing is stated), words.
+        One row per check: check, stated, found, verdict (``agrees``, ``disagrees`` or ``recomputed`` where nothing is
+        stated), words.
     """
     import pandas as pd
 
-    rows = [_check_order(), _check_mean(), _check_one_intent(), _check_bands(), _check_tiers(), _check_flags(), *_check_cells(), _check_both(),
-            _check_medians(), _check_runs(), _check_traps(), _check_field()]  # fmt: skip
+    rows = [
+        _check_order(),
+        _check_mean(),
+        _check_one_intent(),
+        _check_bands(),
+        _check_tiers(),
+        _check_flags(),
+        *_check_cells(),
+        _check_both(),
+        _check_medians(),
+        _check_runs(),
+        _check_traps(),
+        _check_field(),
+    ]
     return pd.DataFrame(rows, columns=["check", "stated", "found", "verdict", "words"]).assign(source="published")
 
 
 def _check_order() -> tuple[str, ...]:
     order = published_order()
     same = int(order["same"].sum())
-    return ("board order", f"{len(order)} places", f"{same} places agree", _verdict(same == len(order)),
-            "sorted by over-escalation, unsafe actions, escalation accuracy, name")  # fmt: skip
+    return (
+        "board order",
+        f"{len(order)} places",
+        f"{same} places agree",
+        _verdict(same == len(order)),
+        "sorted by over-escalation, unsafe actions, escalation accuracy, name",
+    )
 
 
 def _check_mean() -> tuple[str, ...]:
     mean = published_board()["escalation_accuracy_pct"].mean()
-    return ("mean escalation accuracy", f"{STATED_MEAN_ESCALATION} %", f"{mean:.1f} %", _verdict(round(mean, 1) == STATED_MEAN_ESCALATION),
-            "plain mean over the 24 models, of figures that are already rounded")  # fmt: skip
+    return (
+        "mean escalation accuracy",
+        f"{STATED_MEAN_ESCALATION} %",
+        f"{mean:.1f} %",
+        _verdict(round(mean, 1) == STATED_MEAN_ESCALATION),
+        "plain mean over the 24 models, of figures that are already rounded",
+    )
 
 
 def one_intent_share(intent: str = "unsupported_request") -> float:
     """Share of all escalation misses of the field that come from one of the four must-escalate intents of six cases each."""
     cells = published_data("supportagentbench_cells_2026-07")
-    rate = cells[(cells["model"] == FIELD) & (cells["intent"] == intent) & (cells["metric"] == "handover_rate")]["value"].item()
+    rate = cells[(cells["model"] == FIELD) & (cells["intent"] == intent) & (cells["metric"] == "handover_rate")][
+        "value"
+    ].item()
     missed = 1 - published_board()["escalation_accuracy_pct"].mean() / 100
     return (1 - rate) / INTENTS_OF["must_escalate"] / missed
 
 
 def _check_one_intent() -> tuple[str, ...]:
-    return ("misses from one intent", "-", f"{percent(one_intent_share())} from unsupported_request", "recomputed",
-            "a quarter of the cases account for nearly all of the misses: escalation accuracy on this board is mostly a test of that intent")  # fmt: skip
+    return (
+        "misses from one intent",
+        "-",
+        f"{percent(one_intent_share())} from unsupported_request",
+        "recomputed",
+        "a quarter of the cases account for nearly all of the misses: escalation accuracy on this board is mostly a test of that intent",
+    )
 
 
 def _check_bands() -> tuple[str, ...]:
     counts = published_board()["band"].value_counts()
-    return ("bands", "0-2, 3-5, 6 or more", ", ".join(f"{counts.get(b, 0)} {b}" for b in BANDS), "recomputed",
-            "the published counts carry no interval, so no model's band is certain")  # fmt: skip
+    return (
+        "bands",
+        "0-2, 3-5, 6 or more",
+        ", ".join(f"{counts.get(b, 0)} {b}" for b in BANDS),
+        "recomputed",
+        "the published counts carry no interval, so no model's band is certain",
+    )
 
 
 def _check_tiers() -> tuple[str, ...]:
     table, found = tier_safety()
     means = ", ".join(f"{row['cost_tier']} {row['mean']:.1f} (n = {row['models']})" for row in table.to_dict("records"))
-    return ("tier against safety", "-", f"Spearman {found.estimate:.2f}, 95 % {found.low:.2f} to {found.high:.2f}", "recomputed",
-            f"mean unsafe actions by tier: {means}; " + ("the interval contains 0, so these models cannot tell" if found.low <= 0 <= found.high
-                                                         else "more expensive is safer" if found.estimate < 0 else "more expensive is less safe"))  # fmt: skip
+    return (
+        "tier against safety",
+        "-",
+        f"Spearman {found.estimate:.2f}, 95 % {found.low:.2f} to {found.high:.2f}",
+        "recomputed",
+        f"mean unsafe actions by tier: {means}; "
+        + (
+            "the interval contains 0, so these models cannot tell"
+            if found.low <= 0 <= found.high
+            else "more expensive is safer"
+            if found.estimate < 0
+            else "more expensive is less safe"
+        ),
+    )
 
 
 def _check_flags() -> tuple[str, ...]:
     board = published_board()
     flagged, reckless = board["weak_safety_flag"] == "yes", board["band"] == "reckless"
-    odd = [f"{r['model']} ({r['unsafe_actions_of_18']:.0f} unsafe, {'flagged' if f else 'not flagged'})"
-           for r, f, bad in zip(board.to_dict("records"), flagged, reckless, strict=True) if f != bad]  # fmt: skip
-    return ("weak-safety flag", f"{flagged.sum()} flagged", f"{reckless.sum()} in the worst band", _verdict(not odd), "; ".join(odd) or "the same models")
+    odd = [
+        f"{r['model']} ({r['unsafe_actions_of_18']:.0f} unsafe, {'flagged' if f else 'not flagged'})"
+        for r, f, bad in zip(board.to_dict("records"), flagged, reckless, strict=True)
+        if f != bad
+    ]
+    return (
+        "weak-safety flag",
+        f"{flagged.sum()} flagged",
+        f"{reckless.sum()} in the worst band",
+        _verdict(not odd),
+        "; ".join(odd) or "the same models",
+    )
 
 
 def _check_cells() -> list[tuple[str, ...]]:
     """An overall figure cannot be better than its published cells allow, were every other cell perfect."""
     board, rows = published_board().set_index("model"), []
-    for metric, overall, bucket, scale, sign in (("handover_rate", "escalation_accuracy_pct", "must_escalate", 100, -1),
-                                                 ("over_escalation_pct", "over_escalation_pct", "resolvable", 1, 1)):  # fmt: skip
+    for metric, overall, bucket, scale, sign in (
+        ("handover_rate", "escalation_accuracy_pct", "must_escalate", 100, -1),
+        ("over_escalation_pct", "over_escalation_pct", "resolvable", 1, 1),
+    ):
         cells = published_data("supportagentbench_cells_2026-07")
         mine = cells[(cells["metric"] == metric) & cells["model"].isin(board.index)]
         lost = (100 - scale * mine["value"]) if sign < 0 else scale * mine["value"]
         known = (lost.groupby(mine["model"]).sum() / INTENTS_OF[bucket]).to_dict()
         bound = {m: (100 - v if sign < 0 else v) for m, v in known.items()}
-        odd = [f"{m}: {board.loc[m, overall]:g} % overall, its cells allow {'at most' if sign < 0 else 'at least'} {b:.1f} %"
-               for m, b in bound.items() if sign * (b - board.loc[m, overall]) > ROUNDING]  # fmt: skip
-        words = "; ".join(odd) + (": comparing a median over runs with a pooled mean would explain it" if odd else "every overall figure is consistent with its cells")
-        rows.append((f"{overall.removesuffix('_pct').replace('_', ' ')} and its cells", f"{len(bound)} models with cells",
-                     f"{len(odd)} are inconsistent", _verdict(not odd), words))  # fmt: skip
+        odd = [
+            f"{m}: {board.loc[m, overall]:g} % overall, its cells allow {'at most' if sign < 0 else 'at least'} {b:.1f} %"
+            for m, b in bound.items()
+            if sign * (b - board.loc[m, overall]) > ROUNDING
+        ]
+        words = "; ".join(odd) + (
+            ": comparing a median over runs with a pooled mean would explain it"
+            if odd
+            else "every overall figure is consistent with its cells"
+        )
+        rows.append(
+            (
+                f"{overall.removesuffix('_pct').replace('_', ' ')} and its cells",
+                f"{len(bound)} models with cells",
+                f"{len(odd)} are inconsistent",
+                _verdict(not odd),
+                words,
+            )
+        )
     return rows
 
 
@@ -189,9 +264,18 @@ def _check_both() -> tuple[str, ...]:
     board = published_board().dropna(subset=["resolution_pct"])
     total = board["over_escalation_pct"] + board["resolution_pct"]
     odd = board[total > 100 + 2 * ROUNDING]
-    named = ", ".join(f"{r['model']} {r['over_escalation_pct']:g} + {r['resolution_pct']:g}" for r in odd.to_dict("records"))
-    return ("handed over and resolved", f"{len(board)} models with both", f"{len(odd)} above 100 % together", _verdict(odd.empty),
-            f"{named}: some handed-over conversations must have been counted as resolved; in Deskbench none is" if named else "no conversation is counted as both")  # fmt: skip
+    named = ", ".join(
+        f"{r['model']} {r['over_escalation_pct']:g} + {r['resolution_pct']:g}" for r in odd.to_dict("records")
+    )
+    return (
+        "handed over and resolved",
+        f"{len(board)} models with both",
+        f"{len(odd)} above 100 % together",
+        _verdict(odd.empty),
+        f"{named}: some handed-over conversations must have been counted as resolved; in Deskbench none is"
+        if named
+        else "no conversation is counted as both",
+    )
 
 
 def _check_medians() -> tuple[str, ...]:
@@ -199,15 +283,27 @@ def _check_medians() -> tuple[str, ...]:
     value = board["escalation_accuracy_pct"] * MUST_ESCALATE / 100
     fits = (value - value.round()).abs() <= ROUNDING * MUST_ESCALATE / 100 + 1e-9
     odd = [f"{m} {v:g} %" for m, v in board.loc[~fits, ["model", "escalation_accuracy_pct"]].itertuples(index=False)]
-    return ("medians throughout", "median over runs", f"{len(odd)} of {len(board)} cannot be medians", _verdict(not odd),
-            f"{', '.join(odd)}: not a whole number of {MUST_ESCALATE} cases, so a pooled mean" if odd else f"all are whole numbers of {MUST_ESCALATE} cases")  # fmt: skip
+    return (
+        "medians throughout",
+        "median over runs",
+        f"{len(odd)} of {len(board)} cannot be medians",
+        _verdict(not odd),
+        f"{', '.join(odd)}: not a whole number of {MUST_ESCALATE} cases, so a pooled mean"
+        if odd
+        else f"all are whole numbers of {MUST_ESCALATE} cases",
+    )
 
 
 def _check_runs() -> tuple[str, ...]:
     runs = published_board()["n_runs"]
     few = int((runs < 3).sum())
-    return ("three runs per model", "mostly 3", f"{few} with fewer, {runs.isna().sum()} not stated", _verdict(few == 0 and runs.notna().all()),
-            "single runs are ranked with medians of three without any mark")  # fmt: skip
+    return (
+        "three runs per model",
+        "mostly 3",
+        f"{few} with fewer, {runs.isna().sum()} not stated",
+        _verdict(few == 0 and runs.notna().all()),
+        "single runs are ranked with medians of three without any mark",
+    )
 
 
 def _check_traps() -> tuple[str, ...]:
@@ -216,17 +312,27 @@ def _check_traps() -> tuple[str, ...]:
     implied = board["unsafe_actions_of_18"].mean() * runs
     rest, others = implied - listed, 18 - len(traps)
     worst = traps["failed_runs_rounded"].max()
-    return ("unsafe runs by trap", f"{listed} in {len(traps)} listed traps", f"about {implied:.0f} by the board", "recomputed",
-            f"the {others} traps without a figure must account for about {rest:.0f}, {rest / others:.0f} of {runs} runs each, as many as the worst "
-            f"listed one ({worst})")  # fmt: skip
+    return (
+        "unsafe runs by trap",
+        f"{listed} in {len(traps)} listed traps",
+        f"about {implied:.0f} by the board",
+        "recomputed",
+        f"the {others} traps without a figure must account for about {rest:.0f}, {rest / others:.0f} of {runs} runs each, as many as the worst "
+        f"listed one ({worst})",
+    )
 
 
 def _check_field() -> tuple[str, ...]:
     cells, board = published_data("supportagentbench_cells_2026-07"), published_board()
     told = int(board["resolution_pct"].notna().sum())
     cell = cells[(cells["model"] == FIELD) & (cells["metric"] == "resolution_rate")].iloc[0]
-    return ("means over all models", f"{cell['intent']} resolution {cell['value']:g}, {FIELD}", f"{told} of {len(board)} publish a resolution",
-            "recomputed", f"the mean is given for 24 models, but only {told} of the figures behind it: it cannot be checked")  # fmt: skip
+    return (
+        "means over all models",
+        f"{cell['intent']} resolution {cell['value']:g}, {FIELD}",
+        f"{told} of {len(board)} publish a resolution",
+        "recomputed",
+        f"the mean is given for 24 models, but only {told} of the figures behind it: it cannot be checked",
+    )
 
 
 def _verdict(agrees: Any) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators.estimate import FEW_CLUSTERS, sentence
-from .headlines import case_matrix, headline, metric_of, why_none
 from ..estimators.ranks import rank_intervals
 from ..panels import PANELS, conversations_of
+from .headlines import case_matrix, headline, metric_of, why_none
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 
-def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFrame":
+def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
     """One metric of every model.
 
     Parameters
@@ -31,8 +31,9 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
     Returns
     -------
     DataFrame
-        One row per entry, the better first within its panel: panel, entry, metric, median (over trials), mean, low, high (interval of the
-        mean), per_trial, cases, trials, conversations (with a value), of (on file, of the metric's bucket) and reason.
+        One row per entry, the better first within its panel: panel, entry, metric, median (over trials), mean, low,
+        high (interval of the mean), per_trial, cases, trials, conversations (with a value), of (on file, of the
+        metric's bucket) and reason.
     """
     import pandas as pd
 
@@ -41,16 +42,46 @@ def metric_table(results: "Results | pd.DataFrame", metric: str) -> "pd.DataFram
         conversations = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
         found = headline(mine, chosen)
         nothing = why_none(mine, chosen.bucket)
-        rows.append({"panel": panel, "entry": entry, "metric": metric, "median": found.median, "mean": found.mean.estimate, "low": found.mean.low,
-                     "high": found.mean.high, "per_trial": found.per_trial, "cases": found.n, "trials": int(conversations["trial"].nunique()),
-                     "conversations": int(conversations[chosen.column].notna().sum()), "of": len(conversations), "reason": nothing or found.reason})  # fmt: skip
-    table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "median", "mean", "low", "high", "per_trial", "cases", "trials",
-                                        "conversations", "of", "reason"])  # fmt: skip
+        rows.append(
+            {
+                "panel": panel,
+                "entry": entry,
+                "metric": metric,
+                "median": found.median,
+                "mean": found.mean.estimate,
+                "low": found.mean.low,
+                "high": found.mean.high,
+                "per_trial": found.per_trial,
+                "cases": found.n,
+                "trials": int(conversations["trial"].nunique()),
+                "conversations": int(conversations[chosen.column].notna().sum()),
+                "of": len(conversations),
+                "reason": nothing or found.reason,
+            }
+        )
+    table = pd.DataFrame(
+        rows,
+        columns=[
+            "panel",
+            "entry",
+            "metric",
+            "median",
+            "mean",
+            "low",
+            "high",
+            "per_trial",
+            "cases",
+            "trials",
+            "conversations",
+            "of",
+            "reason",
+        ],
+    )
     table = table.sort_values(["mean", "entry"], ascending=[chosen.higher_is_better is False, True], na_position="last")
     return table.sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
 
-def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: int = 4_000) -> "pd.DataFrame":
+def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int = 4_000) -> pd.DataFrame:
     """Places in the order of one metric, with the best and the worst place the data do not rule out; each panel on its own.
 
     Imported records of different benchmarks, domains or reward bases are never ranked against each other.
@@ -65,24 +96,36 @@ def rank_table(results: "Results | pd.DataFrame", metric: str, *, n_resamples: i
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have), cases, of (models)
-        and reason.
+        One row per entry: panel, entry, metric, rank, low, high, mean (over the cases all models of the panel have),
+        cases, of (models) and reason.
     """
     import pandas as pd
 
     chosen, rows = metric_of(metric), []
     for panel, mine in conversations_of(results).groupby("panel", sort=False):
         if panel == "imported" or chosen.higher_is_better is None:
-            why = "imported records are not ranked" if panel == "imported" else "neither direction of this metric is better"
-            rows += [(panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why) for entry in mine["entry"].unique()]
+            why = (
+                "imported records are not ranked"
+                if panel == "imported"
+                else "neither direction of this metric is better"
+            )
+            rows += [
+                (panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why)
+                for entry in mine["entry"].unique()
+            ]
             continue
         rows += _ranked(str(panel), mine, chosen, n_resamples)
-    table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "rank", "low", "high", "mean", "cases", "of", "reason"])
+    table = pd.DataFrame(
+        rows, columns=["panel", "entry", "metric", "rank", "low", "high", "mean", "cases", "of", "reason"]
+    )
     return table.sort_values(["rank", "entry"]).sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
 
 
-def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> list[tuple]:
-    """The rows of one panel; models on another version of the cases than most, or on less than half of the cases, are left out with a note."""
+def _ranked(panel: str, mine: pd.DataFrame, metric: Any, n_resamples: int) -> list[tuple]:
+    """The rows of one panel.
+
+    Models on another version of the cases than most, or on less than half of the cases, are left out with a note.
+    """
     versions = mine.groupby("entry", sort=False)["store_version"].first()
     common = versions.value_counts().index[0]
     means, intents, held = {}, {}, {}
@@ -91,7 +134,9 @@ def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> 
         intents |= dict(zip(case_ids, labels, strict=True))
         if versions[entry] == common:
             with_value = ~np.isnan(values).all(axis=1) if values.size else np.zeros(0, dtype=bool)
-            means[entry] = {c: float(np.nanmean(v)) for c, v, known in zip(case_ids, values, with_value, strict=True) if known}
+            means[entry] = {
+                c: float(np.nanmean(v)) for c, v, known in zip(case_ids, values, with_value, strict=True) if known
+            }
             held[entry] = len(case_ids)
     most = max(held.values())
     means = {entry: known for entry, known in means.items() if not held[entry] or 2 * held[entry] >= most}
@@ -99,19 +144,44 @@ def _ranked(panel: str, mine: "pd.DataFrame", metric: Any, n_resamples: int) -> 
     table = np.array([[means[entry].get(c, nan) for c in cases] for entry in means]).reshape(len(means), len(cases))
     clusters = [intents[c] for c in cases]
     clustered = FEW_CLUSTERS <= len(set(clusters)) < len(clusters)
-    found = rank_intervals(table, higher_is_better=metric.higher_is_better, clusters=clusters if clustered else None, n_resamples=n_resamples)
+    found = rank_intervals(
+        table,
+        higher_is_better=metric.higher_is_better,
+        clusters=clusters if clustered else None,
+        n_resamples=n_resamples,
+    )
     scale = metric.scale.factor(found.n)
     places = {entry: i for i, entry in enumerate(means)}
     rows = []
     for entry in versions.index:
         if entry not in places:
-            words = f"run on {held[entry]} of {most} cases" if entry in held else f"run on {versions[entry]}, others on {common}"
+            words = (
+                f"run on {held[entry]} of {most} cases"
+                if entry in held
+                else f"run on {versions[entry]}, others on {common}"
+            )
             rows.append((panel, entry, metric.name, nan, nan, nan, nan, 0, len(means), f"{words}: not ranked together"))
             continue
         i = places[entry]
-        none = "" if means[entry] else why_none(mine[mine["entry"] == entry], metric.bucket) or "no conversation was scored"
-        rows.append((panel, entry, metric.name, found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means),
-                     sentence(none, found.reason)))  # fmt: skip
+        none = (
+            ""
+            if means[entry]
+            else why_none(mine[mine["entry"] == entry], metric.bucket) or "no conversation was scored"
+        )
+        rows.append(
+            (
+                panel,
+                entry,
+                metric.name,
+                found.rank[i],
+                found.low[i],
+                found.high[i],
+                scale * found.estimate[i],
+                found.n,
+                len(means),
+                sentence(none, found.reason),
+            )
+        )
     return rows
 
 

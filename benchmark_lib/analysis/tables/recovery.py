@@ -1,4 +1,7 @@
-"""The panel whose true rates are known: what was recorded of it next to the truth, and how often the intervals contain it."""
+"""The panel whose true rates are known.
+
+What was recorded of it next to the truth, and how often the intervals contain it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ PAIRS = (
 PASS_K = 3
 
 
-def recovered_rates(panel: "pd.DataFrame", results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.DataFrame:
     """What was recorded of every agent, next to what is true.
 
     Parameters
@@ -45,18 +48,21 @@ def recovered_rates(panel: "pd.DataFrame", results: "Results | pd.DataFrame") ->
     Returns
     -------
     DataFrame
-        One row per agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded mean minus
-        the truth in units of the exact binomial standard deviation (NaN where that is 0, and for pass^k, which needs 3 trials).
+        One row per agent and interval: entry, metric, interval, truth, estimate, low, high, holds, and z, the recorded
+        mean minus the truth in units of the exact binomial standard deviation (NaN where that is 0, and for pass^k,
+        which needs 3 trials).
     """
     import pandas as pd
 
     frame = conversations_of(results)
-    rows = [row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])]
+    rows = [
+        row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])
+    ]
     table = pd.DataFrame(rows, columns=["entry", "metric", "interval", "truth", "estimate", "low", "high", "z"])
     return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
 
 
-def _of_agent(agent: dict[str, Any], mine: "pd.DataFrame") -> Iterator[tuple]:
+def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
     for metric in TRUTHS:
         truth, (values, _, intents) = agent[f"true_{metric}"], case_matrix(mine, metric)
         seen = ~np.isnan(values)
@@ -66,7 +72,16 @@ def _of_agent(agent: dict[str, Any], mine: "pd.DataFrame") -> Iterator[tuple]:
         interval = "these traps" if found.like_these else "mean"
         yield agent["model"], metric, interval, truth, mean.estimate, mean.low, mean.high, z
         if found.like_these:
-            yield agent["model"], metric, "traps like these", truth, mean.estimate, found.like_these.low, found.like_these.high, nan
+            yield (
+                agent["model"],
+                metric,
+                "traps like these",
+                truth,
+                mean.estimate,
+                found.like_these.low,
+                found.like_these.high,
+                nan,
+            )
         if metric == "resolved" and seen.sum(axis=1).max(initial=0) >= PASS_K:
             again = pass_hat_k_interval(np.nansum(values, axis=1), seen.sum(axis=1), PASS_K, clusters=intents)
             yield agent["model"], metric, f"pass^{PASS_K}", truth**PASS_K, again.estimate, again.low, again.high, nan
@@ -77,7 +92,7 @@ def _z(mean: float, truth: float, n: int) -> float:
     return (mean - truth) / spread if spread else nan
 
 
-def recovered_differences(panel: "pd.DataFrame", results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.DataFrame:
     """Neighbours in the panel compared in pairs: the true difference, and whether the conservative interval contains it.
 
     Returns
@@ -95,14 +110,24 @@ def recovered_differences(panel: "pd.DataFrame", results: "Results | pd.DataFram
             (x, _, intents), (y, _, _) = (case_matrix(of[agent["model"]], metric) for agent in (a, b))
             chosen = METRICS[metric]
             scale, clusters = chosen.scale.factor(len(x)), ESTIMATORS[chosen.estimator].clusters(intents)
-            found = paired_difference(np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters, trials=x.shape[1], n_resamples=200)
-            rows.append((a["model"], b["model"], metric, a[f"true_{metric}"] - b[f"true_{metric}"],
-                         *(scale * v for v in (found.estimate, found.cautious_low, found.cautious_high)), found.p))  # fmt: skip
+            found = paired_difference(
+                np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters, trials=x.shape[1], n_resamples=200
+            )
+            rows.append(
+                (
+                    a["model"],
+                    b["model"],
+                    metric,
+                    a[f"true_{metric}"] - b[f"true_{metric}"],
+                    *(scale * v for v in (found.estimate, found.cautious_low, found.cautious_high)),
+                    found.p,
+                )
+            )
     table = pd.DataFrame(rows, columns=["a", "b", "metric", "truth", "estimate", "low", "high", "p"])
     return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
 
 
-def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.DataFrame":
+def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
     """Correlations of recorded metrics over the agents of a panel, next to those of their true rates.
 
     Parameters
@@ -114,8 +139,8 @@ def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.
     Returns
     -------
     DataFrame
-        One row per pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true rates of these
-        agents), estimate, low, high, p, holds (of truth), holds_panel.
+        One row per pair of `PAIRS`: truth (over all agents such a panel is drawn from), panel_truth (over the true
+        rates of these agents), estimate, low, high, p, holds (of truth), holds_panel.
     """
     import pandas as pd
 
@@ -125,15 +150,26 @@ def recovered_correlations(panel: "pd.DataFrame", rates: "pd.DataFrame") -> "pd.
     for one, other in PAIRS:
         found = correlation(recorded[one], recorded[other], n_resamples=4_000)
         exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
-        rows.append((f"{one} and {other}", true_correlation(one, other), exact.estimate, found.estimate, found.low, found.high, found.p))
+        rows.append(
+            (
+                f"{one} and {other}",
+                true_correlation(one, other),
+                exact.estimate,
+                found.estimate,
+                found.low,
+                found.high,
+                found.p,
+            )
+        )
     table = pd.DataFrame(rows, columns=["pair", "truth", "panel_truth", "estimate", "low", "high", "p"])
     inside = {
-        name: (table["low"] <= table[truth]) & (table[truth] <= table["high"]) for name, truth in (("holds", "truth"), ("holds_panel", "panel_truth"))
+        name: (table["low"] <= table[truth]) & (table[truth] <= table["high"])
+        for name, truth in (("holds", "truth"), ("holds_panel", "panel_truth"))
     }
     return table.assign(**inside)
 
 
-def coverage(table: "pd.DataFrame", by: list[str], *, nominal: float = 0.95) -> "pd.DataFrame":
+def coverage(table: pd.DataFrame, by: list[str], *, nominal: float = 0.95) -> pd.DataFrame:
     """How often intervals contained the truth, compared with how often they should.
 
     Parameters
@@ -148,8 +184,9 @@ def coverage(table: "pd.DataFrame", by: list[str], *, nominal: float = 0.95) -> 
     Returns
     -------
     DataFrame
-        `by`, intervals, held, share with its Wilson interval (low, high), p_too_few (exact binomial chance of at most as many, if
-        each held with probability `nominal`), bias (mean z) and scatter (mean z squared; 1 where the recorded rates scatter as they should).
+        `by`, intervals, held, share with its Wilson interval (low, high), p_too_few (exact binomial chance of at most
+        as many, if each held with probability `nominal`), bias (mean z) and scatter (mean z squared; 1 where the
+        recorded rates scatter as they should).
     """
     import pandas as pd
     from scipy.stats import binom
@@ -159,9 +196,22 @@ def coverage(table: "pd.DataFrame", by: list[str], *, nominal: float = 0.95) -> 
         held, n = int(group["holds"].sum()), len(group)
         share = proportion_interval(held, n)
         z = group["z"].dropna() if "z" in group else pd.Series(dtype=float)
-        rows.append((*key, n, held, share.estimate, share.low, share.high, float(binom.cdf(held, n, nominal)),
-                     float(z.mean()) if len(z) else nan, float((z**2).mean()) if len(z) else nan))  # fmt: skip
-    return pd.DataFrame(rows, columns=[*by, "intervals", "held", "share", "low", "high", "p_too_few", "bias", "scatter"])
+        rows.append(
+            (
+                *key,
+                n,
+                held,
+                share.estimate,
+                share.low,
+                share.high,
+                float(binom.cdf(held, n, nominal)),
+                float(z.mean()) if len(z) else nan,
+                float((z**2).mean()) if len(z) else nan,
+            )
+        )
+    return pd.DataFrame(
+        rows, columns=[*by, "intervals", "held", "share", "low", "high", "p_too_few", "bias", "scatter"]
+    )
 
 
 def in_words(row: dict[str, Any], *, nominal: float = 0.95) -> str:

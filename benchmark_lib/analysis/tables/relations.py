@@ -1,4 +1,7 @@
-"""What goes with what: verbosity and quality between and within models, judges and the record, rankings, cost and quality."""
+"""What goes with what.
+
+Verbosity and quality between and within models, judges and the record, rankings, cost and quality.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...scoring.metrics import METRICS
-from ..estimators.estimate import counted, sentence
-from ..panels import VARIANT, conversations_of
-from .headlines import case_matrix, headline, metric_of, why_none
 from ..estimators.agreement import agreement, agreement_table
 from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
+from ..estimators.estimate import counted, sentence
+from ..panels import VARIANT, conversations_of
+from .headlines import case_matrix, headline, metric_of, why_none
 from .judges import CUT, newest
 from .published import general_ranking, published_board
 
@@ -27,9 +30,11 @@ if TYPE_CHECKING:
 
 VERBOSITY = "agent_messages"
 PUBLISHED_METRICS = {
-    "resolution_pct": "Resolution", "over_escalation_pct": "Over-escalation", "unsafe_actions_of_18": "Unsafe actions",
+    "resolution_pct": "Resolution",
+    "over_escalation_pct": "Over-escalation",
+    "unsafe_actions_of_18": "Unsafe actions",
     "escalation_accuracy_pct": "Escalation accuracy",
-}  # fmt: skip
+}
 """Columns of the published board that a general ranking is compared with."""
 
 
@@ -61,33 +66,45 @@ def _stem(model: str) -> str:
     return "".join(c if c.isalpha() else " " for c in model.lower()).split(" ")[0] or model
 
 
-def model_means(results: "Results | pd.DataFrame", metrics: Iterable[str] | None = None) -> "pd.DataFrame":
+def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None = None) -> pd.DataFrame:
     """The mean of every metric for every model: over the trials of a case, then over cases.
 
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, source, family, one column per metric; NaN where the model ran no case of the metric's bucket, and for a
-        count where it ran fewer traps than others of its panel: such counts are not comparable.
+        One row per entry: panel, entry, source, family, one column per metric; NaN where the model ran no case of the
+        metric's bucket, and for a count where it ran fewer traps than others of its panel: such counts are not
+        comparable.
     """
     import pandas as pd
 
     names, rows = list(metrics or METRICS), []
     for (panel, entry, source), mine in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
-        row: dict[str, Any] = {"panel": panel, "entry": entry, "source": source, "family": vendor_of(mine["model"].iloc[0])}
+        row: dict[str, Any] = {
+            "panel": panel,
+            "entry": entry,
+            "source": source,
+            "family": vendor_of(mine["model"].iloc[0]),
+        }
         for name in names:
             values, _, _ = case_matrix(mine, name)
             seen = values[~np.isnan(values).all(axis=1)] if values.size else values
-            row[name] = nan if not seen.size else float(np.nanmean(seen, axis=1).mean() * metric_of(name).scale.factor(len(seen)))
+            row[name] = (
+                nan
+                if not seen.size
+                else float(np.nanmean(seen, axis=1).mean() * metric_of(name).scale.factor(len(seen)))
+            )
             row[f"{name}_n"] = len(seen)
         rows.append(row)
-    table = pd.DataFrame(rows, columns=["panel", "entry", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))])
+    table = pd.DataFrame(
+        rows, columns=["panel", "entry", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))]
+    )
     for name in (n for n in names if metric_of(n).scale.summed):
         table[name] = table[name].where(table[f"{name}_n"] == table.groupby("panel")[f"{name}_n"].transform("max"))
     return table[["panel", "entry", "source", "family", *names]]
 
 
-def cases_held(conversations: "pd.DataFrame", metric: str) -> str:
+def cases_held(conversations: pd.DataFrame, metric: str) -> str:
     """How many cases of a metric the models have, in words; empty if all have the same number."""
     chosen = metric_of(metric)
     rows = conversations if chosen.bucket is None else conversations[conversations["bucket"] == chosen.bucket]
@@ -96,8 +113,12 @@ def cases_held(conversations: "pd.DataFrame", metric: str) -> str:
 
 
 def between_models(
-    results: "Results | pd.DataFrame", x: str = VERBOSITY, metrics: Sequence[str] | None = None, *, n_resamples: int = 10_000,
-) -> "pd.DataFrame":  # fmt: skip
+    results: Results | pd.DataFrame,
+    x: str = VERBOSITY,
+    metrics: Sequence[str] | None = None,
+    *,
+    n_resamples: int = 10_000,
+) -> pd.DataFrame:
     """Rank correlation of one metric with others over models, each panel on its own.
 
     Parameters
@@ -113,12 +134,11 @@ def between_models(
     Returns
     -------
     DataFrame
-        One row per panel and metric: panel, level (``between models``), x, metric, title, models, families, estimate (Spearman), low, high
-        (families resampled), p (permutation), p_holm (over the metrics of a panel), leave_one_low, leave_one_high (without one family in
-        turn) and reason.
+        One row per panel and metric: panel, level (``between models``), x, metric, title, models, families, estimate
+        (Spearman), low, high (families resampled), p (permutation), p_holm (over the metrics of a panel),
+        leave_one_low, leave_one_high (without one family in turn) and reason.
     """
     import pandas as pd
-
 
     metrics = [m for m in metrics or quality_metrics() if m != x]
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
@@ -127,15 +147,54 @@ def between_models(
         adjusted = adjust_pvalues([f.p for f in found], method="holm")
         for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
-            rows.append((panel, "between models", x, metric, METRICS[metric].title, one.n, one.families, one.estimate, one.low, one.high, one.p,
-                         float(p_holm), one.leave_one_low, one.leave_one_high, sentence(one.reason, *dict.fromkeys(uneven))))  # fmt: skip
-    return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "families", "estimate", "low", "high", "p", "p_holm",
-                                       "leave_one_low", "leave_one_high", "reason"])  # fmt: skip
+            rows.append(
+                (
+                    panel,
+                    "between models",
+                    x,
+                    metric,
+                    METRICS[metric].title,
+                    one.n,
+                    one.families,
+                    one.estimate,
+                    one.low,
+                    one.high,
+                    one.p,
+                    float(p_holm),
+                    one.leave_one_low,
+                    one.leave_one_high,
+                    sentence(one.reason, *dict.fromkeys(uneven)),
+                )
+            )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "panel",
+            "level",
+            "x",
+            "metric",
+            "title",
+            "models",
+            "families",
+            "estimate",
+            "low",
+            "high",
+            "p",
+            "p_holm",
+            "leave_one_low",
+            "leave_one_high",
+            "reason",
+        ],
+    )
 
 
 def within_models(
-    results: "Results | pd.DataFrame", x: str = VERBOSITY, metrics: Sequence[str] | None = None, *, n_resamples: int = 2_000,
-) -> "pd.DataFrame":  # fmt: skip
+    results: Results | pd.DataFrame,
+    x: str = VERBOSITY,
+    metrics: Sequence[str] | None = None,
+    *,
+    n_resamples: int = 2_000,
+) -> pd.DataFrame:
     """Correlation of one metric with others within models, with the difficulty of the case removed, each panel on its own.
 
     Parameters
@@ -147,28 +206,60 @@ def within_models(
     Returns
     -------
     DataFrame
-        One row per panel and metric: panel, level (``within models``), x, metric, title, models, conversations, estimate, low, high (BCa over
-        cases) and reason.
+        One row per panel and metric: panel, level (``within models``), x, metric, title, models, conversations,
+        estimate, low, high (BCa over cases) and reason.
     """
     import pandas as pd
-
 
     frame, chosen, rows = conversations_of(results), metric_of(x), []
     for panel, mine in frame.groupby("panel", sort=False):
         for name in (m for m in metrics or quality_metrics() if m != x):
             metric = metric_of(name)
             conversations = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
-            sides = [conversations[c].astype("Float64").to_numpy(dtype="float64", na_value=nan) for c in (chosen.column, metric.column)]
+            sides = [
+                conversations[c].astype("Float64").to_numpy(dtype="float64", na_value=nan)
+                for c in (chosen.column, metric.column)
+            ]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
-                found = within_model_correlation(*sides, conversations["case_id"], conversations["entry"], n_resamples=n_resamples)
+                found = within_model_correlation(
+                    *sides, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
+                )
             reason = why_none(mine, metric.bucket) or found.reason
-            rows.append((panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n, found.estimate, found.low, found.high,
-                         reason))  # fmt: skip
-    return pd.DataFrame(rows, columns=["panel", "level", "x", "metric", "title", "models", "conversations", "estimate", "low", "high", "reason"])
+            rows.append(
+                (
+                    panel,
+                    "within models",
+                    x,
+                    name,
+                    metric.title,
+                    conversations["entry"].nunique(),
+                    found.n,
+                    found.estimate,
+                    found.low,
+                    found.high,
+                    reason,
+                )
+            )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "panel",
+            "level",
+            "x",
+            "metric",
+            "title",
+            "models",
+            "conversations",
+            "estimate",
+            "low",
+            "high",
+            "reason",
+        ],
+    )
 
 
-def judged_against_record(results: "Results", *, cut: float | None = None) -> "pd.DataFrame":
+def judged_against_record(results: Results, *, cut: float | None = None) -> pd.DataFrame:
     """What judges said about conversations, next to what the record says about them.
 
     Parameters
@@ -180,12 +271,11 @@ def judged_against_record(results: "Results", *, cut: float | None = None) -> "p
     Returns
     -------
     DataFrame
-        One row per judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says success, and
-        where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and high, ac1, raw, reason.
-        Empty if there are no verdicts.
+        One row per judge and scorer: judge, scorer, n, mean_success and mean_failure (judged mean where the record says
+        success, and where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and
+        high, ac1, raw, reason. Empty if there are no verdicts.
     """
     import pandas as pd
-
 
     cut, rows = CUT if cut is None else cut, []
     verdicts = newest(results)
@@ -194,33 +284,76 @@ def judged_against_record(results: "Results", *, cut: float | None = None) -> "p
         good = seen["success"].astype(bool)
         found = agreement(agreement_table(seen["score"] >= cut, good, [True, False]))
         passed = (seen.loc[~good, "score"] >= cut).mean() if (~good).any() else nan
-        rows.append((judge, scorer, len(seen), seen.loc[good, "score"].mean(), seen.loc[~good, "score"].mean(), float(passed), found.estimate,
-                     found.low, found.high, found.ac1, found.raw, found.reason))  # fmt: skip
-    return pd.DataFrame(rows, columns=["judge", "scorer", "n", "mean_success", "mean_failure", "passed_of_failures", "kappa", "low", "high",
-                                       "ac1", "raw", "reason"])  # fmt: skip
+        rows.append(
+            (
+                judge,
+                scorer,
+                len(seen),
+                seen.loc[good, "score"].mean(),
+                seen.loc[~good, "score"].mean(),
+                float(passed),
+                found.estimate,
+                found.low,
+                found.high,
+                found.ac1,
+                found.raw,
+                found.reason,
+            )
+        )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "judge",
+            "scorer",
+            "n",
+            "mean_success",
+            "mean_failure",
+            "passed_of_failures",
+            "kappa",
+            "low",
+            "high",
+            "ac1",
+            "raw",
+            "reason",
+        ],
+    )
 
 
-def ranking_against_desk(*, n_resamples: int = 10_000) -> "pd.DataFrame":
+def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
     """A general ranking for customer support and published desk metrics, over the models on both lists.
 
     Returns
     -------
     DataFrame
-        One row per metric: source (published), metric, models, families, estimate (Spearman of the general score), low, high, p,
-        better (whether a positive value means that a higher score goes with a better desk), reason.
+        One row per metric: source (published), metric, models, families, estimate (Spearman of the general score), low,
+        high, p, better (whether a positive value means that a higher score goes with a better desk), reason.
     """
     import pandas as pd
-
 
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
         found = correlation(shared["score"], shared[column], families=shared["vendor"], n_resamples=n_resamples)
         better = column in ("resolution_pct", "escalation_accuracy_pct")
-        rows.append(("published", title, found.n, found.families, found.estimate, found.low, found.high, found.p, better, found.reason))
-    return pd.DataFrame(rows, columns=["source", "metric", "models", "families", "estimate", "low", "high", "p", "better", "reason"])
+        rows.append(
+            (
+                "published",
+                title,
+                found.n,
+                found.families,
+                found.estimate,
+                found.low,
+                found.high,
+                found.p,
+                better,
+                found.reason,
+            )
+        )
+    return pd.DataFrame(
+        rows, columns=["source", "metric", "models", "families", "estimate", "low", "high", "p", "better", "reason"]
+    )
 
 
-def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") -> "pd.DataFrame":
+def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
     """Cost and one metric, and which models no other model beats on both.
 
     Parameters
@@ -232,27 +365,45 @@ def cost_quality(results: "Results | pd.DataFrame", metric: str = "resolved") ->
     Returns
     -------
     DataFrame
-        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high (interval of the
-        mean), frontier (within its panel), cases of those its panel ran, reason and place (the frontier in words). A scripted agent costs nothing, so in its panels
-        there is no frontier.
+        One row per entry: panel, entry, metric, usd_per_1000 (agent, NaN where a price is unknown), value, low, high
+        (interval of the mean), frontier (within its panel), cases of those its panel ran, reason and place (the
+        frontier in words). A scripted agent costs nothing, so in its panels there is no frontier.
     """
     import pandas as pd
-
 
     frame, rows = conversations_of(results), []
     cases = frame["case_id"].where(frame["bucket"] != VARIANT).groupby(frame["panel"]).nunique()
     for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
         found = headline(mine, metric)
         cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
-        priced = "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
+        priced = (
+            "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
+        )
         held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
         part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
-        rows.append((panel, entry, metric, cost, found.mean.estimate, found.mean.low, found.mean.high, held, of, sentence(priced or found.reason, part)))
-    table = pd.DataFrame(rows, columns=["panel", "entry", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"])
+        rows.append(
+            (
+                panel,
+                entry,
+                metric,
+                cost,
+                found.mean.estimate,
+                found.mean.low,
+                found.mean.high,
+                held,
+                of,
+                sentence(priced or found.reason, part),
+            )
+        )
+    table = pd.DataFrame(
+        rows, columns=["panel", "entry", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"]
+    )
     sign = 1 if metric_of(metric).higher_is_better else -1
     best = pd.Series(False, index=table.index)
     for _, part in table.groupby("panel"):
-        best.loc[part.index] = on_frontier(part["usd_per_1000"], sign * part["value"]) & (part["usd_per_1000"] > 0).any()
+        best.loc[part.index] = (
+            on_frontier(part["usd_per_1000"], sign * part["value"]) & (part["usd_per_1000"] > 0).any()
+        )
     table.insert(7, "frontier", best)
     return table.assign(place=["on the frontier" if front else "" for front in best])
 
@@ -270,5 +421,9 @@ def on_frontier(cost: Any, quality: Any) -> np.ndarray:
     """
     c, q = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
     with np.errstate(invalid="ignore"):
-        beaten = ((c[None, :] <= c[:, None]) & (q[None, :] >= q[:, None]) & ((c[None, :] < c[:, None]) | (q[None, :] > q[:, None]))).any(axis=1)
+        beaten = (
+            (c[None, :] <= c[:, None])
+            & (q[None, :] >= q[:, None])
+            & ((c[None, :] < c[:, None]) | (q[None, :] > q[:, None]))
+        ).any(axis=1)
     return ~beaten & ~np.isnan(c) & ~np.isnan(q)

@@ -1,4 +1,7 @@
-"""What repeated trials say: pass^k and how it decays, how often a case flips, what is missing, and what a plan of trials can detect."""
+"""What repeated trials say.
+
+Pass^k and how it decays, how often a case flips, what is missing, and what a plan of trials can detect.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ import numpy as np
 
 from ...records import BUCKETS
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence
-from ..panels import conversations_of, panel_of
-from .headlines import case_matrix, metric_of, why_none
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import minimum_detectable, power
 from ..estimators.trials import flip_rate, missing_bounds, whole_enough
+from ..panels import conversations_of, panel_of
+from .headlines import case_matrix, metric_of, why_none
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,13 +56,13 @@ class SuccessCounts:
     reason: str = ""
 
     @property
-    def clusters(self) -> "tuple[str, ...] | None":
+    def clusters(self) -> tuple[str, ...] | None:
         """The intents if they are clusters of several cases and there are enough of them for inference, otherwise None."""
         distinct = len(set(self.intents))
         return self.intents if FEW_CLUSTERS <= distinct < len(self.intents) else None
 
 
-def success_counts(conversations: "pd.DataFrame", bucket: str) -> SuccessCounts:
+def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
     """Count the successes of one model's conversations in one bucket.
 
     Parameters
@@ -76,12 +79,25 @@ def success_counts(conversations: "pd.DataFrame", bucket: str) -> SuccessCounts:
     table = grouped.agg(hit=("hit", "sum"), seen=("seen", "sum"), intent=("intent", "first"))
     bases = rows.groupby("case_id")["reward_basis"].nunique() if "reward_basis" in rows else rows["case_id"].iloc[:0]
     mixed = [case for case, n in bases.items() if n > 1]
-    reason = f"rewards of case {mixed[0]} have different bases, so they are not pooled" if mixed else why_none(conversations, bucket)
-    intents = tuple(str(i) if i == i and i is not None else case for case, i in zip(table.index, table["intent"], strict=True))
-    return SuccessCounts(table["hit"].to_numpy().astype(int), table["seen"].to_numpy().astype(int), len(rows), tuple(table.index), intents, reason)
+    reason = (
+        f"rewards of case {mixed[0]} have different bases, so they are not pooled"
+        if mixed
+        else why_none(conversations, bucket)
+    )
+    intents = tuple(
+        str(i) if i == i and i is not None else case for case, i in zip(table.index, table["intent"], strict=True)
+    )
+    return SuccessCounts(
+        table["hit"].to_numpy().astype(int),
+        table["seen"].to_numpy().astype(int),
+        len(rows),
+        tuple(table.index),
+        intents,
+        reason,
+    )
 
 
-def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS) -> "pd.DataFrame":
+def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -> pd.DataFrame:
     """pass^k of every model in every bucket, never pooled over buckets.
 
     Parameters
@@ -93,32 +109,76 @@ def reliability_table(results: "Results | pd.DataFrame", ks: Iterable[int] = KS)
     Returns
     -------
     DataFrame
-        One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median per case), k, estimate, low, high, reference
-        (p^k of the mean: a lower bound, no estimate), label (observed, or beta-binomial extrapolation past the trials), usable (at least
-        2k trials) and reason. A bucket that a model did not run stands there with its reason.
+        One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median per case),
+        k, estimate, low, high, reference (p^k of the mean: a lower bound, no estimate), label (observed, or
+        beta-binomial extrapolation past the trials), usable (at least 2k trials) and reason. A bucket that a model did
+        not run stands there with its reason.
     """
     import pandas as pd
-
 
     ks, found = list(ks), []
     for panel, entry, bucket, counts in _by_bucket(results):
         nothing = counts.reason or _no_trial(counts)
         if nothing:
-            found.append({"panel": panel, "entry": entry, "bucket": bucket, "cases": 0, "trials": 0, "k": ks[0], "estimate": nan, "low": nan,
-                          "high": nan, "reference": nan, "label": "none", "usable": False, "reason": nothing})  # fmt: skip
+            found.append(
+                {
+                    "panel": panel,
+                    "entry": entry,
+                    "bucket": bucket,
+                    "cases": 0,
+                    "trials": 0,
+                    "k": ks[0],
+                    "estimate": nan,
+                    "low": nan,
+                    "high": nan,
+                    "reference": nan,
+                    "label": "none",
+                    "usable": False,
+                    "reason": nothing,
+                }
+            )
             continue
         curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
         reason = sentence(curve.reason, _unscored(counts))
         for number, k in enumerate(ks):
-            found.append({"panel": panel, "entry": entry, "bucket": bucket, "cases": int(curve.cases[number]), "trials": curve.trials, "k": k,
-                          "estimate": curve.estimate[number], "low": curve.low[number], "high": curve.high[number],
-                          "reference": curve.reference[number], "label": curve.label[number], "usable": bool(curve.usable[number]),
-                          "reason": reason})  # fmt: skip
-    return pd.DataFrame(found, columns=["panel", "entry", "bucket", "cases", "trials", "k", "estimate", "low", "high", "reference", "label",
-                                        "usable", "reason"])  # fmt: skip
+            found.append(
+                {
+                    "panel": panel,
+                    "entry": entry,
+                    "bucket": bucket,
+                    "cases": int(curve.cases[number]),
+                    "trials": curve.trials,
+                    "k": k,
+                    "estimate": curve.estimate[number],
+                    "low": curve.low[number],
+                    "high": curve.high[number],
+                    "reference": curve.reference[number],
+                    "label": curve.label[number],
+                    "usable": bool(curve.usable[number]),
+                    "reason": reason,
+                }
+            )
+    return pd.DataFrame(
+        found,
+        columns=[
+            "panel",
+            "entry",
+            "bucket",
+            "cases",
+            "trials",
+            "k",
+            "estimate",
+            "low",
+            "high",
+            "reference",
+            "label",
+            "usable",
+            "reason",
+        ],
+    )
 
 
-def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
+def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
     """pass^k as a readable table: one row per entry and bucket, one column per k, in percent.
 
     Parameters
@@ -129,14 +189,16 @@ def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``p^k`` (at the last k), reason; the highest first within its bucket. A
-        star marks an extrapolation, a circle an estimate from fewer than 2k trials.
+        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``p^k`` (at the last k), reason; the highest first within
+        its bucket. A star marks an extrapolation, a circle an estimate from fewer than 2k trials.
     """
     import pandas as pd
 
     rows, first = [], table[table["k"] == table["k"].min()].sort_values("estimate", ascending=False, kind="stable")
     parts = dict(list(table.groupby(["panel", "entry", "bucket"], sort=False)))
-    for panel, entry, bucket in sorted(zip(first["panel"], first["entry"], first["bucket"], strict=True), key=lambda key: _places(table, key)):
+    for panel, entry, bucket in sorted(
+        zip(first["panel"], first["entry"], first["bucket"], strict=True), key=lambda key: _places(table, key)
+    ):
         mine = parts[panel, entry, bucket]
         row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
         row |= {"cases": int(mine["cases"].max()), "trials": int(mine["trials"].max())}
@@ -149,7 +211,7 @@ def wide_reliability(table: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _places(table: "pd.DataFrame", key: tuple[str, str, str]) -> tuple[int, int]:
+def _places(table: pd.DataFrame, key: tuple[str, str, str]) -> tuple[int, int]:
     """Where a panel and a bucket first appear in a table."""
     return list(dict.fromkeys(table["panel"])).index(key[0]), list(dict.fromkeys(table["bucket"])).index(key[2])
 
@@ -161,36 +223,73 @@ def _shown(row: Any) -> str | None:
     return f"{100 * row['estimate']:.1f}{mark}"
 
 
-def flip_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How often two trials of one case end differently, and how many cases always, sometimes and never succeed.
 
     Returns
     -------
     DataFrame
-        One row per entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always, sometimes, never (cases)
-        and reason.
+        One row per entry and bucket: panel, entry, bucket, cases, trials, estimate (flip rate), low, high, always,
+        sometimes, never (cases) and reason.
     """
     import pandas as pd
-
 
     found = []
     for panel, entry, bucket, counts in _by_bucket(results):
         row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
         nothing = counts.reason or _no_trial(counts)
         if nothing:
-            found.append(row | {"cases": 0, "trials": 0, "estimate": nan, "low": nan, "high": nan, "always": 0, "sometimes": 0, "never": 0,
-                                "reason": nothing})  # fmt: skip
+            found.append(
+                row
+                | {
+                    "cases": 0,
+                    "trials": 0,
+                    "estimate": nan,
+                    "low": nan,
+                    "high": nan,
+                    "always": 0,
+                    "sometimes": 0,
+                    "never": 0,
+                    "reason": nothing,
+                }
+            )
             continue
         rate, seen = flip_rate(counts.successes, counts.trials, clusters=counts.clusters), counts.trials > 0
         hits, sizes = counts.successes[seen], counts.trials[seen]
-        found.append(row | {"cases": int(seen.sum()), "trials": int(np.median(sizes)), "estimate": rate.estimate, "low": rate.low,
-                            "high": rate.high, "always": int((hits == sizes).sum()), "sometimes": int(((hits > 0) & (hits < sizes)).sum()),
-                            "never": int((hits == 0).sum()), "reason": sentence(_unscored(counts), rate.reason)})  # fmt: skip
-    return pd.DataFrame(found, columns=["panel", "entry", "bucket", "cases", "trials", "estimate", "low", "high", "always", "sometimes", "never",
-                                        "reason"])  # fmt: skip
+        found.append(
+            row
+            | {
+                "cases": int(seen.sum()),
+                "trials": int(np.median(sizes)),
+                "estimate": rate.estimate,
+                "low": rate.low,
+                "high": rate.high,
+                "always": int((hits == sizes).sum()),
+                "sometimes": int(((hits > 0) & (hits < sizes)).sum()),
+                "never": int((hits == 0).sum()),
+                "reason": sentence(_unscored(counts), rate.reason),
+            }
+        )
+    return pd.DataFrame(
+        found,
+        columns=[
+            "panel",
+            "entry",
+            "bucket",
+            "cases",
+            "trials",
+            "estimate",
+            "low",
+            "high",
+            "always",
+            "sometimes",
+            "never",
+            "reason",
+        ],
+    )
 
 
-def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> "pd.DataFrame":
+def trial_table(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
     """A metric in each trial: the spread behind the median that the board shows.
 
     Parameters
@@ -202,12 +301,11 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
     Returns
     -------
     DataFrame
-        One row per entry and trial: panel, entry, metric, trial, value (a count is summed over the traps of the trial, a share or mean
-        is over its cases), cases with a value, of, in_median (whether the median the board shows counts the trial: a count needs every trap,
-        anything else half of the cases), and reason.
+        One row per entry and trial: panel, entry, metric, trial, value (a count is summed over the traps of the trial,
+        a share or mean is over its cases), cases with a value, of, in_median (whether the median the board shows counts
+        the trial: a count needs every trap, anything else half of the cases), and reason.
     """
     import pandas as pd
-
 
     chosen, found = metric_of(metric), []
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
@@ -218,40 +316,61 @@ def trial_table(results: "Results | pd.DataFrame", metric: str = "resolved") -> 
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
             value = nan if not seen.size else float(seen.mean() * chosen.scale.factor(seen.size))
-            missing = f"{len(case_ids) - seen.size} of {counted(len(case_ids), 'case')} missing" if seen.size < len(case_ids) else ""
-            found.append((panel, entry, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing))
-    return pd.DataFrame(found, columns=["panel", "entry", "metric", "trial", "value", "cases", "of", "in_median", "reason"])
+            missing = (
+                f"{len(case_ids) - seen.size} of {counted(len(case_ids), 'case')} missing"
+                if seen.size < len(case_ids)
+                else ""
+            )
+            found.append(
+                (panel, entry, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing)
+            )
+    return pd.DataFrame(
+        found, columns=["panel", "entry", "metric", "trial", "value", "cases", "of", "in_median", "reason"]
+    )
 
 
-def missing_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """What is missing from every run, and how far that could change its success: if every missing conversation failed, or succeeded.
 
     Parameters
     ----------
     results : Results or DataFrame
-        With results the plan of each run is known; from conversations alone the trials that other cases have are taken as planned.
+        With results the plan of each run is known; from conversations alone the trials that other cases have are taken
+        as planned.
 
     Returns
     -------
     DataFrame
-        One row per entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst, best and reason. Planned
-        cases that no run has played yet are in the bucket ``unknown``.
+        One row per entry and bucket: panel, entry, bucket, seen, planned, missing (conversations), estimate, worst,
+        best and reason. Planned cases that no run has played yet are in the bucket ``unknown``.
     """
     import pandas as pd
 
     frame = conversations_of(results)
-    bucket_of = {case: bucket for case, bucket in zip(frame["case_id"], frame["bucket"], strict=True) if isinstance(bucket, str)}
+    bucket_of = {
+        case: bucket for case, bucket in zip(frame["case_id"], frame["bucket"], strict=True) if isinstance(bucket, str)
+    }
     plan = None if isinstance(results, pd.DataFrame) else results.planned
     found = []
     for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
         found += _gaps(str(panel), str(entry), mine, _plan_of(mine, plan), bucket_of)
     if plan is not None:
-        for (_, entry, model, source), goal in plan[~plan["run_id"].isin(set(frame["run_id"]))].groupby(["run_id", "entry", "model", "source"], sort=False):
-            found += _gaps(panel_of(model, source), entry, frame.iloc[:0], dict(zip(goal["case_id"], goal["trials"], strict=True)), bucket_of)
-    return pd.DataFrame(found, columns=["panel", "entry", "bucket", "seen", "planned", "missing", "estimate", "worst", "best", "reason"])
+        for (_, entry, model, source), goal in plan[~plan["run_id"].isin(set(frame["run_id"]))].groupby(
+            ["run_id", "entry", "model", "source"], sort=False
+        ):
+            found += _gaps(
+                panel_of(model, source),
+                entry,
+                frame.iloc[:0],
+                dict(zip(goal["case_id"], goal["trials"], strict=True)),
+                bucket_of,
+            )
+    return pd.DataFrame(
+        found, columns=["panel", "entry", "bucket", "seen", "planned", "missing", "estimate", "worst", "best", "reason"]
+    )
 
 
-def _gaps(panel: str, entry: str, mine: "pd.DataFrame", goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
+def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
     """The rows of one model: every bucket with planned cases."""
     rows = []
     for bucket in [*_buckets(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(_buckets(mine)))]:
@@ -261,20 +380,34 @@ def _gaps(panel: str, entry: str, mine: "pd.DataFrame", goal: dict[str, int], bu
         if cases:
             hits, sizes = zip(*(have.get(c, (0, 0)) for c in cases), strict=True)
             bounds = missing_bounds(hits, sizes, np.maximum([goal[c] for c in cases], sizes))
-            rows.append((panel, entry, bucket, bounds.n, bounds.planned, bounds.missing, bounds.estimate, bounds.worst, bounds.best, bounds.reason))
+            rows.append(
+                (
+                    panel,
+                    entry,
+                    bucket,
+                    bounds.n,
+                    bounds.planned,
+                    bounds.missing,
+                    bounds.estimate,
+                    bounds.worst,
+                    bounds.best,
+                    bounds.reason,
+                )
+            )
     return rows
 
 
-def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> "pd.DataFrame":
+def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = KS) -> pd.DataFrame:
     """pass^k for given mean rates: as published, with every case alike, and with the mixes that the published table leaves out.
 
-    A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than ``p ** k``,
-    which is only the lower bound (Jensen's inequality).
+    A mean rate alone does not fix pass^k. Where some cases are sure and some hopeless it decays far more slowly than
+    ``p ** k``, which is only the lower bound (Jensen's inequality).
 
     Returns
     -------
     DataFrame
-        One row per rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b + j)``.
+        One row per rate, mix of cases and k: rate, mix, k, value. Beta distributed chances: ``prod_j (a + j) / (a + b +
+        j)``.
     """
     import pandas as pd
 
@@ -290,7 +423,7 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
     return pd.DataFrame(rows, columns=["rate", "mix", "k", "value"])
 
 
-def wide_textbook(table: "pd.DataFrame") -> "pd.DataFrame":
+def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
     """The textbook table in readable form: one row per rate and mix, one column per k, in percent.
 
     Parameters
@@ -303,9 +436,14 @@ def wide_textbook(table: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def power_table(
-    rate_a: float, rate_b: float, *, units: Iterable[int] = (18, 36, 72), trials: Iterable[int] = (1, 3, 5, 10), n_simulations: int = 2_000,
+    rate_a: float,
+    rate_b: float,
+    *,
+    units: Iterable[int] = (18, 36, 72),
+    trials: Iterable[int] = (1, 3, 5, 10),
+    n_simulations: int = 2_000,
     **settings: Any,
-) -> "pd.DataFrame":  # fmt: skip
+) -> pd.DataFrame:
     """The power of plans: the chance to tell two models apart, for the same traps and for traps like these.
 
     Parameters
@@ -321,46 +459,60 @@ def power_table(
     Returns
     -------
     DataFrame
-        One row per plan and estimand: units, trials, conversations, estimand, power, low, high (error of the simulation).
+        One row per plan and estimand: units, trials, conversations, estimand, power, low, high (error of the
+        simulation).
     """
     import pandas as pd
-
 
     rows = []
     for estimand in ("these", "like these"):
         for n in units:
             for t in trials:
-                found = power(rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
+                found = power(
+                    rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings
+                )
                 rows.append((n, t, n * t, estimand, found.estimate, found.low, found.high))
     return pd.DataFrame(rows, columns=["units", "trials", "conversations", "estimand", "power", "low", "high"])
 
 
 def detectable_table(
-    rate_a: float, *, units: Iterable[int] = (18, 36, 72), trials: Iterable[int] = (3, 5, 10), per: int = 18, n_simulations: int = 1_000,
+    rate_a: float,
+    *,
+    units: Iterable[int] = (18, 36, 72),
+    trials: Iterable[int] = (3, 5, 10),
+    per: int = 18,
+    n_simulations: int = 1_000,
     **settings: Any,
-) -> "pd.DataFrame":  # fmt: skip
+) -> pd.DataFrame:
     """The smallest difference each plan can detect with a power of 0.8, as a count per `per` units.
 
     Returns
     -------
     DataFrame
-        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it), difference, reason.
+        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it),
+        difference, reason.
     """
     import pandas as pd
-
 
     rows = []
     for estimand in ("these", "like these"):
         for n in units:
             for t in trials:
-                found = minimum_detectable(rate_a, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings)
-                rows.append((n, t, estimand, per * rate_a, per * found.estimate, per * (found.estimate - rate_a), found.reason))
+                found = minimum_detectable(
+                    rate_a, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings
+                )
+                rows.append(
+                    (n, t, estimand, per * rate_a, per * found.estimate, per * (found.estimate - rate_a), found.reason)
+                )
     return pd.DataFrame(rows, columns=["units", "trials", "estimand", "count_a", "count_b", "difference", "reason"])
 
 
 def plan_cost_table(
-    results: "Results | pd.DataFrame | None", plans: Iterable[tuple[int, int]], *, prices: Mapping[str, float] | None = None
-) -> "pd.DataFrame":
+    results: Results | pd.DataFrame | None,
+    plans: Iterable[tuple[int, int]],
+    *,
+    prices: Mapping[str, float] | None = None,
+) -> pd.DataFrame:
     """What plans cost: the number of conversations times the mean cost of one, agent and customer together, as the runs recorded it.
 
     Parameters
@@ -375,7 +527,8 @@ def plan_cost_table(
     Returns
     -------
     DataFrame
-        One row per entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials, conversations, usd, reason.
+        One row per entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials,
+        conversations, usd, reason.
     """
     import pandas as pd
 
@@ -383,10 +536,18 @@ def plan_cost_table(
     frame = conversations_of(results) if results is not None else None
     for entry, mine in frame[frame["source"] == "model"].groupby("entry", sort=True) if frame is not None else ():
         both = (mine["cost_usd"] + mine["customer_cost_usd"]).dropna()
-        reason = "" if len(both) == len(mine) else f"the price of {len(mine) - len(both)} of {counted(len(mine), 'conversation')} is unknown"
+        reason = (
+            ""
+            if len(both) == len(mine)
+            else f"the price of {len(mine) - len(both)} of {counted(len(mine), 'conversation')} is unknown"
+        )
         known.append((entry, "measured", float(both.mean()) if len(both) == len(mine) else nan, reason))
-    rows = [(name, source, usd, n, t, n * t, usd * n * t, reason) for name, source, usd, reason in known for n, t in plans]
-    return pd.DataFrame(rows, columns=["entry", "source", "usd_per_conversation", "cases", "trials", "conversations", "usd", "reason"])
+    rows = [
+        (name, source, usd, n, t, n * t, usd * n * t, reason) for name, source, usd, reason in known for n, t in plans
+    ]
+    return pd.DataFrame(
+        rows, columns=["entry", "source", "usd_per_conversation", "cases", "trials", "conversations", "usd", "reason"]
+    )
 
 
 def _by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
@@ -400,7 +561,7 @@ def _by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
                 yield str(panel), str(entry), bucket, success_counts(mine, bucket)
 
 
-def _buckets(rows: "pd.DataFrame") -> list[str]:
+def _buckets(rows: pd.DataFrame) -> list[str]:
     """The buckets of rows, those of the desk first."""
     there = set(rows["bucket"].dropna())
     return [b for b in BUCKETS if b in there] + sorted(there - set(BUCKETS))
@@ -418,7 +579,7 @@ def _unscored(counts: SuccessCounts) -> str:
     return sentence(few, f"intervals treat cases as units, since {distinct} intents are too few" if small else "")
 
 
-def _plan_of(mine: "pd.DataFrame", plan: "pd.DataFrame | None") -> dict[str, int]:
+def _plan_of(mine: pd.DataFrame, plan: pd.DataFrame | None) -> dict[str, int]:
     """Planned trials of each case of one model."""
     if plan is None:
         return dict.fromkeys(mine["case_id"].unique(), int(mine["trial"].nunique()))

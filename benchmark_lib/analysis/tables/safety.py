@@ -1,4 +1,7 @@
-"""What the traps show: which trap catches which model, how far pushing takes a model, and whether it believed or gave in."""
+"""What the traps show.
+
+Which trap catches which model, how far pushing takes a model, and whether it believed or gave in.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..estimators.correlations import correlation
 from ..estimators.estimate import counted, sentence
+from ..estimators.intervals import proportion_interval
+from ..estimators.unsafe import BAND_TRAPS
 from ..panels import conversations_of, is_variant, panel_of
 from .leaderboard import band_in_words, unsafe_table
-from .tiers import cost_tier
-from ..estimators.unsafe import BAND_TRAPS
-from ..estimators.correlations import correlation
-from ..estimators.intervals import proportion_interval
 from .published import FOLDER, TIERS
 from .relations import vendor_of
+from .tiers import cost_tier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,14 +37,21 @@ NOT_RUN, NOT_SCORED = "not run", "not scored"
 KINDS = ("free_goods", "enabling_fraud", "wrongful_cancellation", "false_closure")
 CLAIMS = ("true", "unprovable", "false")
 TONES = ("neutral", "friendly", "frustrated", "pressing", "vip")
-OUTCOMES = {"adversarial": ("unsafe", "unsafe act"), "resolvable": ("resolved", "resolved"), "must_escalate": ("handed_over", "handed over")}
+OUTCOMES = {
+    "adversarial": ("unsafe", "unsafe act"),
+    "resolvable": ("resolved", "resolved"),
+    "must_escalate": ("handed_over", "handed over"),
+}
 """The column that is read for each bucket where claim and tone are crossed, and its label."""
 
-PUBLISHED_TRAPS = {"fraud_reroute_": ("reroute_", " (three reroutes)"), "comp_demand_": ("compensation_", " (two compensations)")}
+PUBLISHED_TRAPS = {
+    "fraud_reroute_": ("reroute_", " (three reroutes)"),
+    "comp_demand_": ("compensation_", " (two compensations)"),
+}
 """Published names that cover several of ours: how ours begin, and what to add to the sum."""
 
 
-def trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How every model fared on every trap, over its trials.
 
     Parameters
@@ -52,9 +62,9 @@ def trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        One row per entry and trap, even if the model did not run it: panel, entry, trap, kind, trials (scored), held, wavered, unengaged,
-        unsafe (trials), state (the most frequent one; the worse of two as frequent), stability (``stable``, ``flips``, ``one trial`` or
-        ``unknown``), unsafe_share and reason.
+        One row per entry and trap, even if the model did not run it: panel, entry, trap, kind, trials (scored), held,
+        wavered, unengaged, unsafe (trials), state (the most frequent one; the worse of two as frequent), stability
+        (``stable``, ``flips``, ``one trial`` or ``unknown``), unsafe_share and reason.
     """
     import pandas as pd
 
@@ -66,23 +76,35 @@ def trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
     grid = everyone.merge(pd.DataFrame({"case_id": kinds.index, "kind": kinds.to_numpy()}), how="cross")
     states = pd.get_dummies(traps["pressure_reached"]).reindex(columns=list(STATES), fill_value=False).astype(int)
     counts = states.assign(conversations=1).groupby([traps[k] for k in keys]).sum().reset_index()
-    table = grid.merge(counts, on=keys, how="left").fillna({**dict.fromkeys(STATES, 0), "conversations": 0}).rename(columns={"case_id": "trap"})
+    table = (
+        grid.merge(counts, on=keys, how="left")
+        .fillna({**dict.fromkeys(STATES, 0), "conversations": 0})
+        .rename(columns={"case_id": "trap"})
+    )
     table = table.astype({**dict.fromkeys(STATES, int), "conversations": int})
     table["trials"] = table[list(STATES)].sum(axis=1)
     table = table.assign(**_fates(table)).drop(columns="conversations")
     order = {kind: place for place, kind in enumerate(KINDS)}
-    table = table.sort_values(["kind", "trap"], key=lambda c: c.map(order).fillna(9) if c.name == "kind" else c, kind="stable", ignore_index=True)
+    table = table.sort_values(
+        ["kind", "trap"],
+        key=lambda c: c.map(order).fillna(9) if c.name == "kind" else c,
+        kind="stable",
+        ignore_index=True,
+    )
     return table[["panel", "entry", "trap", "kind", "trials", *STATES, "state", "stability", "unsafe_share", "reason"]]
 
 
-def _fates(table: "pd.DataFrame") -> dict[str, Any]:
+def _fates(table: pd.DataFrame) -> dict[str, Any]:
     """State, stability, share and reason of each row from its counts."""
     counts = table[list(STATES)].to_numpy()
     trials, conversations = table["trials"].to_numpy(), table["conversations"].to_numpy()
     worst_of_most = counts.shape[1] - 1 - counts[:, ::-1].argmax(axis=1)
     state = np.array(list(STATES), dtype=object)[worst_of_most]
     most = counts.max(axis=1)
-    reasons = [f"{lost} of {all_} trials not scored" if lost else "" for lost, all_ in zip(conversations - trials, conversations)]
+    reasons = [
+        f"{lost} of {all_} trials not scored" if lost else ""
+        for lost, all_ in zip(conversations - trials, conversations)
+    ]
     return {
         "state": np.where(conversations == 0, NOT_RUN, np.where(trials == 0, NOT_SCORED, state)),
         "stability": np.select([trials == 0, trials == 1, most == trials], ["unknown", "one trial", "stable"], "flips"),
@@ -91,14 +113,15 @@ def _fates(table: "pd.DataFrame") -> dict[str, Any]:
     }
 
 
-def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def safety_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Unsafe actions with both intervals, how the trap conversations went, and the cost tier: one row per entry.
 
     Returns
     -------
     DataFrame
-        panel, cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, the share of trap conversations ``*_share`` that held, wavered, stayed unengaged or
-        were unsafe, flipping (traps whose trials disagree), repeated (traps with two trials or more), reason.
+        panel, cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, the share of
+        trap conversations ``*_share`` that held, wavered, stayed unengaged or were unsafe, flipping (traps whose trials
+        disagree), repeated (traps with two trials or more), reason.
     """
     import pandas as pd
 
@@ -115,20 +138,32 @@ def safety_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
-        more.append({"panel": panel, "chances": band_in_words(row), "cost_tier": tiers[row["entry"], row["source"]], **shares, "flipping": int((mine["stability"] == "flips").sum()),
-                     "repeated": int((mine["trials"] >= 2).sum()), "reason": sentence(row["reason"], *lacking)})  # fmt: skip
+        more.append(
+            {
+                "panel": panel,
+                "chances": band_in_words(row),
+                "cost_tier": tiers[row["entry"], row["source"]],
+                **shares,
+                "flipping": int((mine["stability"] == "flips").sum()),
+                "repeated": int((mine["trials"] >= 2).sum()),
+                "reason": sentence(row["reason"], *lacking),
+            }
+        )
     names = ["panel", "chances", "cost_tier", *(f"{s}_share" for s in STATES), "flipping", "repeated", "reason"]
-    return pd.concat([pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more, columns=names)], axis=1)
+    return pd.concat(
+        [pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more, columns=names)], axis=1
+    )
 
 
-def pressure_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How far each push takes each model on the traps.
 
     Returns
     -------
     DataFrame
-        One row per entry and push (0: before any): panel, entry, push, conversations (scored trap conversations), heard (those in which the customer got
-        as far as this push), unsafe and given_way (conversations that were unsafe, or unsafe or wavered, by then), ``*_share`` of all conversations.
+        One row per entry and push (0: before any): panel, entry, push, conversations (scored trap conversations), heard
+        (those in which the customer got as far as this push), unsafe and given_way (conversations that were unsafe, or
+        unsafe or wavered, by then), ``*_share`` of all conversations.
     """
     import pandas as pd
 
@@ -141,35 +176,62 @@ def pressure_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
         for push in range(last + 1):
             by_then = mine["pressure_push"] <= push
             counts = {"unsafe": int((unsafe & by_then).sum()), "given_way": int(((unsafe | wavered) & by_then).sum())}
-            found.append({"panel": panel, "entry": entry, "push": push, "conversations": len(mine), "heard": int((mine["pushes"].astype(float) >= push).sum()),
-                          **counts, **{f"{name}_share": count / len(mine) for name, count in counts.items()}})  # fmt: skip
-    columns = ["panel", "entry", "push", "conversations", "heard", "unsafe", "given_way", "unsafe_share", "given_way_share"]
+            found.append(
+                {
+                    "panel": panel,
+                    "entry": entry,
+                    "push": push,
+                    "conversations": len(mine),
+                    "heard": int((mine["pushes"].astype(float) >= push).sum()),
+                    **counts,
+                    **{f"{name}_share": count / len(mine) for name, count in counts.items()},
+                }
+            )
+    columns = [
+        "panel",
+        "entry",
+        "push",
+        "conversations",
+        "heard",
+        "unsafe",
+        "given_way",
+        "unsafe_share",
+        "given_way_share",
+    ]
     return pd.DataFrame(found, columns=columns)
 
 
-def claim_tone_table(results: "Results | pd.DataFrame", bucket: str = "adversarial") -> "pd.DataFrame":
+def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
     """Evidence and pressure: what became of true, unprovable and false claims in each tone.
 
     Parameters
     ----------
     results : Results or DataFrame
     bucket : str
-        Buckets are never pooled: traps show unsafe acts, resolvable cases what was resolved, must-escalate cases what was handed over.
+        Buckets are never pooled: traps show unsafe acts, resolvable cases what was resolved, must-escalate cases what
+        was handed over.
 
     Returns
     -------
     DataFrame
-        One row per entry, set of cases (``cases`` or ``factorial``: the crossed variants, where each claim meets each tone on the same base
-        case), claim and tone that stands in the data: panel, entry, set, claim, tone, cases, conversations, count, share, outcome.
+        One row per entry, set of cases (``cases`` or ``factorial``: the crossed variants, where each claim meets each
+        tone on the same base case), claim and tone that stands in the data: panel, entry, set, claim, tone, cases,
+        conversations, count, share, outcome.
     """
     import pandas as pd
 
     column, word = OUTCOMES[bucket]
     rows = conversations_of(results, variants=True)
     rows = rows[(rows["bucket"] == bucket) & rows[column].notna()]
-    rows = rows.assign(set=is_variant(rows["case_id"]).map({True: "factorial", False: "cases"}), count=rows[column].astype(int))
+    rows = rows.assign(
+        set=is_variant(rows["case_id"]).map({True: "factorial", False: "cases"}), count=rows[column].astype(int)
+    )
     keys = ["panel", "entry", "set", "claim", "tone"]
-    table = rows.groupby(keys, sort=False).agg(cases=("case_id", "nunique"), conversations=("count", "size"), count=("count", "sum")).reset_index()
+    table = (
+        rows.groupby(keys, sort=False)
+        .agg(cases=("case_id", "nunique"), conversations=("count", "size"), count=("count", "sum"))
+        .reset_index()
+    )
     table = (
         table.assign(share=table["count"] / table["conversations"], outcome=word)
         if len(table)
@@ -178,48 +240,60 @@ def claim_tone_table(results: "Results | pd.DataFrame", bucket: str = "adversari
     return table.sort_values(["panel", "entry", "set"], kind="stable", ignore_index=True)
 
 
-def crossed_where_run(claims: "pd.DataFrame") -> "pd.DataFrame":
+def crossed_where_run(claims: pd.DataFrame) -> pd.DataFrame:
     """For each panel of `claim_tone_table`, the rows of the crossed variants if there are any, otherwise those of the cases."""
     crossed = claims["set"] == "factorial"
     return claims[crossed | ~claims["panel"].isin(set(claims.loc[crossed, "panel"]))].reset_index(drop=True)
 
 
-def claim_tone_means(claims: "pd.DataFrame") -> "pd.DataFrame":
+def claim_tone_means(claims: pd.DataFrame) -> pd.DataFrame:
     """The shares of `claim_tone_table` averaged over models, in each cell over those that met as many of its cases as any.
 
     Returns
     -------
     DataFrame
-        One row per panel, set, claim and tone: panel, set, claim, tone, outcome, share, cases, conversations, models, left_out (models that have fewer
-        cases of the cell), entry (its name where there is one, else empty).
+        One row per panel, set, claim and tone: panel, set, claim, tone, outcome, share, cases, conversations, models,
+        left_out (models that have fewer cases of the cell), entry (its name where there is one, else empty).
     """
     keys = ["panel", "set", "claim", "tone", "outcome"]
     whole = claims["cases"] == claims.groupby(keys)["cases"].transform("max")
-    means = claims[whole].groupby(keys, sort=False).agg(
-        share=("share", "mean"), cases=("cases", "max"), conversations=("conversations", "sum"), models=("entry", "nunique"), entry=("entry", "first")
+    means = (
+        claims[whole]
+        .groupby(keys, sort=False)
+        .agg(
+            share=("share", "mean"),
+            cases=("cases", "max"),
+            conversations=("conversations", "sum"),
+            models=("entry", "nunique"),
+            entry=("entry", "first"),
+        )
     )
     means["left_out"] = claims[~whole].groupby(keys)["entry"].nunique().reindex(means.index, fill_value=0)
     return means.assign(entry=means["entry"].where(means["models"] == 1, "")).reset_index()
 
 
-def kind_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def kind_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Unsafe actions by the kind of failure a trap tempts the agent into.
 
     Returns
     -------
     DataFrame
-        One row per entry and kind: panel, entry, kind, traps (run and scored), conversations, unsafe (conversations), count (mean over trials, summed over the
-        traps of the kind: the part of the unsafe count that is of this kind). No interval: some kinds have one trap.
+        One row per entry and kind: panel, entry, kind, traps (run and scored), conversations, unsafe (conversations),
+        count (mean over trials, summed over the traps of the kind: the part of the unsafe count that is of this kind).
+        No interval: some kinds have one trap.
     """
     table = trap_table(results)
     table = table[table["trials"] > 0]
     found = table.groupby(["panel", "entry", "kind"], sort=False).agg(
-        traps=("trap", "nunique"), conversations=("trials", "sum"), unsafe=("unsafe", "sum"), count=("unsafe_share", "sum")
+        traps=("trap", "nunique"),
+        conversations=("trials", "sum"),
+        unsafe=("unsafe", "sum"),
+        count=("unsafe_share", "sum"),
     )
     return found.reset_index()
 
 
-def tier_table(safety: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "pd.DataFrame":
+def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
     """Unsafe actions and cost tier of every model that has both, together with the published ones.
 
     Parameters
@@ -232,20 +306,30 @@ def tier_table(safety: "pd.DataFrame", published: "pd.DataFrame | None" = None) 
     Returns
     -------
     DataFrame
-        panel, entry, family, cost_tier, level (1 to 4), traps (18 where published), unsafe (median over trials; as published), low, high
-        (NaN where published: no trial-level data).
+        panel, entry, family, cost_tier, level (1 to 4), traps (18 where published), unsafe (median over trials; as
+        published), low, high (NaN where published: no trial-level data).
     """
     import pandas as pd
 
-
     mine = safety[["panel", "entry", "cost_tier"]].assign(
-        family=[vendor_of(m) for m in safety["model"]], traps=safety["traps"], unsafe=safety["median"], low=safety["these_low"], high=safety["these_high"]
+        family=[vendor_of(m) for m in safety["model"]],
+        traps=safety["traps"],
+        unsafe=safety["median"],
+        low=safety["these_low"],
+        high=safety["these_high"],
     )
     levels = {tier: place for place, tier in enumerate(TIERS, 1)}
     parts = [mine[mine["cost_tier"].isin(TIERS)]]
     if published is not None:
-        theirs = published[["model", "cost_tier"]].rename(columns={"model": "entry"}).assign(
-            panel="published", family=published["vendor"], traps=float(BAND_TRAPS), unsafe=published["unsafe_actions_of_18"].astype(float)
+        theirs = (
+            published[["model", "cost_tier"]]
+            .rename(columns={"model": "entry"})
+            .assign(
+                panel="published",
+                family=published["vendor"],
+                traps=float(BAND_TRAPS),
+                unsafe=published["unsafe_actions_of_18"].astype(float),
+            )
         )
         parts.append(theirs)
     table = pd.concat([p for p in parts if len(p)], ignore_index=True) if any(len(p) for p in parts) else parts[0]
@@ -254,7 +338,7 @@ def tier_table(safety: "pd.DataFrame", published: "pd.DataFrame | None" = None) 
     )
 
 
-def tier_correlation(table: "pd.DataFrame") -> "pd.DataFrame":
+def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
     """Does paying more buy safety? Spearman of cost tier and unsafe actions within each panel, families as units; models on all traps only.
 
     Returns
@@ -264,36 +348,56 @@ def tier_correlation(table: "pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-
     rows = []
     for panel, mine in table.groupby("panel", sort=False):
         fewer = mine["traps"] < mine["traps"].max()
         found = correlation(mine["level"], mine["unsafe"].where(~fewer), families=mine["family"])
-        words = f"{counted(int(fewer.sum()), 'model')} on fewer than {mine['traps'].max():.0f} traps among them" if fewer.any() else ""
-        rows.append((panel, found.n, found.families, found.estimate, found.low, found.high, found.p, sentence(found.reason, words)))
+        words = (
+            f"{counted(int(fewer.sum()), 'model')} on fewer than {mine['traps'].max():.0f} traps among them"
+            if fewer.any()
+            else ""
+        )
+        rows.append(
+            (
+                panel,
+                found.n,
+                found.families,
+                found.estimate,
+                found.low,
+                found.high,
+                found.p,
+                sentence(found.reason, words),
+            )
+        )
     return pd.DataFrame(rows, columns=["panel", "models", "families", "estimate", "low", "high", "p", "reason"])
 
 
-def published_trap_table(results: "Results | pd.DataFrame") -> "pd.DataFrame":
+def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """The published failures by trap, next to those of the language models run here.
 
     Returns
     -------
     DataFrame
-        trap, failed, runs, share, low, high (Wilson, which takes runs as independent: models differ, so it is too narrow), here (failed of
-        the runs of language models here; in words where there are none).
+        trap, failed, runs, share, low, high (Wilson, which takes runs as independent: models differ, so it is too
+        narrow), here (failed of the runs of language models here; in words where there are none).
     """
     import pandas as pd
-
 
     published = pd.read_csv(FOLDER / "supportagentbench_traps_2026-07.csv")
     fates = trap_table(results)
     fates = fates[fates["panel"].isin(["models", "local model"])].groupby("trap")[["unsafe", "trials"]].sum()
     rows = []
     for name, failed, runs in published[["trap", "failed_runs_rounded", "runs"]].itertuples(index=False):
-        start, words = next((group for published_start, group in PUBLISHED_TRAPS.items() if name.startswith(published_start)), (name, ""))
+        start, words = next(
+            (group for published_start, group in PUBLISHED_TRAPS.items() if name.startswith(published_start)),
+            (name, ""),
+        )
         ours = fates[fates.index.str.startswith(start)].sum()
-        here = f"{ours['unsafe']} of {ours['trials']}{words}" if len(fates) and ours["trials"] else "not run by a language model here"
+        here = (
+            f"{ours['unsafe']} of {ours['trials']}{words}"
+            if len(fates) and ours["trials"]
+            else "not run by a language model here"
+        )
         found = proportion_interval(int(failed), int(runs))
         rows.append((name, int(failed), int(runs), found.estimate, found.low, found.high, here))
     return pd.DataFrame(rows, columns=["trap", "failed", "runs", "share", "low", "high", "here"])

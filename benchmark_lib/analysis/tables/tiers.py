@@ -13,7 +13,7 @@ NO_MODEL, UNKNOWN = "none (scripted)", "price unknown"
 """What is shown instead of a tier if no model was paid for, and if a price is missing."""
 
 
-def cost_tier(conversations: "pd.DataFrame") -> str:
+def cost_tier(conversations: pd.DataFrame) -> str:
     """The tier of one model.
 
     Parameters

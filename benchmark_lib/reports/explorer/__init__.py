@@ -19,7 +19,7 @@ __all__ = ["Index", "compare_html", "compare_trials", "explore", "first_differen
 LABELS_FILE = "data/labels.csv"
 
 
-def explore(results: "Results", *, labels: str | Path = LABELS_FILE, store: "Store | None" = None) -> "Explorer":
+def explore(results: Results, *, labels: str | Path = LABELS_FILE, store: Store | None = None) -> Explorer:
     """The explorer as a widget.
 
     Parameters
@@ -36,7 +36,9 @@ def explore(results: "Results", *, labels: str | Path = LABELS_FILE, store: "Sto
     return Explorer(results, labels=labels, store=store)
 
 
-def compare_trials(results: "Results", left: tuple[str, str, int], right: tuple[str, str, int], *, store: "Store | None" = None) -> Any:
+def compare_trials(
+    results: Results, left: tuple[str, str, int], right: tuple[str, str, int], *, store: Store | None = None
+) -> Any:
     """Two conversations side by side, for a notebook without widgets.
 
     Parameters

@@ -45,14 +45,23 @@ def events(conversation: Conversation) -> list[Event]:
     """Everything done in a conversation, in order."""
     c, found = conversation, []
     for turn in sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls}):
-        found += [*_acts(c, "customer", turn), *(_call(t) for t in c.tool_calls if t.turn == turn), *_acts(c, "agent", turn)]
+        found += [
+            *_acts(c, "customer", turn),
+            *(_call(t) for t in c.tool_calls if t.turn == turn),
+            *_acts(c, "agent", turn),
+        ]
     return [*found, Event(("end",), c.messages[-1].turn if c.messages else 0, f"ended: {c.ended_by}", c.ended_by)]
 
 
 def _acts(c: Conversation, side: str, turn: int) -> Iterator[Event]:
     for n, message in enumerate(m for m in c.messages if m.turn == turn and m.side == side):
         for i, act in enumerate(message.acts):
-            yield Event(("act", side, turn, n, i), turn, f"{side} {act_words(act)}", f"{side} {act.kind} {act.what} {act.detail}")
+            yield Event(
+                ("act", side, turn, n, i),
+                turn,
+                f"{side} {act_words(act)}",
+                f"{side} {act.kind} {act.what} {act.detail}",
+            )
 
 
 def _call(call: ToolCall) -> Event:
@@ -61,7 +70,9 @@ def _call(call: ToolCall) -> Event:
     return Event(("call", call.index), call.turn, f"{call.name}({brief(call)})", same, call.write and not call.error)
 
 
-def first_difference(left: Conversation, right: Conversation, only_what_counts: bool = False) -> tuple[Event, Event] | None:
+def first_difference(
+    left: Conversation, right: Conversation, only_what_counts: bool = False
+) -> tuple[Event, Event] | None:
     """The first events in which two conversations differ.
 
     Parameters
@@ -81,16 +92,31 @@ def first_difference(left: Conversation, right: Conversation, only_what_counts: 
 
 
 def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
-    """Two conversations side by side, turn by turn, as an HTML fragment; the first differing act or call is marked on both sides."""
+    """Two conversations side by side, turn by turn, as an HTML fragment.
+
+    The first differing act or call is marked on both sides.
+    """
     first = first_difference(left.conversation, right.conversation)
     counts = first_difference(left.conversation, right.conversation, only_what_counts=True)
-    found = {words: pair for words, pair in ((FIRST, first), (FIRST_THAT_COUNTS, counts)) if pair and (words == FIRST or pair != first)}
-    views = [talk_view(d.conversation, d.score, differs={pair[n].key: words for words, pair in found.items()}, **d.about)
-             for n, d in enumerate((left, right))]  # fmt: skip
+    found = {
+        words: pair
+        for words, pair in ((FIRST, first), (FIRST_THAT_COUNTS, counts))
+        if pair and (words == FIRST or pair != first)
+    }
+    views = [
+        talk_view(d.conversation, d.score, differs={pair[n].key: words for words, pair in found.items()}, **d.about)
+        for n, d in enumerate((left, right))
+    ]
     turns = [{t["number"]: t for t in v["turns"]} for v in views]
     rows = [[mine.get(number) for mine in turns] for number in sorted({*turns[0], *turns[1]})]
-    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()] or ["The same acts and calls on both sides."]
-    return templates().get_template("compare.html.j2").render(left=views[0], right=views[1], rows=rows, lines=lines, css=css)
+    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()] or [
+        "The same acts and calls on both sides."
+    ]
+    return (
+        templates()
+        .get_template("compare.html.j2")
+        .render(left=views[0], right=views[1], rows=rows, lines=lines, css=css)
+    )
 
 
 def _where(one: Event, other: Event) -> str:

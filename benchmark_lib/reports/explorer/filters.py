@@ -11,8 +11,8 @@ import numpy as np
 import orjson
 
 from ...analysis.frames import plain_rows
-from ...language.folding import fold
 from ...errors import BadInput
+from ...language.folding import fold
 from ...scoring.deciding import REASONS, reasons_against
 from ...scoring.score import RULES_OF_SUCCESS
 from ..marks import finding_label
@@ -23,19 +23,45 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 FIELDS = {
-    "entry": "Model", "bucket": "Bucket", "intent": "Intent", "case_id": "Case", "kind": "Trap kind", "outcome": "Outcome", "reason": "Main reason", "ended_by": "Ended by",
-    "finding": "Finding", "language": "Language", "trial": "Trial",
-}  # fmt: skip
+    "entry": "Model",
+    "bucket": "Bucket",
+    "intent": "Intent",
+    "case_id": "Case",
+    "kind": "Trap kind",
+    "outcome": "Outcome",
+    "reason": "Main reason",
+    "ended_by": "Ended by",
+    "finding": "Finding",
+    "language": "Language",
+    "trial": "Trial",
+}
 """The fields that can be filtered by, and their headings."""
 
 OUTCOMES = {
-    "success": ("success", True), "failed": ("success", False), "unsafe": ("unsafe", True), "corrupt success": ("corrupt_success", True),
-    "handed over": ("handed_over", True), "not scored": ("success", None),
-}  # fmt: skip
+    "success": ("success", True),
+    "failed": ("success", False),
+    "unsafe": ("unsafe", True),
+    "corrupt success": ("corrupt_success", True),
+    "handed over": ("handed_over", True),
+    "not scored": ("success", None),
+}
 """Outcomes by name: the column of the conversations frame and its value."""
 
-DECIDING = ("bucket", "success", "ended_by", "score_fault", "unsafe", "corrupt_success", "handed_over", "state_matches", "right_end", "facts_told",
-            "facts_required", "forbidden_calls", *(f"rule_{rule}" for rule in RULES_OF_SUCCESS))  # fmt: skip
+DECIDING = (
+    "bucket",
+    "success",
+    "ended_by",
+    "score_fault",
+    "unsafe",
+    "corrupt_success",
+    "handed_over",
+    "state_matches",
+    "right_end",
+    "facts_told",
+    "facts_required",
+    "forbidden_calls",
+    *(f"rule_{rule}" for rule in RULES_OF_SUCCESS),
+)
 """The columns that determine the main reason against a success."""
 
 BROKEN = "broken: "
@@ -56,8 +82,8 @@ class Index:
         `results.conversations`, one row per conversation, numbered from 0.
     """
 
-    def __init__(self, results: "Results"):
-        self.frame: "pd.DataFrame" = results.conversations.reset_index(drop=True)
+    def __init__(self, results: Results):
+        self.frame: pd.DataFrame = results.conversations.reset_index(drop=True)
         self.runs = list(results.runs)
         self._marked: dict[str, dict[Any, np.ndarray]] = {}
 
@@ -69,7 +95,10 @@ class Index:
 
     @cached_property
     def findings(self) -> list[list[str]]:
-        """What was found in each conversation: its findings, broken rules, what the customer's audit says, forbidden calls."""
+        """What was found in each conversation.
+
+        Its findings, broken rules, what the customer's audit says, forbidden calls.
+        """
         f = self.frame
         found: list[list[str]] = [[] for _ in range(len(f))]
         at = {key: n for n, key in enumerate(zip(f["run_id"], f["record_hash"], strict=True))}
@@ -98,7 +127,8 @@ class Index:
         text : str
             Words that must all occur in the messages, ignoring case; "words in quotes" must occur as a phrase.
         **chosen
-            A field of `FIELDS` with a value, or with a list of values of which one must match; None leaves the field open.
+            A field of `FIELDS` with a value, or with a list of values of which one must match; None leaves the field
+            open.
 
         Raises
         ------
@@ -127,7 +157,9 @@ class Index:
             for case_id, trial, _, record in run.conversations():
                 n = self.place.get((run.run_id, case_id, trial))
                 if n is not None:
-                    texts[n] = fold("\n".join(m["text"] for m in orjson.loads(record)["messages"])).encode("utf-8", "replace")
+                    texts[n] = fold("\n".join(m["text"] for m in orjson.loads(record)["messages"])).encode(
+                        "utf-8", "replace"
+                    )
         return texts
 
     def _rows(self, field: str) -> dict[Any, np.ndarray]:
@@ -148,7 +180,12 @@ class Index:
             reasons = [reasons_against(row, row["ended_by"])[:1] for row in plain_rows(f[list(DECIDING)])]
             for kind, words in REASONS.items():
                 if any(r.kind == kind for some in reasons for r in some):
-                    yield words, np.fromiter((bool(some) and some[0].kind == kind for some in reasons), dtype=bool, count=len(f))
+                    yield (
+                        words,
+                        np.fromiter(
+                            (bool(some) and some[0].kind == kind for some in reasons), dtype=bool, count=len(f)
+                        ),
+                    )
         elif field == "finding":
             names = sorted({name for found in self.findings for name in found})
             for name in names:
@@ -169,4 +206,6 @@ def _said(run: Any) -> Iterable[tuple[str, list[str]]]:
 def search_terms(text: str) -> list[bytes]:
     """The words and quoted phrases of a search, in the form in which they are searched for."""
     parts = re.findall(r'"([^"]+)"|(\S+)', fold(text.replace("“", '"').replace("”", '"')))
-    return [(phrase or word).strip('"').encode("utf-8", "replace") for phrase, word in parts if (phrase or word).strip('"')]
+    return [
+        (phrase or word).strip('"').encode("utf-8", "replace") for phrase, word in parts if (phrase or word).strip('"')
+    ]

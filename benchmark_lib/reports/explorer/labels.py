@@ -1,7 +1,7 @@
 """What an analyst says about verdicts: a CSV file of labels that neither a crash nor a second window can spoil.
 
-A label is the score a person gives, 0 to 100, the judges' scale: whoever agrees with a verdict gives its score, whoever disagrees
-another one. So a label belongs to the conversation and the scorer, whichever judge is held against it.
+A label is the score a person gives, 0 to 100, the judges' scale: whoever agrees with a verdict gives its score, whoever
+disagrees another one. So a label belongs to the conversation and the scorer, whichever judge is held against it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import os
 import re
 import shutil
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,16 @@ _FORMULA = (*FORMULA, "'")
 
 
 def save_label(
-    path: str | Path, *, run_id: str, model: str, case_id: str, trial: int, scorer: str, label: float | None = None, tag: str = "", note: str = ""
+    path: str | Path,
+    *,
+    run_id: str,
+    model: str,
+    case_id: str,
+    trial: int,
+    scorer: str,
+    label: float | None = None,
+    tag: str = "",
+    note: str = "",
 ) -> None:
     """Write one label to a CSV file; the file is always either the complete old one or the complete new one.
 
@@ -62,8 +71,17 @@ def save_label(
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: agree, disagree, or write a tag or a note")
-    row = {"run_id": run_id, "model": model[:200], "case_id": case_id, "trial": int(trial), "scorer": scorer, "label": "" if label is None else f"{label:g}",
-           "tag": tag.strip(), "note": note.strip(), "at": datetime.now(timezone.utc).isoformat(timespec="seconds")}  # fmt: skip
+    row = {
+        "run_id": run_id,
+        "model": model[:200],
+        "case_id": case_id,
+        "trial": int(trial),
+        "scorer": scorer,
+        "label": "" if label is None else f"{label:g}",
+        "tag": tag.strip(),
+        "note": note.strip(),
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
     new = {name: _guarded(row[name]) for name in COLUMNS}
     too_long = next((name for name in COLUMNS if len(new[name]) > LONGEST), None)
     if too_long:
@@ -75,7 +93,7 @@ def save_label(
         _write_whole(path, [*kept, new])
 
 
-def read_labels(path: str | Path) -> "pd.DataFrame":
+def read_labels(path: str | Path) -> pd.DataFrame:
     """The labels of a file, in order; an empty frame if there is no file.
 
     Parameters
@@ -92,7 +110,9 @@ def read_labels(path: str | Path) -> "pd.DataFrame":
 
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
-    return frame.assign(trial=pd.to_numeric(frame["trial"]).astype("int64"), label=pd.to_numeric(frame["label"]).astype("float64"))
+    return frame.assign(
+        trial=pd.to_numeric(frame["trial"]).astype("int64"), label=pd.to_numeric(frame["label"]).astype("float64")
+    )
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

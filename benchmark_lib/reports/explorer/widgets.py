@@ -29,10 +29,18 @@ PAGE = 5_000
 STATIC_ROWS = 20
 """How many rows are shown where there are no widgets."""
 TABLE = {
-    "select": "single", "selected_rows": [], "maxBytes": 0, "pageLength": 10, "showIndex": False, "order": [], "allow_html": False, "scrollX": True,
-    "classes": "display compact nowrap", "style": "width:100%;table-layout:auto",
+    "select": "single",
+    "selected_rows": [],
+    "maxBytes": 0,
+    "pageLength": 10,
+    "showIndex": False,
+    "order": [],
+    "allow_html": False,
+    "scrollX": True,
+    "classes": "display compact nowrap",
+    "style": "width:100%;table-layout:auto",
     "layout": {"topStart": None, "topEnd": None, "bottomStart": "info", "bottomEnd": "paging"},
-}  # fmt: skip
+}
 """How itables shows the table: every row it is given, escaped."""
 OUTCOME = ("success", "unsafe", "corrupt_success", "ended_by")
 """The columns that determine the outcome of a conversation."""
@@ -66,7 +74,7 @@ class Explorer(w.VBox):
         The conversation that is shown.
     """
 
-    def __init__(self, results: "Results", *, labels: str | Path, store: "Store | None" = None):
+    def __init__(self, results: Results, *, labels: str | Path, store: Store | None = None):
         from ...project import in_project
 
         super().__init__(layout=w.Layout(width="100%"))
@@ -91,7 +99,9 @@ class Explorer(w.VBox):
             raise BadInput(f"there is no filter {unknown[0]!r}: choose from {', '.join(FIELDS)}")
         for field, value in chosen.items():
             if value is not None and value not in self.index.values(field):
-                raise BadInput(f"no conversation has {field} {value!r}: choose from {', '.join(map(str, self.index.values(field)))}")
+                raise BadInput(
+                    f"no conversation has {field} {value!r}: choose from {', '.join(map(str, self.index.values(field)))}"
+                )
         self._quiet = True
         for field, box in self.filters.items():
             box.value = ALL if chosen.get(field) is None else chosen[field]
@@ -119,13 +129,22 @@ class Explorer(w.VBox):
         self.filters: dict[str, w.Dropdown] = {}
         for field, title in FIELDS.items():
             values = self.index.values(field)
-            options = [(f"all ({len(values)})", ALL), *((f"{_short(value)} ({count:,})", value) for value, count in values.items())]
-            self.filters[field] = w.Dropdown(options=options, description=title, layout=w.Layout(width="auto"), disabled=not values)
+            options = [
+                (f"all ({len(values)})", ALL),
+                *((f"{_short(value)} ({count:,})", value) for value, count in values.items()),
+            ]
+            self.filters[field] = w.Dropdown(
+                options=options, description=title, layout=w.Layout(width="auto"), disabled=not values
+            )
             self.filters[field].observe(self._refresh, names="value")
         grid = w.Layout(grid_template_columns="repeat(auto-fit, minmax(15rem, 1fr))", grid_gap="2px 12px")
         self._filters = w.GridBox(list(self.filters.values()), layout=grid)
-        self.text = w.Text(description="Search", placeholder='words in the messages, or "a phrase"; then Enter', continuous_update=False,
-                           layout=w.Layout(flex="1 1 auto"))  # fmt: skip
+        self.text = w.Text(
+            description="Search",
+            placeholder='words in the messages, or "a phrase"; then Enter',
+            continuous_update=False,
+            layout=w.Layout(flex="1 1 auto"),
+        )
         self.text.observe(self._refresh, names="value")
         clear = w.Button(description="Clear filters", layout=w.Layout(width="8rem"))
         clear.on_click(lambda _: self.choose())
@@ -137,11 +156,16 @@ class Explorer(w.VBox):
 
         self.table = ITable(table_of(self.index, self.rows[:0]), **TABLE)
         self.table.observe(self._row_clicked, names="selected_rows")
-        self.earlier_rows, self.later_rows = w.Button(description="◀ earlier rows"), w.Button(description="later rows ▶")
+        self.earlier_rows, self.later_rows = (
+            w.Button(description="◀ earlier rows"),
+            w.Button(description="later rows ▶"),
+        )
         self.earlier_rows.on_click(lambda _: self._turn_to(self._page - 1))
         self.later_rows.on_click(lambda _: self._turn_to(self._page + 1))
         self._shown_rows = w.HTML()
-        self.pager = w.HBox([self.earlier_rows, self.later_rows, self._shown_rows], layout=w.Layout(align_items="center"))
+        self.pager = w.HBox(
+            [self.earlier_rows, self.later_rows, self._shown_rows], layout=w.Layout(align_items="center")
+        )
 
     def _refresh(self, _: Any = None) -> None:
         """Apply the filters as they are set, and show the table's first page."""
@@ -149,7 +173,9 @@ class Explorer(w.VBox):
             return
         if self.text.value and "texts" not in vars(self.index):
             self.count.value = "reading all messages once ..."
-        self.rows = self.index.matching(self.text.value, **{f: box.value for f, box in self.filters.items() if box.value is not ALL})
+        self.rows = self.index.matching(
+            self.text.value, **{f: box.value for f, box in self.filters.items() if box.value is not ALL}
+        )
         self._turn_to(0)
         self.count.value = f"<b>{len(self.rows):,}</b> of {len(self.index.frame):,} conversations"
         self._show_place()
@@ -174,8 +200,13 @@ class Explorer(w.VBox):
     # ---------------------------------------------------------------- the conversation
 
     def _build_panes(self) -> None:
-        self.chat = w.HTML(_hint("Choose a row of the table to read its conversation."), layout=w.Layout(flex="1 1 36rem", min_width="24rem"))
-        self.preceding, self.following = (w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ previous", "next ▶"))
+        self.chat = w.HTML(
+            _hint("Choose a row of the table to read its conversation."),
+            layout=w.Layout(flex="1 1 36rem", min_width="24rem"),
+        )
+        self.preceding, self.following = (
+            w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ previous", "next ▶")
+        )
         self.preceding.on_click(lambda _: self._step(-1))
         self.following.on_click(lambda _: self._step(1))
         self.place_shown = w.HTML()
@@ -198,7 +229,13 @@ class Explorer(w.VBox):
 
     def _show_place(self) -> None:
         place = self._place_of_opened()
-        self.place_shown.value = "" if self.opened is None else "not among the filtered rows" if place is None else f"{place + 1:,} of {len(self.rows):,}"
+        self.place_shown.value = (
+            ""
+            if self.opened is None
+            else "not among the filtered rows"
+            if place is None
+            else f"{place + 1:,} of {len(self.rows):,}"
+        )
         self.preceding.disabled = place is None or place == 0
         self.following.disabled = (place is None and not len(self.rows)) or place == len(self.rows) - 1
 
@@ -207,14 +244,22 @@ class Explorer(w.VBox):
         self._open_row(0 if place is None else place + by)
 
     def _fill_other(self) -> None:
-        """Offer the other conversations on the open case: those that ended otherwise first, then other models on the same trial."""
+        """Offer the other conversations on the open case.
+
+        Those that ended otherwise first, then other models on the same trial.
+        """
         c, frame = self.opened.conversation, self.index.frame
         mine = self.index.place[self.opened.run_id, c.case_id, c.trial]
         rows = frame[frame["case_id"] == c.case_id].drop(index=mine)
         alike = rows["success"].astype(str) == str(frame.at[mine, "success"])
-        rows = rows.assign(alike=alike, apart=(rows["trial"] != c.trial)).sort_values(["alike", "apart", "entry", "trial"], kind="stable")
+        rows = rows.assign(alike=alike, apart=(rows["trial"] != c.trial)).sort_values(
+            ["alike", "apart", "entry", "trial"], kind="stable"
+        )
         self._quiet = True
-        options = [(f"{_short(r.entry)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial))) for r in rows.itertuples()]
+        options = [
+            (f"{_short(r.entry)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial)))
+            for r in rows.itertuples()
+        ]
         self.other.options, self.other.index = options, 0 if options else None
         self._quiet = False
         self._hold_against()
@@ -223,7 +268,11 @@ class Explorer(w.VBox):
         if self._quiet or self.opened is None or self.panes.selected_index != COMPARISON:
             return
         there = self.other.value
-        self.pair.value = compare_html(self.opened, self.shelf.dossier(*there)) if there else _hint("No other conversation on this case.")
+        self.pair.value = (
+            compare_html(self.opened, self.shelf.dossier(*there))
+            if there
+            else _hint("No other conversation on this case.")
+        )
 
     # ---------------------------------------------------------------- labels
 
@@ -231,16 +280,30 @@ class Explorer(w.VBox):
         wide = {"width": "100%"}
         self.scorer = w.Dropdown(description="Verdict", options=[], layout=wide)
         self.scorer.observe(self._offer_score, names="value")
-        self.agree, self.disagree = (w.Button(description=name, layout={"flex": "1 1 0"}) for name in ("Agree", "Disagree"))
+        self.agree, self.disagree = (
+            w.Button(description=name, layout={"flex": "1 1 0"}) for name in ("Agree", "Disagree")
+        )
         self.keep = w.Button(description="Save tag and note only", layout=wide)
         self.own_score = w.IntSlider(description="My score", min=LOW, max=HIGH, layout=wide)
         self.agree.on_click(lambda _: self._save(self._verdict()))
         self.disagree.on_click(lambda _: self._disagree())
         self.keep.on_click(lambda _: self._save(None))
-        self.tag, self.note = w.Text(description="Tag", layout=wide), w.Textarea(description="Note", rows=3, layout=wide)
+        self.tag, self.note = (
+            w.Text(description="Tag", layout=wide),
+            w.Textarea(description="Note", rows=3, layout=wide),
+        )
         self.said = w.HTML()
         buttons = w.HBox([self.agree, self.disagree], layout=wide)
-        parts = [w.HTML(_part("heading")), self.scorer, self.own_score, self.tag, self.note, buttons, self.keep, self.said]
+        parts = [
+            w.HTML(_part("heading")),
+            self.scorer,
+            self.own_score,
+            self.tag,
+            self.note,
+            buttons,
+            self.keep,
+            self.said,
+        ]
         self.label_panel = w.VBox(parts, layout=w.Layout(flex="0 1 21rem", display="none"))
         self.label_panel.add_class("db-label-panel")
 
@@ -248,9 +311,14 @@ class Explorer(w.VBox):
         """Offer the verdicts on the open conversation."""
         score, options = self.opened.score or {}, []
         if score.get("success") is not None:
-            options.append((f"success: {'yes' if score['success'] else 'no'}", (SUCCESS, float(HIGH if score["success"] else LOW))))
-        options += [(f"{_short(v['scorer'])} {v['score']:g} ({_short(v['judge'])})", (v["scorer"], float(v["score"])))
-                    for v in self.opened.verdicts if v["score"] is not None]  # fmt: skip
+            options.append(
+                (f"success: {'yes' if score['success'] else 'no'}", (SUCCESS, float(HIGH if score["success"] else LOW)))
+            )
+        options += [
+            (f"{_short(v['scorer'])} {v['score']:g} ({_short(v['judge'])})", (v["scorer"], float(v["score"])))
+            for v in self.opened.verdicts
+            if v["score"] is not None
+        ]
         self.scorer.options, self.scorer.index = options, 0 if options else None
         self.tag.value = self.note.value = ""
         self.agree.disabled = self.disagree.disabled = not options
@@ -278,8 +346,17 @@ class Explorer(w.VBox):
     def _save(self, label: float | None) -> None:
         c = self.opened.conversation
         try:
-            save_label(self.labels_file, run_id=self.opened.run_id, model=c.model, case_id=c.case_id, trial=c.trial,
-                       scorer=self.scorer.value[0] if self.scorer.value else SUCCESS, label=label, tag=self.tag.value, note=self.note.value)  # fmt: skip
+            save_label(
+                self.labels_file,
+                run_id=self.opened.run_id,
+                model=c.model,
+                case_id=c.case_id,
+                trial=c.trial,
+                scorer=self.scorer.value[0] if self.scorer.value else SUCCESS,
+                label=label,
+                tag=self.tag.value,
+                note=self.note.value,
+            )
         except (BadInput, OSError) as error:
             self.said.value = _part("said", problem=str(error))
             return
@@ -294,29 +371,38 @@ class Explorer(w.VBox):
         except (BadInput, OSError) as error:
             self.said.value = _part("said", problem=str(error))
             return
-        mine = every[(every["run_id"] == self.opened.run_id) & (every["case_id"] == c.case_id) & (every["trial"] == c.trial)]
-        self.said.value = _part("said", news=news, labels=mine.to_dict("records"), file=self.labels_file.name, total=len(every))
+        mine = every[
+            (every["run_id"] == self.opened.run_id) & (every["case_id"] == c.case_id) & (every["trial"] == c.trial)
+        ]
+        self.said.value = _part(
+            "said", news=news, labels=mine.to_dict("records"), file=self.labels_file.name, total=len(every)
+        )
 
 
-def table_of(index: Index, rows: np.ndarray) -> "pd.DataFrame":
+def table_of(index: Index, rows: np.ndarray) -> pd.DataFrame:
     """The rows of the index in readable form."""
     import pandas as pd
 
     f = index.frame.iloc[rows]
-    cells = {name: [_short(v, LONGEST_CELL) for v in f[name].fillna("")] for name in ("entry", "case_id", "bucket", "kind", "ended_by")}
-    return pd.DataFrame({
-        "model": cells["entry"],
-        "case": cells["case_id"],
-        "trial": f["trial"].to_numpy(),
-        "outcome": [_outcome(row) for row in plain_rows(f[list(OUTCOME)])],
-        "findings": [_short(_findings(index.findings[n]), LONGEST_CELL) for n in rows],
-        "ended by": cells["ended_by"],
-        "bucket": cells["bucket"],
-        "trap kind": cells["kind"],
-        "pushes": f["pushes"].to_numpy(),
-        "messages": f["turns"].to_numpy(),
-        "cost (USD)": f["cost_usd"].round(4).to_numpy(),
-    })  # fmt: skip
+    cells = {
+        name: [_short(v, LONGEST_CELL) for v in f[name].fillna("")]
+        for name in ("entry", "case_id", "bucket", "kind", "ended_by")
+    }
+    return pd.DataFrame(
+        {
+            "model": cells["entry"],
+            "case": cells["case_id"],
+            "trial": f["trial"].to_numpy(),
+            "outcome": [_outcome(row) for row in plain_rows(f[list(OUTCOME)])],
+            "findings": [_short(_findings(index.findings[n]), LONGEST_CELL) for n in rows],
+            "ended by": cells["ended_by"],
+            "bucket": cells["bucket"],
+            "trap kind": cells["kind"],
+            "pushes": f["pushes"].to_numpy(),
+            "messages": f["turns"].to_numpy(),
+            "cost (USD)": f["cost_usd"].round(4).to_numpy(),
+        }
+    )
 
 
 def _findings(names: list[str]) -> str:

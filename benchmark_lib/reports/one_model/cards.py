@@ -1,4 +1,7 @@
-"""The parts of a model's report that are more than a table: the cards, the traps with their quotes, and the traits; every text in them is escaped."""
+"""The parts of a model's report that are more than a table.
+
+The cards, the traps with their quotes, and the traits; every text in them is escaped.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def report_cards(cards: "pd.DataFrame") -> Shown:
+def report_cards(cards: pd.DataFrame) -> Shown:
     """The few numbers a reader wants first, as cards.
 
     Parameters
@@ -21,7 +24,7 @@ def report_cards(cards: "pd.DataFrame") -> Shown:
     return _shown("cards", rows=cards.to_dict("records"))
 
 
-def trap_quotes(traps: "pd.DataFrame", *, most: int | None = None) -> Shown:
+def trap_quotes(traps: pd.DataFrame, *, most: int | None = None) -> Shown:
     """The traps one by one: how each trial went, and the turn that decided the worst of them, quoted.
 
     Parameters
@@ -35,7 +38,7 @@ def trap_quotes(traps: "pd.DataFrame", *, most: int | None = None) -> Shown:
     return _shown("traps", rows=rows, left=len(traps) - len(rows))
 
 
-def trait_lists(traits: "pd.DataFrame") -> Shown:
+def trait_lists(traits: pd.DataFrame) -> Shown:
     """Strong and weak traits side by side.
 
     Parameters
@@ -50,8 +53,14 @@ def trait_lists(traits: "pd.DataFrame") -> Shown:
 def _trap(row: dict[str, Any]) -> dict[str, Any]:
     """One trap with its numbers as text."""
     push = row["push"]
-    when = "" if not push == push or push is None else "before any push" if push == 0 and row["worst"] == "unsafe" else f"pushes so far: {push:.0f}"
-    trial = "" if row["trial"] is None or not row["trial"] == row["trial"] else f"trial {row['trial']:.0f}"
+    when = (
+        ""
+        if push != push or push is None
+        else "before any push"
+        if push == 0 and row["worst"] == "unsafe"
+        else f"pushes so far: {push:.0f}"
+    )
+    trial = "" if row["trial"] is None or row["trial"] != row["trial"] else f"trial {row['trial']:.0f}"
     return {
         **row,
         "name": row["trap"].replace("_", " "),

@@ -1,4 +1,7 @@
-"""Everything one model's report says, as tables: each number with its denominator and, where it is not defined, the reason."""
+"""Everything one model's report says, as tables.
+
+Each number with its denominator and, where it is not defined, the reason.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import BadInput
-from ...scoring.written import percent
-from ...scoring.deciding import REASONS, reasons_against, state_of
-from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
 from ...analysis.frames import plain_rows
 from ...analysis.panels import VARIANT, conversations_of
 from ...analysis.tables.headlines import case_matrix, headline, per_case
 from ...analysis.tables.leaderboard import leaderboard
+from ...errors import BadInput
+from ...scoring.deciding import REASONS, reasons_against, state_of
+from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ...scoring.written import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,9 +57,9 @@ class ModelReport:
 
     entry: str
     panel: str
-    mine: "pd.DataFrame"
-    field: "pd.DataFrame"
-    board: "pd.DataFrame"
+    mine: pd.DataFrame
+    field: pd.DataFrame
+    board: pd.DataFrame
     planned: int
 
     @property
@@ -69,7 +72,7 @@ class ModelReport:
         return headline(self.mine, metric)
 
 
-def model_report(results: "Results | pd.DataFrame", entry: str | None = None) -> ModelReport:
+def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> ModelReport:
     """Gather what the report on one model needs.
 
     Parameters
@@ -96,19 +99,22 @@ def model_report(results: "Results | pd.DataFrame", entry: str | None = None) ->
     panel = sizes.loc[sizes["entry"] == name, "panel"].iloc[0]
     field = rows[rows["panel"] == panel]
     mine = field[field["entry"] == name]
-    planned = max(int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine["trial"].nunique() * mine["case_id"].nunique())
+    planned = max(
+        int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine["trial"].nunique() * mine["case_id"].nunique()
+    )
     return ModelReport(str(name), str(panel), mine, field, leaderboard(field), planned)
 
 
-def at_a_glance(report: ModelReport) -> "pd.DataFrame":
+def at_a_glance(report: ModelReport) -> pd.DataFrame:
     """Every metric of the model, with its place in the field.
 
     Returns
     -------
     DataFrame
-        One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an unsafe count: for these
-        traps), cases, trials, place (1 is best; NaN where neither end is better, or on under half of the others' cases), of (models placed),
-        field (median of the others), without_faults (the mean over conversations without a customer fault; NaN when there are none), reason.
+        One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an
+        unsafe count: for these traps), cases, trials, place (1 is best; NaN where neither end is better, or on under
+        half of the others' cases), of (models placed), field (median of the others), without_faults (the mean over
+        conversations without a customer fault; NaN when there are none), reason.
     """
     import pandas as pd
 
@@ -118,14 +124,28 @@ def at_a_glance(report: ModelReport) -> "pd.DataFrame":
     for metric in METRICS.values():
         found = report.headline(metric)
         place, of, field = _place(report, metric)
-        rows.append({"metric": metric.name, "title": metric.title, "unit": metric.scale.name, "value": found.median,
-                     "mean": found.mean.estimate, "low": found.mean.low, "high": found.mean.high, "cases": found.n, "trials": len(found.per_trial),
-                     "place": place, "of": of, "field": field, "without_faults": nan if calm is None else _mean_of(calm, metric),
-                     "reason": (_unpriced(report) if metric.scale.money else "") or found.reason})  # fmt: skip
+        rows.append(
+            {
+                "metric": metric.name,
+                "title": metric.title,
+                "unit": metric.scale.name,
+                "value": found.median,
+                "mean": found.mean.estimate,
+                "low": found.mean.low,
+                "high": found.mean.high,
+                "cases": found.n,
+                "trials": len(found.per_trial),
+                "place": place,
+                "of": of,
+                "field": field,
+                "without_faults": nan if calm is None else _mean_of(calm, metric),
+                "reason": (_unpriced(report) if metric.scale.money else "") or found.reason,
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def _mean_of(rows: "pd.DataFrame", metric: Metric) -> float:
+def _mean_of(rows: pd.DataFrame, metric: Metric) -> float:
     found = per_case(rows, metric)
     return found.mean.estimate * metric.scale.factor(found.n)
 
@@ -151,7 +171,7 @@ def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
     return 1.0 + int(better.sum()), len(values), field
 
 
-def how_it_ended(report: ModelReport) -> "pd.DataFrame":
+def how_it_ended(report: ModelReport) -> pd.DataFrame:
     """What became of the conversations of each bucket; each is counted in exactly one row.
 
     Returns
@@ -169,10 +189,23 @@ def how_it_ended(report: ModelReport) -> "pd.DataFrame":
         kinds = pd.Series([_outcome(bucket, row) for row in plain_rows(mine)], index=mine.index)
         for outcome, conversations in mine.groupby(kinds, sort=False):
             first = conversations.iloc[0]
-            rows.append((bucket, outcome, len(conversations), len(conversations) / len(mine), f"{first['case_id']} trial {first['trial']}"))
+            rows.append(
+                (
+                    bucket,
+                    outcome,
+                    len(conversations),
+                    len(conversations) / len(mine),
+                    f"{first['case_id']} trial {first['trial']}",
+                )
+            )
     table = pd.DataFrame(rows, columns=["bucket", "outcome", "conversations", "share", "example"])
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}
-    return table.sort_values(["bucket", "conversations"], key=lambda c: c.map(order) if c.name == "bucket" else -c, kind="stable", ignore_index=True)
+    return table.sort_values(
+        ["bucket", "conversations"],
+        key=lambda c: c.map(order) if c.name == "bucket" else -c,
+        kind="stable",
+        ignore_index=True,
+    )
 
 
 def _outcome(bucket: str, row: dict[str, Any]) -> str:
@@ -183,40 +216,57 @@ def _outcome(bucket: str, row: dict[str, Any]) -> str:
     if bucket == "adversarial":
         return row["pressure_reached"] or REASONS["not_scored"]
     if bucket == "must_escalate":
-        return f"handed over, {'right' if row['queue_accepted'] else 'wrong'} queue" if row["handed_over"] else reasons[-1].words
-    return "resolved" if state == "good" else f"corrupt success: {REASONS[reasons[0].kind]}" if state == "corrupt" else REASONS[reasons[0].kind]
+        return (
+            f"handed over, {'right' if row['queue_accepted'] else 'wrong'} queue"
+            if row["handed_over"]
+            else reasons[-1].words
+        )
+    return (
+        "resolved"
+        if state == "good"
+        else f"corrupt success: {REASONS[reasons[0].kind]}"
+        if state == "corrupt"
+        else REASONS[reasons[0].kind]
+    )
 
 
-def tool_use(report: ModelReport, results: "Results | None" = None) -> "pd.DataFrame":
+def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFrame:
     """How the tools were used, compared with the median of the others.
 
     Returns
     -------
     DataFrame
-        what, value, field, conversations: calls and writes per conversation, share of conversations with an order lookup and with a knowledge-base search, share of
-        calls that failed; then, where `results` is given, calls per conversation of each tool the model called.
+        what, value, field, conversations: calls and writes per conversation, share of conversations with an order
+        lookup and with a knowledge-base search, share of calls that failed; then, where `results` is given, calls per
+        conversation of each tool the model called.
     """
     import pandas as pd
 
-    def measures(rows: "pd.DataFrame") -> dict[str, float]:
+    def measures(rows: pd.DataFrame) -> dict[str, float]:
         calls = float(rows["tool_calls"].sum())
-        return {"calls per conversation": rows["tool_calls"].mean(), "changes per conversation": rows["write_calls"].mean(),
-                "conversations with an order lookup, %": 100 * (rows["order_lookups"] > 0).mean(),
-                "conversations with a knowledge-base search, %": 100 * (rows["knowledge_base_searches"] > 0).mean(),
-                "calls that failed, %": 100 * rows["failed_calls"].sum() / calls if calls else nan}  # fmt: skip
+        return {
+            "calls per conversation": rows["tool_calls"].mean(),
+            "changes per conversation": rows["write_calls"].mean(),
+            "conversations with an order lookup, %": 100 * (rows["order_lookups"] > 0).mean(),
+            "conversations with a knowledge-base search, %": 100 * (rows["knowledge_base_searches"] > 0).mean(),
+            "calls that failed, %": 100 * rows["failed_calls"].sum() / calls if calls else nan,
+        }
 
     scored = report.field.dropna(subset=["tool_calls"])
     of = {entry: measures(rows) for entry, rows in scored.groupby("entry")}
     others = pd.DataFrame([v for m, v in of.items() if m != report.entry])
     mine = of.get(report.entry, {})
     conversations = int((scored["entry"] == report.entry).sum())
-    table = [(what, value, float(others[what].median()) if len(others) else nan, conversations) for what, value in mine.items()]
+    table = [
+        (what, value, float(others[what].median()) if len(others) else nan, conversations)
+        for what, value in mine.items()
+    ]
     if results is not None and hasattr(results, "tool_calls"):
         table += _by_tool(report, results.tool_calls)
     return pd.DataFrame(table, columns=["what", "value", "field", "conversations"])
 
 
-def _by_tool(report: ModelReport, calls: "pd.DataFrame") -> list[tuple]:
+def _by_tool(report: ModelReport, calls: pd.DataFrame) -> list[tuple]:
     """Calls per conversation of each tool the model called, the most frequent first."""
     entry_of = dict(zip(report.field["run_id"], report.field["entry"], strict=True))
     calls = calls[calls["run_id"].isin(entry_of) & (calls["side"] == "agent")]
@@ -225,16 +275,20 @@ def _by_tool(report: ModelReport, calls: "pd.DataFrame") -> list[tuple]:
     rates = counts.reindex(conversations.index, fill_value=0).div(conversations, axis=0)
     others = rates.drop(index=report.entry).median() if len(rates) > 1 else rates.loc[report.entry] * nan
     mine = rates.loc[report.entry].sort_values(ascending=False)
-    return [(f"{name}, calls per conversation", rate, others[name], int(conversations[report.entry])) for name, rate in mine[mine > 0].items()]
+    return [
+        (f"{name}, calls per conversation", rate, others[name], int(conversations[report.entry]))
+        for name, rate in mine[mine > 0].items()
+    ]
 
 
-def process_rules(report: ModelReport) -> "pd.DataFrame":
+def process_rules(report: ModelReport) -> pd.DataFrame:
     """Every process rule: in how many conversations it applied, and in how many it was broken.
 
     Returns
     -------
     DataFrame
-        rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low, high, example, reason.
+        rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low,
+        high, example, reason.
     """
     import pandas as pd
 
@@ -248,12 +302,23 @@ def process_rules(report: ModelReport) -> "pd.DataFrame":
         found = _share_of_cases(report.mine[states.isin(["kept", "broken"])], states == "broken")
         first = report.mine[states == "broken"].head(1)
         example = f"{first['case_id'].iloc[0]} trial {first['trial'].iloc[0]}" if len(first) else ""
-        rows.append({"rule": rule, **counts, "share": found.estimate, "low": found.low, "high": found.high, "example": example,
-                     "reason": "" if counts["kept"] + counts["broken"] else "it never applied"})  # fmt: skip
-    return pd.DataFrame(rows, columns=["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"])
+        rows.append(
+            {
+                "rule": rule,
+                **counts,
+                "share": found.estimate,
+                "low": found.low,
+                "high": found.high,
+                "example": example,
+                "reason": "" if counts["kept"] + counts["broken"] else "it never applied",
+            }
+        )
+    return pd.DataFrame(
+        rows, columns=["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"]
+    )
 
 
-def _share_of_cases(rows: "pd.DataFrame", flag: Any) -> Estimate:
+def _share_of_cases(rows: pd.DataFrame, flag: Any) -> Estimate:
     """Mean over cases of a flag's share, cases as units."""
     from ...analysis.estimators.passk import pass_hat_k_interval
 
@@ -263,13 +328,14 @@ def _share_of_cases(rows: "pd.DataFrame", flag: Any) -> Estimate:
     return pass_hat_k_interval(grouped.sum().to_numpy(), grouped.size().to_numpy(), 1)
 
 
-def said_against_did(report: ModelReport) -> "pd.DataFrame":
+def said_against_did(report: ModelReport) -> pd.DataFrame:
     """What the detectors found between words and deeds; empty if no detector was run.
 
     Returns
     -------
     DataFrame
-        title, conversations (with a value), found, share, low, high, and its status (``on the board`` or ``experimental``).
+        title, conversations (with a value), found, share, low, high, and its status (``on the board`` or
+        ``experimental``).
     """
     from ...analysis.tables.detectors import said_table
 
@@ -278,14 +344,15 @@ def said_against_did(report: ModelReport) -> "pd.DataFrame":
     return table.assign(status=table["board"].map({True: "on the board", False: "experimental"}))
 
 
-def customer_experience(report: ModelReport) -> "pd.DataFrame":
+def customer_experience(report: ModelReport) -> pd.DataFrame:
     """How the conversations ended and how long they took, by bucket.
 
     Returns
     -------
     DataFrame
-        One row per bucket: bucket, conversations, a column for every ending that occurs (conversations), turns_mean, turns_median, turns_90 (nine of ten conversations
-        took at most this many customer messages), pushes (mean), customer_faults (conversations).
+        One row per bucket: bucket, conversations, a column for every ending that occurs (conversations), turns_mean,
+        turns_median, turns_90 (nine of ten conversations took at most this many customer messages), pushes (mean),
+        customer_faults (conversations).
     """
     import pandas as pd
 
@@ -296,20 +363,29 @@ def customer_experience(report: ModelReport) -> "pd.DataFrame":
         if mine.empty:
             continue
         turns = mine["turns"].dropna().astype(float)
-        rows.append({"bucket": bucket, "conversations": len(mine), **{e: int((mine["ended_by"] == e).sum()) for e in endings},
-                     "turns_mean": turns.mean(), "turns_median": turns.median(), "turns_90": turns.quantile(0.9) if len(turns) else nan,
-                     "pushes": mine["pushes"].astype(float).mean(), "customer_faults": int((mine["customer_faults"].fillna(0) > 0).sum())})  # fmt: skip
+        rows.append(
+            {
+                "bucket": bucket,
+                "conversations": len(mine),
+                **{e: int((mine["ended_by"] == e).sum()) for e in endings},
+                "turns_mean": turns.mean(),
+                "turns_median": turns.median(),
+                "turns_90": turns.quantile(0.9) if len(turns) else nan,
+                "pushes": mine["pushes"].astype(float).mean(),
+                "customer_faults": int((mine["customer_faults"].fillna(0) > 0).sum()),
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def by_intent(report: ModelReport) -> "pd.DataFrame":
+def by_intent(report: ModelReport) -> pd.DataFrame:
     """The model intent by intent, within a bucket from worst to best.
 
     Returns
     -------
     DataFrame
-        bucket, intent, cases, conversations, success (share, mean over cases), handed_over, corrupt_success (shares), turns, words (means), field
-        (median success of the others), flips (cases whose trials disagree).
+        bucket, intent, cases, conversations, success (share, mean over cases), handed_over, corrupt_success (shares),
+        turns, words (means), field (median success of the others), flips (cases whose trials disagree).
     """
     import pandas as pd
 
@@ -319,31 +395,60 @@ def by_intent(report: ModelReport) -> "pd.DataFrame":
         success = mine["success"].astype("Float64").groupby(mine["case_id"]).mean().astype(float)
         theirs = others[others["intent"] == intent]
         field = theirs["success"].astype("Float64").groupby(theirs["entry"]).mean().median() if len(theirs) else nan
-        rows.append({"bucket": bucket, "intent": intent, "cases": mine["case_id"].nunique(), "conversations": len(mine), "success": success.mean(),
-                     "handed_over": mine["handed_over"].astype("Float64").mean(), "corrupt_success": mine["corrupt_success"].astype("Float64").mean(),
-                     "turns": mine["turns"].astype(float).mean(), "words": mine["agent_words"].astype(float).mean(), "field": field,
-                     "flips": int(((success > 0) & (success < 1)).sum())})  # fmt: skip
-    table = pd.DataFrame(rows, columns=["bucket", "intent", "cases", "conversations", "success", "handed_over", "corrupt_success", "turns", "words", "field",
-                                        "flips"])  # fmt: skip
+        rows.append(
+            {
+                "bucket": bucket,
+                "intent": intent,
+                "cases": mine["case_id"].nunique(),
+                "conversations": len(mine),
+                "success": success.mean(),
+                "handed_over": mine["handed_over"].astype("Float64").mean(),
+                "corrupt_success": mine["corrupt_success"].astype("Float64").mean(),
+                "turns": mine["turns"].astype(float).mean(),
+                "words": mine["agent_words"].astype(float).mean(),
+                "field": field,
+                "flips": int(((success > 0) & (success < 1)).sum()),
+            }
+        )
+    table = pd.DataFrame(
+        rows,
+        columns=[
+            "bucket",
+            "intent",
+            "cases",
+            "conversations",
+            "success",
+            "handed_over",
+            "corrupt_success",
+            "turns",
+            "words",
+            "field",
+            "flips",
+        ],
+    )
     numbers = ["success", "handed_over", "corrupt_success", "field"]
     table[numbers] = table[numbers].astype("Float64").astype(float)
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}
-    return table.sort_values(["bucket", "success", "intent"], key=lambda c: c.map(order).fillna(9) if c.name == "bucket" else c, ignore_index=True)
+    return table.sort_values(
+        ["bucket", "success", "intent"],
+        key=lambda c: c.map(order).fillna(9) if c.name == "bucket" else c,
+        ignore_index=True,
+    )
 
 
-def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
+def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
     """Does it do the same thing again? pass^1, pass^k and the flip rate of each bucket.
 
     Returns
     -------
     DataFrame
-        bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two trials of a case disagree), flip_cases
-        (with two trials or more), reason.
+        bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two
+        trials of a case disagree), flip_cases (with two trials or more), reason.
     """
     import pandas as pd
 
-    from ...analysis.estimators.trials import flip_rate
     from ...analysis.estimators.passk import pass_hat_k_interval
+    from ...analysis.estimators.trials import flip_rate
 
     rows = []
     for bucket in BUCKETS:
@@ -372,10 +477,12 @@ def steadiness(report: ModelReport, k: int = 3) -> "pd.DataFrame":
                 sentence(found.reason, flips.reason),
             )
         )
-    return pd.DataFrame(rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "flip_cases", "reason"])
+    return pd.DataFrame(
+        rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "flip_cases", "reason"]
+    )
 
 
-def cost_and_verbosity(report: ModelReport) -> "pd.DataFrame":
+def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
     """What it costs and how much it says.
 
     Returns
@@ -385,19 +492,26 @@ def cost_and_verbosity(report: ModelReport) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    def measures(rows: "pd.DataFrame") -> dict[str, float]:
+    def measures(rows: pd.DataFrame) -> dict[str, float]:
         solvable, cost = rows[rows["bucket"] == "resolvable"], rows["cost_usd"]
         messages = float(rows["agent_messages"].sum())
         resolved = float(solvable["resolved"].astype("Float64").sum())
         known = not cost.isna().any()
-        return {"cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
-                "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,
-                "prompt tokens per conversation|tokens": rows["prompt_tokens"].mean(), "completion tokens per conversation|tokens": rows["completion_tokens"].mean(),
-                "hidden reasoning, share of the completion|%": 100 * rows["reasoning_tokens"].sum() / rows["completion_tokens"].sum()
-                if rows["completion_tokens"].sum() else nan,
-                "agent messages per conversation|messages": rows["agent_messages"].mean(), "agent words per conversation|words": rows["agent_words"].mean(),
-                "words per message|words": rows["agent_words"].sum() / messages if messages else nan,
-                "empty replies|replies": rows["empty_replies"].sum()}  # fmt: skip
+        return {
+            "cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
+            "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,
+            "prompt tokens per conversation|tokens": rows["prompt_tokens"].mean(),
+            "completion tokens per conversation|tokens": rows["completion_tokens"].mean(),
+            "hidden reasoning, share of the completion|%": 100
+            * rows["reasoning_tokens"].sum()
+            / rows["completion_tokens"].sum()
+            if rows["completion_tokens"].sum()
+            else nan,
+            "agent messages per conversation|messages": rows["agent_messages"].mean(),
+            "agent words per conversation|words": rows["agent_words"].mean(),
+            "words per message|words": rows["agent_words"].sum() / messages if messages else nan,
+            "empty replies|replies": rows["empty_replies"].sum(),
+        }
 
     mine = measures(report.mine)
     others = pd.DataFrame([measures(rows) for entry, rows in report.field.groupby("entry") if entry != report.entry])
@@ -418,7 +532,7 @@ def _why_unknown(what: str, scripted: bool) -> str:
     return "price unknown" if what.startswith("cost") else "no agent message is on record"
 
 
-def field_table(report: ModelReport, *, published: "pd.DataFrame | None" = None) -> "pd.DataFrame":
+def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -> pd.DataFrame:
     """The model among the others of its panel, as `figures.in_the_field` draws it; unsafe acts as a share of the traps.
 
     Parameters
@@ -474,5 +588,7 @@ def what_is_missing(report: ModelReport) -> str:
     if filtered:
         flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
         bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
-        notes.append(f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures, {percent(bounds.best)} if they count as successes")
+        notes.append(
+            f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures, {percent(bounds.best)} if they count as successes"
+        )
     return sentence(*notes)

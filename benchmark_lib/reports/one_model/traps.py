@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.frames import plain_rows
+from ...analysis.tables.safety import KINDS, STATES
 from ...cases.played import cases_played, store_played
 from ...scoring.deciding import deciding_moment
-from ...analysis.frames import plain_rows
 from ..talk_view import quoted
 from .numbers import ModelReport
-from ...analysis.tables.safety import KINDS, STATES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WORST_FIRST = tuple(reversed(STATES))
 
 
-def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.DataFrame":
+def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.DataFrame:
     """Every trap the model ran: how each trial went, and the turn that decided the worst of them, quoted.
 
     Parameters
@@ -31,8 +31,8 @@ def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.D
     Returns
     -------
     DataFrame
-        One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes by then), trial,
-        customer, agent (quotes), call (the one that decided it, if there was one), reason.
+        One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes
+        by then), trial, customer, agent (quotes), call (the one that decided it, if there was one), reason.
     """
     import pandas as pd
 
@@ -41,24 +41,57 @@ def trap_by_trap(report: ModelReport, results: "Results | None" = None) -> "pd.D
     for trap, conversations in traps.groupby("case_id"):
         seen = conversations.dropna(subset=["pressure_reached"])
         first = conversations.iloc[0]
-        row = {"kind": first["kind"], "trap": trap, "claim": first["claim"], "tone": first["tone"],
-               "trials": ", ".join(conversations["pressure_reached"].fillna("not scored"))}  # fmt: skip
+        row = {
+            "kind": first["kind"],
+            "trap": trap,
+            "claim": first["claim"],
+            "tone": first["tone"],
+            "trials": ", ".join(conversations["pressure_reached"].fillna("not scored")),
+        }
         if seen.empty:
-            rows.append(row | {"worst": "not scored", "reason": f"no trial was scored ({first['ended_by'].replace('_', ' ')})"})
+            rows.append(
+                row | {"worst": "not scored", "reason": f"no trial was scored ({first['ended_by'].replace('_', ' ')})"}
+            )
             continue
         worst = next(s for s in WORST_FIRST if (seen["pressure_reached"] == s).any())
         chosen = seen[seen["pressure_reached"] == worst].iloc[0]
-        rows.append(row | {"worst": worst, "push": chosen["pressure_push"], "trial": int(chosen["trial"]), **_quoted(chosen, results)})
-    columns = ["kind", "trap", "claim", "tone", "trials", "worst", "push", "trial", "customer", "agent", "call", "reason"]
+        rows.append(
+            row
+            | {
+                "worst": worst,
+                "push": chosen["pressure_push"],
+                "trial": int(chosen["trial"]),
+                **_quoted(chosen, results),
+            }
+        )
+    columns = [
+        "kind",
+        "trap",
+        "claim",
+        "tone",
+        "trials",
+        "worst",
+        "push",
+        "trial",
+        "customer",
+        "agent",
+        "call",
+        "reason",
+    ]
     table = pd.DataFrame(rows).reindex(columns=columns)
-    table[["customer", "agent", "call", "reason"]] = table[["customer", "agent", "call", "reason"]].astype("object").fillna("")
+    table[["customer", "agent", "call", "reason"]] = (
+        table[["customer", "agent", "call", "reason"]].astype("object").fillna("")
+    )
     order = {**{s: i for i, s in enumerate(WORST_FIRST)}, **{k: i for i, k in enumerate(KINDS)}}
     return table.sort_values(
-        ["worst", "kind", "trap"], key=lambda c: c if c.name == "trap" else c.map(order).fillna(9), kind="stable", ignore_index=True
+        ["worst", "kind", "trap"],
+        key=lambda c: c if c.name == "trap" else c.map(order).fillna(9),
+        kind="stable",
+        ignore_index=True,
     )
 
 
-def _quoted(conversation: "pd.Series", results: "Results | None") -> dict[str, Any]:
+def _quoted(conversation: pd.Series, results: Results | None) -> dict[str, Any]:
     """The deciding turn of one conversation."""
     run = next((r for r in getattr(results, "runs", ()) if r.run_id == conversation["run_id"]), None)
     if run is None:

@@ -1,17 +1,29 @@
-"""The prose of a model's report, assembled from its numbers by the thresholds below; no verdict is written in advance."""
+"""The prose of a model's report, assembled from its numbers by the thresholds below.
+
+No verdict is written in advance.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from ...scoring.written import DASH, percent, span, usd
-from ...scoring.metrics import METRICS, Shown, shown_on
 from ...analysis.estimators.estimate import counted, sentence
-from ...analysis.tables.leaderboard import band_in_words
-from ...analysis.panels import PANELS, short_name
-from .numbers import RULES, ModelReport, at_a_glance, by_intent, customer_experience, process_rules, steadiness, what_is_missing
 from ...analysis.estimators.unsafe import BAND_TRAPS
+from ...analysis.panels import PANELS, short_name
+from ...analysis.tables.leaderboard import band_in_words
+from ...scoring.metrics import METRICS, Shown, shown_on
+from ...scoring.written import DASH, percent, span, usd
+from .numbers import (
+    RULES,
+    ModelReport,
+    at_a_glance,
+    by_intent,
+    customer_experience,
+    process_rules,
+    steadiness,
+    what_is_missing,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +54,7 @@ FIELD_OF = 4
 TRAITS_SHOWN = 8
 
 
-def thresholds() -> "pd.DataFrame":
+def thresholds() -> pd.DataFrame:
     """The wording rules of the report as a table, for the reader.
 
     Returns
@@ -57,15 +69,32 @@ def thresholds() -> "pd.DataFrame":
         metric, scale = METRICS[name], METRICS[name].scale
         unit = scale.sign or f" of {scale.factor(BAND_TRAPS)}"
         first, last = ("at least", "below") if metric.higher_is_better else ("at most", "above")
-        rows.append((f"{metric.title}: good / poor", f"{first} {scale.times * good:g}{unit} / {last} {scale.times * poor:g}{unit}"))
+        rows.append(
+            (
+                f"{metric.title}: good / poor",
+                f"{first} {scale.times * good:g}{unit} / {last} {scale.times * poor:g}{unit}",
+            )
+        )
     rows += [
         ("a grade is settled", "if the whole interval lies within it"),
-        ("an intent is a strong trait / a weak one", f"success in at least {percent(INTENT_STRONG)} / at most {percent(INTENT_WEAK)} of its conversations"),
-        ("a process rule is a weak trait / a strong one", f"broken in at least {percent(RULE_BROKEN)} of the cases where it applied / never, where it applied in at least {RULE_APPLIED} conversations"),
-        ("steady / unsteady", f"the chance that two trials of a case disagree is below {percent(FLIP_SELDOM)} / above {percent(FLIP_OFTEN)}"),
-        ("a language is a weak trait", f"success at least {100 * LANGUAGE_GAP:.0f} points below English, in at least {LANGUAGE_CONVERSATIONS} resolvable conversations"),
+        (
+            "an intent is a strong trait / a weak one",
+            f"success in at least {percent(INTENT_STRONG)} / at most {percent(INTENT_WEAK)} of its conversations",
+        ),
+        (
+            "a process rule is a weak trait / a strong one",
+            f"broken in at least {percent(RULE_BROKEN)} of the cases where it applied / never, where it applied in at least {RULE_APPLIED} conversations",
+        ),
+        (
+            "steady / unsteady",
+            f"the chance that two trials of a case disagree is below {percent(FLIP_SELDOM)} / above {percent(FLIP_OFTEN)}",
+        ),
+        (
+            "a language is a weak trait",
+            f"success at least {100 * LANGUAGE_GAP:.0f} points below English, in at least {LANGUAGE_CONVERSATIONS} resolvable conversations",
+        ),
         ("best or worst", f"mentioned if at least {FIELD_OF} models are compared; it is a place, not a test"),
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows, columns=["rule", "threshold"])
 
 
@@ -78,7 +107,7 @@ def grade(name: str, value: float, low: float, high: float) -> str:
         A key of `GRADES`.
     value, low, high : float
     """
-    if not value == value:
+    if value != value:
         return "unknown"
     word = _grade(name, value)
     ends = {_grade(name, v) for v in (low, high) if v == v}
@@ -121,14 +150,14 @@ def _plain(text: str) -> str:
 def _clause(report: ModelReport, name: str, words: str) -> str:
     row = report.row
     value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
-    if not value == value:
+    if value != value:
         return ""
     number = f"{percent(value)} (mean {percent(row[f'{name}_mean'])}, {_range(100 * low, 100 * high, 0)}; {grade(name, value, low, high)})"
     return words.replace("{n}", number)
 
 
 def _safety(row: dict[str, Any]) -> str:
-    if not row["unsafe_mean"] == row["unsafe_mean"]:
+    if row["unsafe_mean"] != row["unsafe_mean"]:
         return ""
     of = int(row["unsafe_n"]) or 18
     head = f"commits {row['unsafe_mean']:.1f} unsafe actions on {of} traps ({_range(row['unsafe_low'], row['unsafe_high'], 1)} on these traps; "
@@ -145,14 +174,14 @@ def _and(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
-def cards(report: ModelReport) -> "pd.DataFrame":
+def cards(report: ModelReport) -> pd.DataFrame:
     """The few numbers a reader wants first: the metrics that are shown on a card, and pass^3.
 
     Returns
     -------
     DataFrame
-        title, value (the median), interval (the mean with its own), note (grade, place in the field, cases), each as text; a value that is
-        not defined is a dash with its reason.
+        title, value (the median), interval (the mean with its own), note (grade, place in the field, cases), each as
+        text; a value that is not defined is a dash with its reason.
     """
     import pandas as pd
 
@@ -160,20 +189,27 @@ def cards(report: ModelReport) -> "pd.DataFrame":
     rows = [_card(name, glance.loc[name].to_dict()) for name in shown_on(Shown.CARD)]
     steady = steadiness(report).set_index("bucket").loc["resolvable"]
     known = steady["pass_k"] == steady["pass_k"]
-    rows.append(("Resolved three times out of three", percent(steady["pass_k"]),
-                 _range(100 * steady["low"], 100 * steady["high"], 0) if known else "",
-                 f"pass^3 over {counted(int(steady['cases_k']), 'case')}" if known else steady["reason"]))  # fmt: skip
+    rows.append(
+        (
+            "Resolved three times out of three",
+            percent(steady["pass_k"]),
+            _range(100 * steady["low"], 100 * steady["high"], 0) if known else "",
+            f"pass^3 over {counted(int(steady['cases_k']), 'case')}" if known else steady["reason"],
+        )
+    )
     return pd.DataFrame(rows, columns=["title", "value", "interval", "note"])
 
 
 def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
     """One metric as a card."""
-    notes = sentence(grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
-                     f"ranks {row['place']:.0f} of {row['of']}" if row["place"] == row["place"] and row["of"] > 1 else "",
-                     f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}")  # fmt: skip
+    notes = sentence(
+        grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
+        f"ranks {row['place']:.0f} of {row['of']}" if row["place"] == row["place"] and row["of"] > 1 else "",
+        f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}",
+    )
     if METRICS[name].scale.money:
         return _cost_card(row, notes)
-    if not row["value"] == row["value"]:
+    if row["value"] != row["value"]:
         return row["title"], DASH, "", row["reason"] or "not known"
     return row["title"], METRICS[name].scale.written(row["value"], brief=True), _mean(row), notes
 
@@ -181,7 +217,7 @@ def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
 def _cost_card(row: dict[str, Any], notes: str) -> tuple[str, str, str, str]:
     """What a thousand conversations cost: a mean, since the total is what is paid."""
     title, cost, low, high = "Cost of 1,000 conversations", *(1000 * row[name] for name in ("mean", "low", "high"))
-    if not cost == cost or "price unknown" in row["reason"]:
+    if cost != cost or "price unknown" in row["reason"]:
         return title, DASH, "", row["reason"] or "not known"
     return title, usd(cost, 2), _range(low, high, 2), notes
 
@@ -193,13 +229,14 @@ def _mean(row: dict[str, Any]) -> str:
     return f"mean {scale.written(row['mean'], brief=True)}, {'95 % ' + interval if interval else 'no interval'}"
 
 
-def readable_glance(report: ModelReport) -> "pd.DataFrame":
+def readable_glance(report: ModelReport) -> pd.DataFrame:
     """The at-a-glance table in readable form: rounded, in percent, intervals and reasons in words.
 
     Returns
     -------
     DataFrame
-        Metric, Median over trials, Mean (95 %), Cases x trials, Grade, Place, Others' median, Without customer faults, Note.
+        Metric, Median over trials, Mean (95 %), Cases x trials, Grade, Place, Others' median, Without customer faults,
+        Note.
     """
     import pandas as pd
 
@@ -207,24 +244,40 @@ def readable_glance(report: ModelReport) -> "pd.DataFrame":
     for row in at_a_glance(report).to_dict("records"):
         name, scale = row["metric"], METRICS[row["metric"]].scale
         number = scale.written
-        rows.append({"Metric": row["title"], "Median over trials": number(row["value"]), "Mean (95 %)": scale.with_interval(row["mean"], row["low"], row["high"]),
-                     "Cases x trials": f"{row['cases']} x {row['trials']}", "Grade": grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
-                     "Place": f"{row['place']:.0f} of {row['of']}" if row["place"] == row["place"] else "", "Others' median": number(row["field"]),
-                     "Without customer faults": number(row["without_faults"]), "Note": row["reason"]})  # fmt: skip
+        rows.append(
+            {
+                "Metric": row["title"],
+                "Median over trials": number(row["value"]),
+                "Mean (95 %)": scale.with_interval(row["mean"], row["low"], row["high"]),
+                "Cases x trials": f"{row['cases']} x {row['trials']}",
+                "Grade": grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
+                "Place": f"{row['place']:.0f} of {row['of']}" if row["place"] == row["place"] else "",
+                "Others' median": number(row["field"]),
+                "Without customer faults": number(row["without_faults"]),
+                "Note": row["reason"],
+            }
+        )
     table = pd.DataFrame(rows)
     return table.drop(columns=[c for c in ("Without customer faults", "Note") if table[c].isin([DASH, ""]).all()])
 
 
-def readable_experience(report: ModelReport) -> "pd.DataFrame":
+def readable_experience(report: ModelReport) -> pd.DataFrame:
     """How the conversations ended and how long they took, with headings in words."""
     table = customer_experience(report)
-    names = {"bucket": "Bucket", "conversations": "Conversations", "turns_mean": "Turns, mean", "turns_median": "Turns, median", "turns_90": "Turns, 90th percentile",
-             "pushes": "Pushes, mean", "customer_faults": "Conversations with a customer fault"}  # fmt: skip
+    names = {
+        "bucket": "Bucket",
+        "conversations": "Conversations",
+        "turns_mean": "Turns, mean",
+        "turns_median": "Turns, median",
+        "turns_90": "Turns, 90th percentile",
+        "pushes": "Pushes, mean",
+        "customer_faults": "Conversations with a customer fault",
+    }
     table = table.rename(columns={c: names.get(c, c.replace("_", " ")) for c in table.columns})
     return table.assign(Bucket=table["Bucket"].str.replace("_", " ")) if len(table) else table
 
 
-def traits(report: ModelReport) -> "pd.DataFrame":
+def traits(report: ModelReport) -> pd.DataFrame:
     """Strong and weak traits, each a sentence with its numbers; descriptions of this run by the thresholds, not tests.
 
     Returns
@@ -234,7 +287,13 @@ def traits(report: ModelReport) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    found = [*_metric_traits(report), *_steadiness(report), *_rule_traits(report), *_intent_traits(report), *_language_traits(report)]
+    found = [
+        *_metric_traits(report),
+        *_steadiness(report),
+        *_rule_traits(report),
+        *_intent_traits(report),
+        *_language_traits(report),
+    ]
     table = pd.DataFrame(found, columns=["kind", "about", "sentence"])
     return table.groupby("kind", sort=False).head(TRAITS_SHOWN).sort_values("kind", kind="stable", ignore_index=True)
 
@@ -244,19 +303,25 @@ def _metric_traits(report: ModelReport) -> list[tuple[str, str, str]]:
     found = []
     for row in at_a_glance(report).to_dict("records"):
         name = row["metric"]
-        if name not in GRADES or name in ("must_escalate_success", "adversarial_success") or not row["value"] == row["value"]:
+        if (
+            name not in GRADES
+            or name in ("must_escalate_success", "adversarial_success")
+            or row["value"] != row["value"]
+        ):
             continue
         word = grade(name, row["value"], row["low"], row["high"])
         text, place = METRICS[name].scale.written(row["value"], brief=True), _in_the_field(row)
         kind = "strong" if word.startswith("good") else "weak" if word.startswith("poor") else ""
         kind = kind or {"best": "strong", "worst": "weak"}.get(place.partition(" ")[0], "")
         if kind == "weak" or (kind and name not in ONLY_IF_WEAK):
-            found.append((kind, row["title"], f"{row['title']} {text} ({_mean(row)}): {word}{', ' + place if place else ''}."))
+            found.append(
+                (kind, row["title"], f"{row['title']} {text} ({_mean(row)}): {word}{', ' + place if place else ''}.")
+            )
     return found
 
 
 def _in_the_field(row: dict[str, Any]) -> str:
-    if row["of"] < FIELD_OF or not row["place"] == row["place"] or row["value"] == row["field"]:
+    if row["of"] < FIELD_OF or row["place"] != row["place"] or row["value"] == row["field"]:
         return ""
     return f"best of {row['of']}" if row["place"] == 1 else f"worst of {row['of']}" if row["place"] == row["of"] else ""
 
@@ -269,9 +334,13 @@ def _steadiness(report: ModelReport) -> list[tuple[str, str, str]]:
         ("weak", "unsteady", [r for r in rows if r["flip"] > FLIP_OFTEN]),
         ("strong", "steady", [r for r in rows if r["flip"] < FLIP_SELDOM]),
     ):
-        chances = ", ".join(f"{percent(r['flip'])} ({r['bucket'].replace('_', ' ')}, {counted(r['flip_cases'], 'case')})" for r in some)
+        chances = ", ".join(
+            f"{percent(r['flip'])} ({r['bucket'].replace('_', ' ')}, {counted(r['flip_cases'], 'case')})" for r in some
+        )
         if chances:
-            found.append((kind, word, f"{word.capitalize()}: the chance that two trials of one case disagree is {chances}."))
+            found.append(
+                (kind, word, f"{word.capitalize()}: the chance that two trials of one case disagree is {chances}.")
+            )
     return found
 
 
@@ -305,9 +374,15 @@ def _intent_traits(report: ModelReport) -> list[tuple[str, str, str]]:
     best = rows[rows["success"] >= INTENT_STRONG]
     if len(best):
         names = ", ".join(i.replace("_", " ") for i in best["intent"])
-        found.append(("strong", "intents", f"Succeeds in every conversation of {counted(len(best), 'intent')}: {names}."))
+        found.append(
+            ("strong", "intents", f"Succeeds in every conversation of {counted(len(best), 'intent')}: {names}.")
+        )
     for row in rows[rows["success"] <= INTENT_WEAK].sort_values("success").to_dict("records"):
-        over = f", {percent(row['handed_over'])} handed over" if row["bucket"] == "resolvable" and row["handed_over"] > 0 else ""
+        over = (
+            f", {percent(row['handed_over'])} handed over"
+            if row["bucket"] == "resolvable" and row["handed_over"] > 0
+            else ""
+        )
         found.append(
             (
                 "weak",

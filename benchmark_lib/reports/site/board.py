@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...analysis.estimators.estimate import counted
-from ...analysis.panels import PANELS
 from ...analysis.estimators.unsafe import BANDS
+from ...analysis.panels import PANELS
 from ...analysis.tables.leaderboard import band_in_words
-from ...scoring.written import rounded
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ...scoring.written import rounded
 from .content import Content, Entry
 from .words import as_published, interval, measured
 
@@ -18,8 +18,14 @@ MAIN = shown_on(Shown.MAIN)
 
 BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
-    "not ranked": ("Not ranked", "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it."),
-    "scripted": ("Scripted agents", "Fixed rules, not models: they mark the ceiling, the floors and points in between. Not ranked."),
+    "not ranked": (
+        "Not ranked",
+        "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it.",
+    ),
+    "scripted": (
+        "Scripted agents",
+        "Fixed rules, not models: they mark the ceiling, the floors and points in between. Not ranked.",
+    ),
     "imported": ("Imported", "Records from another harness, scored by its rules. Not ranked."),
     "published": (
         "Published figures",
@@ -45,9 +51,13 @@ def board(content: Content) -> dict[str, Any]:
 
 def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
     """A column's heading: title, denominator, and which way is better."""
-    sizes = [e.row[f"{metric.name}_n"] for e in entries if e.page and e.row[f"{metric.name}_n"] == e.row[f"{metric.name}_n"]]
+    sizes = [
+        e.row[f"{metric.name}_n"] for e in entries if e.page and e.row[f"{metric.name}_n"] == e.row[f"{metric.name}_n"]
+    ]
     most = int(max(sizes, default=0))
-    better = {True: "higher is better", False: "lower is better", None: "neither direction is better"}[metric.higher_is_better]
+    better = {True: "higher is better", False: "lower is better", None: "neither direction is better"}[
+        metric.higher_is_better
+    ]
     return {
         "metric": metric,
         "key": metric.name,
@@ -95,7 +105,12 @@ def _cell(row: dict[str, Any], column: dict[str, Any]) -> dict[str, Any]:
         cell["n"] = counted(int(n), metric.scale.noun)
     full = metric.scale.factor(n)
     if known and metric.scale.bounds and full and low == low:
-        cell["glyph"] = {"low": _at(low / full), "width": _at((high - low) / full), "mean": _at(mean / full), "median": _at(value / full)}
+        cell["glyph"] = {
+            "low": _at(low / full),
+            "width": _at((high - low) / full),
+            "mean": _at(mean / full),
+            "median": _at(value / full),
+        }
     return cell
 
 

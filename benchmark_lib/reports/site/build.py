@@ -41,7 +41,7 @@ class Site:
         return self.path / "index.html"
 
 
-def build_site(results: "Results | Any" = None, out: str | Path = "reports/site", *, published: bool = True) -> Site:
+def build_site(results: Results | Any = None, out: str | Path = "reports/site", *, published: bool = True) -> Site:
     """Build the site of some runs.
 
     Parameters
@@ -75,6 +75,11 @@ def build_site(results: "Results | Any" = None, out: str | Path = "reports/site"
         for asset in sorted(ASSETS.iterdir()):
             folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
         Pages(content, folder).write_all()
-        mark = {"deskbench_site": 1, "code": code_version(), "runs": sorted(content.manifests), "pages": dict(folder.pages)}
+        mark = {
+            "deskbench_site": 1,
+            "code": code_version(),
+            "runs": sorted(content.manifests),
+            "pages": dict(folder.pages),
+        }
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
     return Site(out, dict(folder.pages), folder.bytes)

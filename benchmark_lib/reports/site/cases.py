@@ -1,4 +1,7 @@
-"""The page of one case: what the customer wants, the accepted outcomes, the policy behind them, and who falls for it."""
+"""The page of one case.
+
+What the customer wants, the accepted outcomes, the policy behind them, and who falls for it.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,20 @@ def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, 
     for talk in sorted(talks, key=lambda t: t.trial):
         by_entry[talk.entry.page or ""].append(talk)
     rows = [
-        {"entry": e, "talks": by_entry[e.page or ""], "quoted": worth_quoting(by_entry[e.page or ""]), "state": _worst(by_entry[e.page or ""])}
+        {
+            "entry": e,
+            "talks": by_entry[e.page or ""],
+            "quoted": worth_quoting(by_entry[e.page or ""]),
+            "state": _worst(by_entry[e.page or ""]),
+        }
         for e in content.played
         if e.page in by_entry
     ]
-    twins = [v for v in content.cases.values() if v.case and (v.case.twin_of == view.intent or (view.case and view.case.twin_of == v.intent))]
+    twins = [
+        v
+        for v in content.cases.values()
+        if v.case and (v.case.twin_of == view.intent or (view.case and view.case.twin_of == v.intent))
+    ]
     return {
         "view": view,
         "rows": rows,
@@ -42,7 +54,11 @@ def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, 
             "n": sum(t.state != "none" for t in talks),
         },
         "twins": twins,
-        **({"right": _right(view), "facts": _facts(view), "policy": _policy(view), "articles": _articles(view)} if view.case else {}),
+        **(
+            {"right": _right(view), "facts": _facts(view), "policy": _policy(view), "articles": _articles(view)}
+            if view.case
+            else {}
+        ),
     }
 
 
@@ -101,13 +117,18 @@ def _policy(view: CaseView) -> list[dict[str, Any]]:
         named = orjson.dumps(own).decode()
         rest = {k: v for k, v in rule.items() if k != "guards" and (not own or f'"{k}"' in named)}
         lines = dict.fromkeys(_lines({**own, **rest}, store.policy))
-        about = " ".join((inspect.getdoc(store.rules[name]) or "").split("\n\n")[0].split()) if name in store.rules else ""
+        about = (
+            " ".join((inspect.getdoc(store.rules[name]) or "").split("\n\n")[0].split()) if name in store.rules else ""
+        )
         found.append({"name": name, "about": about, "tools": guarded, "lines": list(lines)})
     return found
 
 
 def _lines(value: Any, policy: dict[str, Any], key: str = "") -> Iterator[tuple[str, str]]:
-    """Each number or word a rule reads: a reference into the policy with the value it stands for, or the value itself."""
+    """Each number or word a rule reads.
+
+    A reference into the policy with the value it stands for, or the value itself.
+    """
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _lines(inner, policy, str(name))
@@ -121,7 +142,11 @@ def _plainly(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", or ".join(" + ".join(map(words, v)) for v in value) if value and isinstance(value[0], list) else ", ".join(map(words, value))
+        return (
+            ", or ".join(" + ".join(map(words, v)) for v in value)
+            if value and isinstance(value[0], list)
+            else ", ".join(map(words, value))
+        )
     return tidy(value) if isinstance(value, dict) else words(value)
 
 
@@ -145,4 +170,13 @@ def _articles(view: CaseView) -> list[dict[str, str]]:
     """The passages of the knowledge base nearest to what is asked."""
     asked = " ".join([view.described, *(_reason(view, r) for r in view.case.reasons)])
     found = view.store.search.knowledge_base(asked, LINES) if asked.strip() else []
-    return [{**f, "text": f["text"].replace("**", "").replace("*For the desk.*", "For the desk.").replace("*Internal.", "Internal.")} for f in found]
+    return [
+        {
+            **f,
+            "text": f["text"]
+            .replace("**", "")
+            .replace("*For the desk.*", "For the desk.")
+            .replace("*Internal.", "Internal."),
+        }
+        for f in found
+    ]

@@ -1,21 +1,30 @@
-"""The charts of the front page as plain geometry; templates draw them as inline SVG with x in percent, so they fit any width."""
+"""The charts of the front page as plain geometry.
+
+Templates draw them as inline SVG with x in percent, so they fit any width.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...analysis.estimators.estimate import usual
+from ...analysis.estimators.unsafe import BAND_CUTS, BANDS
 from ...analysis.panels import short_name
 from ...analysis.tables.escalation import both_directions
 from ...analysis.tables.leaderboard import of_usual_traps
 from ...analysis.tables.safety import STATES, pressure_table, trap_table
-from ...analysis.estimators.unsafe import BAND_CUTS, BANDS
 from ...scoring.metrics import METRICS
 from .board import BLOCKS
 from .content import Content, Entry
 from .words import mean_with_interval, percent
 
-MARKS = {"ranked": "circle", "not ranked": "diamond", "scripted": "square", "imported": "cross", "published": "triangle"}
+MARKS = {
+    "ranked": "circle",
+    "not ranked": "diamond",
+    "scripted": "square",
+    "imported": "cross",
+    "published": "triangle",
+}
 HEIGHT, TOP, BOTTOM, LINE = 470, 14, 18, 15
 SCALE_MIN = 8
 LABEL_ROOM = 98
@@ -25,13 +34,20 @@ LABEL_ROOM = 98
 def value_picture(content: Content) -> dict[str, Any] | None:
     """Unsafe actions by cost tier: one column per tier, one mark per entry, with labels that never overlap.
 
-    An entry that was run on a different number of traps than most is named but not drawn, since its count is not comparable.
+    An entry that was run on a different number of traps than most is named but not drawn, since its count is not
+    comparable.
     """
     drawn, _, left_out = of_usual_traps(content.entry_rows.dropna(subset=["unsafe"]), "unsafe_n")
     shown = [content.entries[place] for place in drawn.index]
     if not shown:
         return None
-    top = max([SCALE_MIN, *(e.row["unsafe"] for e in shown), *(e.row["unsafe_high"] for e in shown if e.row["unsafe_high"] == e.row["unsafe_high"])])
+    top = max(
+        [
+            SCALE_MIN,
+            *(e.row["unsafe"] for e in shown),
+            *(e.row["unsafe_high"] for e in shown if e.row["unsafe_high"] == e.row["unsafe_high"]),
+        ]
+    )
     tiers = [t for t in content.tiers if any(e.row["cost_tier"] == t for e in shown)]
     width = 100 / len(tiers)
     columns = [
@@ -39,14 +55,27 @@ def value_picture(content: Content) -> dict[str, Any] | None:
             "tier": t,
             "x": i * width,
             "middle": (i + 0.5) * width,
-            "marks": _column_marks([e for e in shown if e.row["cost_tier"] == t], i * width, width, top, LABEL_ROOM // len(tiers)),
+            "marks": _column_marks(
+                [e for e in shown if e.row["cost_tier"] == t], i * width, width, top, LABEL_ROOM // len(tiers)
+            ),
         }
         for i, t in enumerate(tiers)
     ]
     cuts = (-0.5, *BAND_CUTS, top + 0.5)
-    bands = [{"band": b, "y": _y(cuts[i + 1], top), "height": _y(cuts[i], top) - _y(cuts[i + 1], top)} for i, b in enumerate(BANDS) if cuts[i] < top]
+    bands = [
+        {"band": b, "y": _y(cuts[i + 1], top), "height": _y(cuts[i], top) - _y(cuts[i + 1], top)}
+        for i, b in enumerate(BANDS)
+        if cuts[i] < top
+    ]
     ticks = [{"value": v, "y": _y(v, top)} for v in range(0, int(top) + 1, 2 if top > 10 else 1)]
-    return {"height": HEIGHT, "columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top), "left_out": left_out}
+    return {
+        "height": HEIGHT,
+        "columns": columns,
+        "bands": bands,
+        "ticks": ticks,
+        "floor": _y(-0.5, top),
+        "left_out": left_out,
+    }
 
 
 def _y(value: float, top: float) -> float:
@@ -56,7 +85,12 @@ def _y(value: float, top: float) -> float:
 
 def _column_marks(entries: list[Entry], x: float, width: float, top: float, longest: int) -> list[dict[str, Any]]:
     entries = sorted(
-        entries, key=lambda e: (-e.row["unsafe"], e.row["over_escalation"] if e.row["over_escalation"] == e.row["over_escalation"] else 9, e.name)
+        entries,
+        key=lambda e: (
+            -e.row["unsafe"],
+            e.row["over_escalation"] if e.row["over_escalation"] == e.row["over_escalation"] else 9,
+            e.name,
+        ),
     )
     beside: dict[float, int] = {}
     marks = []
@@ -64,7 +98,11 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
         place = beside[e.row["unsafe"]] = beside.get(e.row["unsafe"], -1) + 1
         has = e.row["unsafe_low"] == e.row["unsafe_low"]
         tip = f"{e.name} ({BLOCKS[e.block][0].lower() if e.block in BLOCKS else e.block}): {e.row['unsafe']:g} unsafe"
-        tip += f" (median over trials), {mean_with_interval(e.row, METRICS['unsafe'])} on these traps" if has else ", no interval published"
+        tip += (
+            f" (median over trials), {mean_with_interval(e.row, METRICS['unsafe'])} on these traps"
+            if has
+            else ", no interval published"
+        )
         tip += f"; over-escalation {percent(e.row['over_escalation'])}; tier {e.row['cost_tier']}"
         marks.append(
             {
@@ -103,14 +141,20 @@ def spread(wanted: list[float], gap: float, first: float, last: float) -> list[f
         groups.append([value - index * gap, 1.0])
         while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
             mean, count = groups.pop()
-            groups[-1] = [(groups[-1][0] * groups[-1][1] + mean * count) / (groups[-1][1] + count), groups[-1][1] + count]
+            groups[-1] = [
+                (groups[-1][0] * groups[-1][1] + mean * count) / (groups[-1][1] + count),
+                groups[-1][1] + count,
+            ]
     starts = [mean for mean, count in groups for _ in range(int(count))]
     highest = last - gap * (len(wanted) - 1)
     return [min(max(start, first), max(highest, first)) + index * gap for index, start in enumerate(starts)]
 
 
 def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
-    """Misses to the left of one centre line, over-escalation to the right, one row per entry; a rate of 1 is 40 % of the drawing."""
+    """Misses to the left of one centre line, over-escalation to the right, one row per entry.
+
+    A rate of 1 is 40 % of the drawing.
+    """
     table = both_directions(content.entry_rows)
     most = [usual(table.loc[table["page"].notna(), f"{name}_cases"]) for name in ("missed", "over")]
     return [_directions(content.entries[row.Index], row, most) for row in table.itertuples()]
@@ -120,9 +164,21 @@ def _directions(entry: Entry, row: Any, most: list[int]) -> dict[str, Any]:
     """One row of the figure; its numbers of cases are given if they are not the usual ones."""
     cases = [row.missed_cases, row.over_cases]
     missed, over = (
-        f"{entry.name}: {percent(value)} of the {which}" + (f" (median over trials; mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {n} cases)" if low == low else "")
+        f"{entry.name}: {percent(value)} of the {which}"
+        + (
+            f" (median over trials; mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {n} cases)"
+            if low == low
+            else ""
+        )
         for which, value, mean, low, high, n in (
-            ("cases that need a human were not handed over", row.missed, row.missed_mean, row.missed_low, row.missed_high, row.missed_cases),
+            (
+                "cases that need a human were not handed over",
+                row.missed,
+                row.missed_mean,
+                row.missed_low,
+                row.missed_high,
+                row.missed_cases,
+            ),
             ("resolvable cases were handed over", row.over, row.over_mean, row.over_low, row.over_high, row.over_cases),
         )
     )
@@ -136,14 +192,25 @@ def pressure_chart(content: Content) -> dict[str, Any] | None:
     pressure = pressure_table(content.conversations)
     if pressure.empty:
         return None
-    given = pressure.assign(wavered=pressure["given_way"] - pressure["unsafe"]).set_index(["panel", "entry", "push"])[["unsafe", "wavered"]]
+    given = pressure.assign(wavered=pressure["given_way"] - pressure["unsafe"]).set_index(["panel", "entry", "push"])[
+        ["unsafe", "wavered"]
+    ]
     fell = given.groupby(["panel", "entry"]).diff().fillna(given).astype(int).sort_index()
-    pushes = max(6, int(fell[fell.sum(axis=1) > 0].index.get_level_values("push").max() if fell.to_numpy().any() else 0))
+    pushes = max(
+        6, int(fell[fell.sum(axis=1) > 0].index.get_level_values("push").max() if fell.to_numpy().any() else 0)
+    )
     rows = []
     for e in content.played:
         key = (e.row["panel"], e.name)
         if key in endings.index and (n := int(endings.loc[key].sum())):
-            rows.append({"entry": e, "n": n, "parts": _parts(e, endings.loc[key], n), "falls": _falls(e, fell.loc[key], n, pushes)})
+            rows.append(
+                {
+                    "entry": e,
+                    "n": n,
+                    "parts": _parts(e, endings.loc[key], n),
+                    "falls": _falls(e, fell.loc[key], n, pushes),
+                }
+            )
     return {"rows": rows, "pushes": list(range(pushes + 1)), "states": STATES}
 
 
@@ -153,7 +220,9 @@ def _parts(entry: Entry, counts: Any, n: int) -> list[dict[str, Any]]:
         share = 100 * counts[state] / n
         if share:
             tip = f"{entry.name}: {state} in {counts[state]} of {n} trap conversations ({percent(share / 100, 0)}): {meaning}"
-            parts.append({"state": state, "x": round(left, 2), "width": round(share, 2), "count": int(counts[state]), "tip": tip})
+            parts.append(
+                {"state": state, "x": round(left, 2), "width": round(share, 2), "count": int(counts[state]), "tip": tip}
+            )
         left += share
     return parts
 

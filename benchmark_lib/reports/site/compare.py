@@ -1,4 +1,7 @@
-"""What the comparison page carries: every entry's numbers and outcomes, and the paired test of every two, computed in advance."""
+"""What the comparison page carries.
+
+Every entry's numbers and outcomes, and the paired test of every two, computed in advance.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,28 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
     metrics = [m for m in METRICS.values() if any(e.row[m.name] == e.row[m.name] for e in entries)]
     most = {m.name: max((n for n in (e.row[f"{m.name}_n"] for e in entries) if n == n), default=0) for m in metrics}
     return {
-        "metrics": [{"key": m.name, "title": m.title, "better": m.higher_is_better, "times": m.scale.times, "points": m.scale.points} for m in metrics],
-        "cases": [{"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "page": v.page} for v in cases],
+        "metrics": [
+            {
+                "key": m.name,
+                "title": m.title,
+                "better": m.higher_is_better,
+                "times": m.scale.times,
+                "points": m.scale.points,
+            }
+            for m in metrics
+        ],
+        "cases": [
+            {"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "page": v.page} for v in cases
+        ],
         "states": {name[0]: {"sign": sign, "word": word} for name, (sign, word) in SUCCESS_STATES.items()},
         "entries": [
-            {"name": e.name, "block": e.block, "page": e.page, "outcomes": outcomes[i], "values": {m.name: _value(e, m, most[m.name]) for m in metrics}}
+            {
+                "name": e.name,
+                "block": e.block,
+                "page": e.page,
+                "outcomes": outcomes[i],
+                "values": {m.name: _value(e, m, most[m.name]) for m in metrics},
+            }
             for i, e in enumerate(entries)
         ],
         "pairs": _tests(content) if len(entries) <= MOST_ENTRIES else {},
@@ -61,7 +81,10 @@ def _value(entry: Any, metric: Any, most: float) -> list[Any]:
 
 
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
-    """Paired differences first minus second, by metric and pair; p adjusted by Benjamini and Hochberg over all pairs of a metric."""
+    """Paired differences first minus second, by metric and pair.
+
+    P adjusted by Benjamini and Hochberg over all pairs of a metric.
+    """
     from ...analysis.estimators.comparisons import adjust_pvalues
 
     pairs = list(combinations(range(len(content.played)), 2))
@@ -70,10 +93,13 @@ def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
         tables = _tables(content, name)
         test = ESTIMATORS[METRICS[name].estimator].test_of_these
         clusters = _clusters(content, METRICS[name].bucket)
-        results = [_on_these(test, tables[a], tables[b]) if test else _share(tables[a], tables[b], clusters) for a, b in pairs]
+        results = [
+            _on_these(test, tables[a], tables[b]) if test else _share(tables[a], tables[b], clusters) for a, b in pairs
+        ]
         adjusted = adjust_pvalues([r[3] for r in results], "bh") if results else []
         found[name] = {
-            f"{a}-{b}": [None if v != v else round(float(v), 4) for v in (*r, q)] for (a, b), r, q in zip(pairs, results, adjusted, strict=True)
+            f"{a}-{b}": [None if v != v else round(float(v), 4) for v in (*r, q)]
+            for (a, b), r, q in zip(pairs, results, adjusted, strict=True)
         }
     return found
 
@@ -112,7 +138,9 @@ def _share(a: Any, b: Any, clusters: list[str] | None) -> tuple[float, float, fl
         first, second = (np.where(n > 0, k / n, np.nan) for k, n in (a, b))
     if np.isnan(first - second).all():
         return (float("nan"),) * 4
-    found = paired_difference(first, second, clusters=clusters, trials=int(max(1, np.median(a[1]))), n_resamples=RESAMPLES)
+    found = paired_difference(
+        first, second, clusters=clusters, trials=int(max(1, np.median(a[1]))), n_resamples=RESAMPLES
+    )
     return found.estimate, found.low, found.high, found.p
 
 

@@ -1,4 +1,7 @@
-"""What the pages are made from: the conversations, the board in its order, and the cases with what the store says of them."""
+"""What the pages are made from.
+
+The conversations, the board in its order, and the cases with what the store says of them.
+"""
 
 from __future__ import annotations
 
@@ -71,8 +74,8 @@ class CaseView:
     title: str
     kind: str
     language: str
-    case: "Case | None" = None
-    store: "Store | None" = None
+    case: Case | None = None
+    store: Store | None = None
     described: str = ""
     changed: list[str] = field(default_factory=list)
 
@@ -88,7 +91,7 @@ class Content:
         Whether the published figures are on the board, in their own block.
     """
 
-    def __init__(self, results: "Results", published: bool = True):
+    def __init__(self, results: Results, published: bool = True):
         self.results = results
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         from ...analysis.panels import conversations_of
@@ -97,11 +100,20 @@ class Content:
         if results.conversations.empty:
             raise BadInput("the runs hold no conversations yet: play some with `deskbench run MODEL`")
         frame = conversations_of(results)
-        self.conversations: "pd.DataFrame" = frame.assign(bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown"))
+        self.conversations: pd.DataFrame = frame.assign(
+            bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown")
+        )
         self.board = leaderboard(results)
         rows = self.board.to_dict("records")
         self.entries = [
-            Entry(r["entry"], r["source"], r["block"], r, page_name(f"{r['entry']}\n{r['source']}") if r["conversations"] else None) for r in rows
+            Entry(
+                r["entry"],
+                r["source"],
+                r["block"],
+                r,
+                page_name(f"{r['entry']}\n{r['source']}") if r["conversations"] else None,
+            )
+            for r in rows
         ]
         self.entries += published_entries() if published else []
 
@@ -111,18 +123,18 @@ class Content:
         return [e for e in self.entries if e.page]
 
     @cached_property
-    def entry_rows(self) -> "pd.DataFrame":
+    def entry_rows(self) -> pd.DataFrame:
         """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""
         import pandas as pd
 
         return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
 
     @cached_property
-    def rows_of(self) -> "dict[tuple[str, str], pd.DataFrame]":
+    def rows_of(self) -> dict[tuple[str, str], pd.DataFrame]:
         """Conversations by (name, source) of the entry."""
         return {key: mine for key, mine in self.conversations.groupby(["entry", "source"], sort=False)}
 
-    def rows(self, entry: Entry) -> "pd.DataFrame":
+    def rows(self, entry: Entry) -> pd.DataFrame:
         """The conversations of an entry."""
         return self.rows_of[(entry.name, entry.source)]
 
@@ -140,17 +152,17 @@ class Content:
         rows = self.conversations[columns].itertuples(index=False)
         return {(r, c, t): {"agent": _number(mine), "customer": _number(theirs)} for r, c, t, mine, theirs in rows}
 
-    def case_played(self, run_id: str, case_id: str) -> "Case | None":
+    def case_played(self, run_id: str, case_id: str) -> Case | None:
         """The case, where it is available in exactly the text that this run played."""
         return self._played[run_id].get(case_id)
 
     @cached_property
-    def _played(self) -> "dict[str, dict[str, Case]]":
+    def _played(self) -> dict[str, dict[str, Case]]:
         """The cases of each run that are still what it played."""
         return {run_id: cases_played(manifest, self.stores.get(run_id)) for run_id, manifest in self.manifests.items()}
 
     @cached_property
-    def stores(self) -> "dict[str, Store]":
+    def stores(self) -> dict[str, Store]:
         """Stores of the runs by run_id, as far as they are available on this machine."""
         found = {run_id: store_played(manifest) for run_id, manifest in self.manifests.items()}
         return {run_id: store for run_id, store in found.items() if store is not None}
@@ -161,7 +173,9 @@ class Content:
         found: dict[str, CaseView] = {}
         known = {store.path: known_cases(store) for store in self.stores.values()}
         columns = ["run_id", "entry", "case_id", "bucket", "intent", "kind", "language"]
-        for run_id, entry, case_id, bucket, intent, kind, language in self.conversations[columns].drop_duplicates().itertuples(index=False):
+        for run_id, entry, case_id, bucket, intent, kind, language in (
+            self.conversations[columns].drop_duplicates().itertuples(index=False)
+        ):
             store = self.stores.get(run_id)
             case = known[store.path].get(case_id) if store else None
             view = found.get(case_id)
@@ -178,7 +192,11 @@ class Content:
                     store,
                     _described(store, intent),
                 )
-            if case is not None and self.manifests[run_id].get("cases", {}).get(case_id, case.hash) != case.hash and entry not in view.changed:
+            if (
+                case is not None
+                and self.manifests[run_id].get("cases", {}).get(case_id, case.hash) != case.hash
+                and entry not in view.changed
+            ):
                 view.changed.append(entry)
         rank = {b: i for i, b in enumerate(BUCKETS)}
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[1].bucket, 9), item[1].intent, item[0])))
@@ -243,7 +261,9 @@ def published_entries() -> list[Entry]:
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
             "panel": "published",
-            "notes": "" if r["resolution_pct"] != r["resolution_pct"] else f"judged resolution {percent(r['resolution_pct'] / 100, 0)}",
+            "notes": ""
+            if r["resolution_pct"] != r["resolution_pct"]
+            else f"judged resolution {percent(r['resolution_pct'] / 100, 0)}",
         }
         entries.append(Entry(r["model"], "published", "published", row))
     return entries
@@ -257,7 +277,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _described(store: "Store | None", intent: str) -> str:
+def _described(store: Store | None, intent: str) -> str:
     if store is None:
         return ""
     known = {**store.info.get("intents", {}), **store.info.get("traps", {})}

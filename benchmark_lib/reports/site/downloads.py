@@ -1,4 +1,7 @@
-"""Files to take away: the board and the frames as CSV and Parquet, and the inputs of each run, with the hash of its file."""
+"""Files to take away.
+
+The board and the frames as CSV and Parquet, and the inputs of each run, with the hash of its file.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,30 @@ def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
     """Write every file under ``downloads/``; one row per file for the page."""
     import pandas as pd
 
-    board = pd.DataFrame([{"block": e.block, **{k: v for k, v in e.row.items() if k != "block"}} for e in content.entries])
+    board = pd.DataFrame(
+        [{"block": e.block, **{k: v for k, v in e.row.items() if k != "block"}} for e in content.entries]
+    )
     cases = pd.DataFrame(
         [
-            {"case_id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": v.intent, "kind": v.kind, "language": v.language}
+            {
+                "case_id": v.case_id,
+                "title": v.title,
+                "bucket": v.bucket,
+                "intent": v.intent,
+                "kind": v.kind,
+                "language": v.language,
+            }
             for v in content.cases.values()
         ]
     )
     unsafe = pd.DataFrame(list(content.unsafe.values()))
     frames = [
-        ("board", board, "csv", "The board: every metric with mean, interval and cases, and the probability of each band."),
+        (
+            "board",
+            board,
+            "csv",
+            "The board: every metric with mean, interval and cases, and the probability of each band.",
+        ),
         ("unsafe", unsafe, "csv", "Unsafe actions by entry: on these traps, and on 18 traps like these."),
         ("cases", cases, "csv", "The cases."),
         ("conversations", content.conversations, "csv", "One row per conversation with its score."),
@@ -47,7 +64,13 @@ def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
     runs = run_rows(content)
     place = folder.place("downloads/runs.json")
     place.write_bytes(orjson.dumps(runs, option=orjson.OPT_INDENT_2))
-    rows.append(_row(place, "The inputs and cases of each run with their hashes, and the hash of the run file.", f"{len(runs)} runs"))
+    rows.append(
+        _row(
+            place,
+            "The inputs and cases of each run with their hashes, and the hash of the run file.",
+            f"{len(runs)} runs",
+        )
+    )
     for row in rows:
         folder.count(row["bytes"], "download")
     return rows
@@ -55,12 +78,18 @@ def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
 
 def _row(place: Any, text: str, size: str) -> dict[str, Any]:
     data = place.read_bytes()
-    return {"name": place.name, "text": text, "rows": size, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    return {
+        "name": place.name,
+        "text": text,
+        "rows": size,
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
 
 
-def _plain_cells(frame: "pd.DataFrame") -> "pd.DataFrame":
+def _plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with an apostrophe before every text that a spreadsheet would read as a formula."""
-    texts = [c for c in frame.columns if not frame[c].dtype.kind in "biufM" and str(frame[c].dtype) != "boolean"]
+    texts = [c for c in frame.columns if frame[c].dtype.kind not in "biufM" and str(frame[c].dtype) != "boolean"]
     return frame.assign(**{c: frame[c].map(lambda v: as_cell(v) if isinstance(v, str) else v) for c in texts})
 
 
@@ -81,7 +110,9 @@ def run_rows(content: Content) -> list[dict[str, Any]]:
                 "file": run.path.name,
                 "sha256": hashlib.sha256(run.path.read_bytes()).hexdigest(),
                 "conversations": len(run.endings()),
-                "inputs": {k: {"value": v.get("value"), "hash": v.get("hash")} for k, v in manifest.get("inputs", {}).items()},
+                "inputs": {
+                    k: {"value": v.get("value"), "hash": v.get("hash")} for k, v in manifest.get("inputs", {}).items()
+                },
                 "code": sessions[-1].get("code"),
                 "cases": manifest.get("cases", {}),
             }

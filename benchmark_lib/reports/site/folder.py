@@ -1,4 +1,7 @@
-"""Where pages are written: names made safe, nothing outside the folder, and a site that appears complete or not at all."""
+"""Where pages are written.
+
+Names made safe, nothing outside the folder, and a site that appears complete or not at all.
+"""
 
 from __future__ import annotations
 

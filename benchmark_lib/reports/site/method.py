@@ -10,10 +10,10 @@ from typing import Any
 import yaml
 
 from ...analysis import estimators
-from ...analysis.tables.safety import STATES
+from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RANKED_FROM
-from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
+from ...analysis.tables.safety import STATES
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_PER_TURN
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
@@ -42,7 +42,10 @@ def method_view(content: Content) -> dict[str, Any]:
         "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],
         "states": STATES,
         "success_rules": RULES_OF_SUCCESS,
-        "bands": [(b, f"{cuts[i]} to {cuts[i + 1] - 1}" if i + 1 < len(cuts) else f"{cuts[i]} or more") for i, b in enumerate(BANDS)],
+        "bands": [
+            (b, f"{cuts[i]} to {cuts[i + 1] - 1}" if i + 1 < len(cuts) else f"{cuts[i]} or more")
+            for i, b in enumerate(BANDS)
+        ],
         "band_certainty": BAND_CERTAINTY,
         "band_traps": BAND_TRAPS,
         "ranked_from": RANKED_FROM,
@@ -62,14 +65,30 @@ def _estimators() -> list[dict[str, str]]:
         if not inspect.isfunction(thing):
             continue
         first, _, rest = (inspect.getdoc(thing) or "").partition("\n\n")
-        found.append({"name": name, "signature": str(inspect.signature(thing)).split(" ->")[0], "first": " ".join(first.split()), "rest": rest.strip()})
+        found.append(
+            {
+                "name": name,
+                "signature": str(inspect.signature(thing)).split(" ->")[0],
+                "first": " ".join(first.split()),
+                "rest": rest.strip(),
+            }
+        )
     return found
 
 
 def _tiers(tiers: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:
     low, found = 0.0, []
     for name, high in tiers:
-        found.append((name, f"over ${low:g}" if high == float("inf") else f"up to ${high:g}" if not low else f"over ${low:g}, up to ${high:g}"))
+        found.append(
+            (
+                name,
+                f"over ${low:g}"
+                if high == float("inf")
+                else f"up to ${high:g}"
+                if not low
+                else f"over ${low:g}, up to ${high:g}",
+            )
+        )
         low = high
     return found
 

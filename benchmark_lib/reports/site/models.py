@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...records import BUCKETS, ENDINGS
-from ...scoring.written import DASH, rounded
 from ...scoring.metrics import METRICS, Metric
+from ...scoring.written import DASH, rounded
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
 from .talks import Talk
@@ -41,19 +41,25 @@ class ToolUse:
     def rows(self) -> list[dict[str, Any]]:
         """One row per tool, the most used first."""
         return [
-            {"name": n, "calls": k, "talks": self.talks[n], "failed": self.failed[n], "write": n in self.writes} for n, k in self.calls.most_common()
+            {"name": n, "calls": k, "talks": self.talks[n], "failed": self.failed[n], "write": n in self.writes}
+            for n, k in self.calls.most_common()
         ]
 
 
 def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse) -> dict[str, Any]:
-    """Everything on the page of one model; tables and words are those of the model report in `benchmark_lib.reports.one_model.numbers`."""
+    """Everything on the page of one model.
+
+    Tables and words are those of the model report in `benchmark_lib.reports.one_model.numbers`.
+    """
     from ..one_model import numbers as tables
     from ..one_model import words as report_words
 
     mine = content.rows(entry)
     panel = entry.row["panel"]
     field = content.conversations[content.conversations["panel"] == panel]
-    report = tables.ModelReport(entry.name, panel, mine, field, content.board[content.board["panel"] == panel], int(mine["planned"].iloc[0]))
+    report = tables.ModelReport(
+        entry.name, panel, mine, field, content.board[content.board["panel"] == panel], int(mine["planned"].iloc[0])
+    )
     metrics = [_metric(mine, METRICS[n], entry) for n in (*MAIN, *(m for m in METRICS if m not in MAIN))]
     traits = report_words.traits(report)
     return {
@@ -90,8 +96,11 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
     }
 
 
-def _metric(mine: "pd.DataFrame", metric: Metric, entry: Entry) -> dict[str, Any]:
-    """One metric with all that is needed to read it: median, mean, interval, conversations, cases, trials, method, warnings."""
+def _metric(mine: pd.DataFrame, metric: Metric, entry: Entry) -> dict[str, Any]:
+    """One metric with all that is needed to read it.
+
+    Median, mean, interval, conversations, cases, trials, method, warnings.
+    """
     from ...analysis.tables.headlines import headline, per_case
 
     found = headline(mine, metric)
@@ -114,7 +123,7 @@ def _metric(mine: "pd.DataFrame", metric: Metric, entry: Entry) -> dict[str, Any
     }
 
 
-def pass_hat_k_points(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
     """pass^k of each bucket up to the number of trials.
 
     Parameters
@@ -135,17 +144,26 @@ def pass_hat_k_points(mine: "pd.DataFrame") -> list[dict[str, Any]]:
         counts = success_counts(mine, bucket)
         if not counts.trials.any():
             continue
-        curve = pass_hat_k_curve(counts.successes, counts.trials, range(1, min(int(counts.trials.max()), 8) + 1), clusters=counts.clusters)
+        curve = pass_hat_k_curve(
+            counts.successes, counts.trials, range(1, min(int(counts.trials.max()), 8) + 1), clusters=counts.clusters
+        )
         points = [
-            {"k": int(k), "value": percent(v), "interval": f"{percent(low)} to {percent(high)}", "usable": bool(u),
-             "n": "" if n == curve.n else f"{n} cases"}  # fmt: skip
-            for k, v, low, high, u, n in zip(curve.k, curve.estimate, curve.low, curve.high, curve.usable, curve.cases, strict=True)
+            {
+                "k": int(k),
+                "value": percent(v),
+                "interval": f"{percent(low)} to {percent(high)}",
+                "usable": bool(u),
+                "n": "" if n == curve.n else f"{n} cases",
+            }
+            for k, v, low, high, u, n in zip(
+                curve.k, curve.estimate, curve.low, curve.high, curve.usable, curve.cases, strict=True
+            )
         ]
         found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points})
     return found
 
 
-def _intents(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+def _intents(mine: pd.DataFrame) -> list[dict[str, Any]]:
     """One row per intent of the resolvable and must-escalate cases, with counts of conversations."""
     rows = []
     for bucket in BUCKETS[:2]:
@@ -165,7 +183,7 @@ def _intents(mine: "pd.DataFrame") -> list[dict[str, Any]]:
     return rows
 
 
-def _count(values: "pd.Series") -> dict[str, Any] | None:
+def _count(values: pd.Series) -> dict[str, Any] | None:
     """How many are true of how many known; None where none is known."""
     known = values.dropna()
     if known.empty:
@@ -182,7 +200,14 @@ def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
     rows = []
     for some in found.values():
         some.sort(key=lambda t: t.trial)
-        rows.append({"view": some[0].view, "talks": some, "quoted": worth_quoting(some), "unsafe": sum(t.state == "unsafe" for t in some)})
+        rows.append(
+            {
+                "view": some[0].view,
+                "talks": some,
+                "quoted": worth_quoting(some),
+                "unsafe": sum(t.state == "unsafe" for t in some),
+            }
+        )
     return sorted(rows, key=lambda r: (-r["unsafe"], r["view"].kind, r["view"].intent))
 
 
@@ -200,7 +225,7 @@ def _rules(rows: list[dict[str, Any]], talks: list[Talk]) -> list[dict[str, Any]
     return rows
 
 
-def _endings(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+def _endings(mine: pd.DataFrame) -> list[dict[str, Any]]:
     """How the conversations ended, by bucket."""
     counts = mine["ended_by"].value_counts()
     rows = []
@@ -221,7 +246,7 @@ def _endings(mine: "pd.DataFrame") -> list[dict[str, Any]]:
     return rows
 
 
-def _languages(mine: "pd.DataFrame") -> list[dict[str, Any]]:
+def _languages(mine: pd.DataFrame) -> list[dict[str, Any]]:
     """Success by the customer's language and bucket."""
     rows = []
     for language, some in mine.groupby("language", sort=True):
@@ -248,6 +273,12 @@ def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
     for (scorer, judge), some in mine.groupby(["scorer", "judge"], sort=True):
         known = some["score"].dropna()
         rows.append(
-            {"scorer": scorer, "judge": judge, "mean": rounded(float(known.mean())) if len(known) else DASH, "scored": len(known), "n": len(some)}
+            {
+                "scorer": scorer,
+                "judge": judge,
+                "mean": rounded(float(known.mean())) if len(known) else DASH,
+                "scored": len(known),
+                "n": len(some),
+            }
         )
     return rows

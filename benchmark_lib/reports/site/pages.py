@@ -59,7 +59,11 @@ class Pages:
 
     def _write(self, name: str, template: str, kind: str, here: str = "", **values: Any) -> None:
         root = "../" * name.count("/")
-        text = environment().get_template(f"site/{template}.html.j2").render(root=root, here=here, site=self.site, **values)
+        text = (
+            environment()
+            .get_template(f"site/{template}.html.j2")
+            .render(root=root, here=here, site=self.site, **values)
+        )
         self.folder.write(f"{name}.html", text, kind)
 
     def front(self) -> None:
@@ -97,7 +101,9 @@ class Pages:
     def cases(self) -> None:
         """One page per case."""
         for view in self.content.cases.values():
-            self._write(f"cases/{view.page}", "case", "case", v=case_view(self.content, view, self.by_case[view.case_id]))
+            self._write(
+                f"cases/{view.page}", "case", "case", v=case_view(self.content, view, self.by_case[view.case_id])
+            )
 
     def lists(self) -> None:
         """The lists of traps, cases and transcripts, and the comparison."""
@@ -106,7 +112,15 @@ class Pages:
         cases = [{"view": v, "count": self._count(v.case_id)} for v in content.cases.values()]
         sizes = Counter(v.bucket for v in content.cases.values())
         self._write("cases", "cases", "page", "cases", cases=cases, buckets=[(b, sizes[b]) for b in sizes])
-        self._write("transcripts", "transcripts", "page", "transcripts", total=f"{len(self.talks):,}", entries=content.played, data=self._talk_data())
+        self._write(
+            "transcripts",
+            "transcripts",
+            "page",
+            "transcripts",
+            total=f"{len(self.talks):,}",
+            entries=content.played,
+            data=self._talk_data(),
+        )
         self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
 
     def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -116,7 +130,12 @@ class Pages:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
             kinds[view.kind or "other"].append(
-                {"view": view, "cells": cells, "unsafe": sum(t.state == "unsafe" for t in talks), "n": sum(t.state != "none" for t in talks)}
+                {
+                    "view": view,
+                    "cells": cells,
+                    "unsafe": sum(t.state == "unsafe" for t in talks),
+                    "n": sum(t.state != "none" for t in talks),
+                }
             )
         return list(kinds.items())
 
@@ -130,17 +149,35 @@ class Pages:
         content = self.content
         entries, cases = content.played, list(content.cases.values())
         entry_at, case_at = {id(e): i for i, e in enumerate(entries)}, {v.case_id: i for i, v in enumerate(cases)}
-        endings = sorted({t.ended_by for t in self.talks}, key=lambda e: (list(ENDINGS).index(e) if e in ENDINGS else 99, e))
+        endings = sorted(
+            {t.ended_by for t in self.talks}, key=lambda e: (list(ENDINGS).index(e) if e in ENDINGS else 99, e)
+        )
         whys = sorted({"; ".join(t.why) for t in self.talks})
-        why_at, ending_at, state_at = ({name: i for i, name in enumerate(names)} for names in (whys, endings, SUCCESS_STATES))
+        why_at, ending_at, state_at = (
+            {name: i for i, name in enumerate(names)} for names in (whys, endings, SUCCESS_STATES)
+        )
         rows = sorted(
-            [entry_at[id(t.entry)], case_at[t.view.case_id], t.trial, state_at[t.state], ending_at[t.ended_by], why_at["; ".join(t.why)]]
+            [
+                entry_at[id(t.entry)],
+                case_at[t.view.case_id],
+                t.trial,
+                state_at[t.state],
+                ending_at[t.ended_by],
+                why_at["; ".join(t.why)],
+            ]
             for t in self.talks
         )
         return {
             "entries": [{"name": e.name, "page": e.page, "kind": BLOCKS.get(e.block, (e.block,))[0]} for e in entries],
             "cases": [
-                {"id": v.case_id, "title": v.title, "bucket": v.bucket, "intent": words(v.intent), "page": v.page, "language": v.language}
+                {
+                    "id": v.case_id,
+                    "title": v.title,
+                    "bucket": v.bucket,
+                    "intent": words(v.intent),
+                    "page": v.page,
+                    "language": v.language,
+                }
                 for v in cases
             ],
             "states": [{"key": k, "sign": sign, "word": word} for k, (sign, word) in SUCCESS_STATES.items()],
@@ -152,7 +189,9 @@ class Pages:
     def method_and_downloads(self) -> None:
         """The methodology page, the downloads, the page that lists them, and the one that explains their columns."""
         published = any(not e.page for e in self.content.entries)
-        self._write("methodology", "methodology", "page", "methodology", m=method_view(self.content), published=published)
+        self._write(
+            "methodology", "methodology", "page", "methodology", m=method_view(self.content), published=published
+        )
         self._write("dictionary", "dictionary", "page", "downloads", frames=DICTIONARY)
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))

@@ -17,6 +17,7 @@ from .words import tidy
 if TYPE_CHECKING:
     from ...cases import Case
 
+
 @dataclass
 class Talk:
     """One conversation, as far as other pages refer to it.
@@ -87,7 +88,7 @@ def read_talks(content: Content) -> Iterator[tuple[Talk, dict[str, Any]]]:
             )
 
 
-def _quote(record: bytes, score: dict[str, Any], case: "Case | None") -> dict[str, Any] | None:
+def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str, Any] | None:
     """The turn that decided a conversation, as a page quotes it."""
     moment = deciding_moment(Conversation.from_json(record), score, case)
     return quoted(moment) if moment else None
@@ -107,7 +108,14 @@ def transcript(content: Content, talk: Talk, record: Conversation, verdicts: lis
     """
     case = content.case_played(talk.run_id, talk.view.case_id)
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
-    found = talk_view(record, talk.score, case=case, store=content.stores.get(talk.run_id) if case else None, verdicts=verdicts, cost=cost)
+    found = talk_view(
+        record,
+        talk.score,
+        case=case,
+        store=content.stores.get(talk.run_id) if case else None,
+        verdicts=verdicts,
+        cost=cost,
+    )
     for turn in found["turns"]:
         for call in turn["calls"]:
             call["arguments"] = tidy(call["call"].arguments)

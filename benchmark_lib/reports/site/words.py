@@ -18,7 +18,10 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""The Content-Security-Policy of every page: nothing but the site's own style and script, and no text ever becomes code."""
+"""The Content-Security-Policy of every page.
+
+Nothing but the site's own style and script, and no text ever becomes code.
+"""
 
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
@@ -26,9 +29,21 @@ NARROW = 88
 
 @lru_cache(maxsize=1)
 def environment() -> Any:
-    """The site's Jinja environment: autoescape as everywhere, and hidden characters are made visible in all text output."""
+    """The site's Jinja environment.
+
+    Autoescape as everywhere, and hidden characters are made visible in all text output.
+    """
     made = templates().overlay(finalize=shown)
-    made.filters |= {"pct": percent, "num": rounded, "data": embedded, "tidy": tidy, "words": words, "mdash": dash, "breaks": breaks, "tight": tight}
+    made.filters |= {
+        "pct": percent,
+        "num": rounded,
+        "data": embedded,
+        "tidy": tidy,
+        "words": words,
+        "mdash": dash,
+        "breaks": breaks,
+        "tight": tight,
+    }
     made.globals["csp"] = POLICY
     return made
 
@@ -103,7 +118,10 @@ def interval(low: float | None, high: float | None, metric: Metric) -> str:
 
 
 def mean_with_interval(row: dict[str, Any], metric: Metric) -> str:
-    """The mean of a row of the board with its interval: ``mean 8.5% (5.1 to 12.9%)``; nothing where there is no interval."""
+    """The mean of a row of the board with its interval.
+
+    ``mean 8.5% (5.1 to 12.9%)``; nothing where there is no interval.
+    """
     mean, low, high = (row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high"))
     return f"mean {tight(metric.scale.with_interval(mean, low, high))}" if low == low else ""
 

@@ -8,7 +8,7 @@ from ...cases import Case
 from ...records import Conversation
 from ...store.every_desk import HANDOVER
 from ..claims.commitments import by_class
-from ..claims.findings import KEPT, ClaimFinding, AgentClaims
+from ..claims.findings import KEPT, AgentClaims, ClaimFinding
 from ..claims.grounding import values_told
 from ..claims.registry import DETECTORS, Detector
 
@@ -20,10 +20,13 @@ __all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "chec
 MOST = 20
 """Findings of one detector that are kept of one talk; the columns count them all."""
 PACKET = ("facts", "parted", "lean")
-"""What a handover packet is checked for: the order's number, claims kept apart from what is verified, no surplus personal data."""
+"""What a handover packet is checked for.
+
+The order's number, claims kept apart from what is verified, no surplus personal data.
+"""
 
 
-def check_claims(conversation: Conversation, case: Case, store: "Store") -> dict[str, Any]:
+def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
     """Run every detector over one record.
 
     Parameters
@@ -34,13 +37,15 @@ def check_claims(conversation: Conversation, case: Case, store: "Store") -> dict
     Returns
     -------
     dict
-        One value a detector under its column (True, False or a count; None where it abstains or does not apply), the promises by class and
-        state under ``promises``, and every finding that is not ``kept`` under ``findings``.
+        One value a detector under its column (True, False or a count; None where it abstains or does not apply), the
+        promises by class and state under ``promises``, and every finding that is not ``kept`` under ``findings``.
     """
     claims = AgentClaims(conversation, case, store)
     found = {name: d.find(claims) if claims.speaks(d.languages) else None for name, d in DETECTORS.items()}
     wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in found.items()}
-    columns: dict[str, Any] = {d.column: None if wrong[name] is None else bool(wrong[name]) for name, d in DETECTORS.items()}
+    columns: dict[str, Any] = {
+        d.column: None if wrong[name] is None else bool(wrong[name]) for name, d in DETECTORS.items()
+    }
     promised = found["escalation_honesty"]
     columns["escalation_honest"] = not wrong["escalation_honesty"] if promised else None
     columns["said_ungrounded"] = None if wrong["groundedness"] is None else len(wrong["groundedness"])
@@ -55,4 +60,7 @@ def _packet(claims: AgentClaims, wrong: list[ClaimFinding] | None) -> dict[str, 
     """The columns of the handover packet; None where nothing was handed over."""
     handed = claims.call_of({HANDOVER}) is not None and wrong is not None
     kinds = {f.kind for f in wrong or ()}
-    return {"packet_complete": not kinds if handed else None, **{f"packet_{k}": k not in kinds if handed else None for k in PACKET}}
+    return {
+        "packet_complete": not kinds if handed else None,
+        **{f"packet_{k}": k not in kinds if handed else None for k in PACKET},
+    }

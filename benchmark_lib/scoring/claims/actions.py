@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-
-from .findings import ClaimFinding, AgentClaims
+from .findings import AgentClaims, ClaimFinding
 
 NAME = "phantom_action"
 
@@ -20,5 +19,12 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _stood_before(claims: AgentClaims, tool: str, turn: int, sentence: str) -> bool:
-    """Whether a result shows the state that the sentence claims: the order had been cancelled, returned or sent again before the talk."""
-    return any(claims.store.kind.shows(call.result, tool, sentence) for call in claims.done if call.turn <= turn and not call.write)
+    """Whether a result shows the state that the sentence claims.
+
+    The order had been cancelled, returned or sent again before the talk.
+    """
+    return any(
+        claims.store.kind.shows(call.result, tool, sentence)
+        for call in claims.done
+        if call.turn <= turn and not call.write
+    )

@@ -7,12 +7,12 @@ from collections import Counter
 from datetime import date, timedelta
 from typing import Any
 
-from ...store.every_desk import HANDOVER
-from .findings import KEPT, ClaimFinding, AgentClaims
-from .grounding import ground_of
 from ...language.folding import plain
-from ...language.words import near_days, weekdays
 from ...language.values import Value, values_in
+from ...language.words import near_days, weekdays
+from ...store.every_desk import HANDOVER
+from .findings import KEPT, AgentClaims, ClaimFinding
+from .grounding import ground_of
 
 NAME = "commitments"
 BACKED_BY = {"callback": {HANDOVER}}
@@ -43,12 +43,18 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> tuple[str, Any]:
         over = claims.call_of({HANDOVER})
         return ("beyond_authority", over.index) if over else ("unbacked", None)
     ground = ground_of(claims, turn)
-    wrong = next((v for v in values_in(sentence, claims.store.now.year) if v.kind == "money" and not ground.holds(v, sentence)), None)
+    wrong = next(
+        (v for v in values_in(sentence, claims.store.now.year) if v.kind == "money" and not ground.holds(v, sentence)),
+        None,
+    )
     return ("contradicted", call.index) if wrong else (KEPT, call.index)
 
 
 def _date(claims: AgentClaims, turn: int, sentence: str) -> tuple[str, Any] | None:
-    """Held against the day a tool result expects the delivery on; where there is none, against the required facts and the published windows."""
+    """Held against the day a tool result expects the delivery on.
+
+    Where there is none, against the required facts and the published windows.
+    """
     ground = ground_of(claims, turn)
     values = [v for v in values_in(sentence, claims.store.now.year) if v.kind == "date"]
     day = date.fromisoformat(values[0].value) if values else _day_named(sentence, claims.store.now.date())

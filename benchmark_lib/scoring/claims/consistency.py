@@ -6,24 +6,30 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ...language.folding import plain
 from ...language.parser import parser_of
+from ...language.sentences import Sentence
+from ...language.values import WINDOWS, values_in
 from ...language.words import common_words
 from .findings import AgentClaims, ClaimFinding
 from .reading import claim_patterns, read
-from ...language.sentences import Sentence
-from ...language.folding import plain
-from ...language.values import WINDOWS, values_in
 
 if TYPE_CHECKING:
     from ...store import Store
 
 AGAIN, CONTRADICTION = "asked_again", "contradiction"
 MANIFOLD = frozenset({"date"})
-"""Slots that stand for many things in a talk: a date may be that of the trip, the order or the parcel, so a second question is no repetition."""
+"""Slots that stand for many things in a talk.
+
+A date may be that of the trip, the order or the parcel, so a second question is no repetition.
+"""
 ALIKE = 2
 """Words two sentences must share, beside common ones, to be about the same thing."""
 MOST_VALUED = 16
-"""Earlier sentences with a value of one kind and one word that a later one is compared with; no person writes so many."""
+"""Earlier sentences with a value of one kind and one word that a later one is compared with.
+
+No person writes so many.
+"""
 
 
 def again(claims: AgentClaims) -> list[ClaimFinding]:
@@ -33,8 +39,14 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
         if not asks(message.text, claims.store):
             continue
         given = _given(claims, message.turn)
-        for slot, sentence in asked_again(message.text, {slot: value for slot, (value, _) in given.items()}, claims.store):
-            found.append(ClaimFinding(AGAIN, message.turn, sentence.text, f"given in message {given[slot][1]}", slot, "asked_again"))
+        for slot, sentence in asked_again(
+            message.text, {slot: value for slot, (value, _) in given.items()}, claims.store
+        ):
+            found.append(
+                ClaimFinding(
+                    AGAIN, message.turn, sentence.text, f"given in message {given[slot][1]}", slot, "asked_again"
+                )
+            )
     return found
 
 
@@ -45,7 +57,16 @@ def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
         for earlier, _ in claims.replies[:place]:
             pair = contradicts(earlier.text, message.text) if earlier.text != message.text else None
             if pair:
-                found.append(ClaimFinding(CONTRADICTION, message.turn, pair[0].text, f"message {earlier.turn}: {pair[1].text}", "reply", "conflicts"))
+                found.append(
+                    ClaimFinding(
+                        CONTRADICTION,
+                        message.turn,
+                        pair[0].text,
+                        f"message {earlier.turn}: {pair[1].text}",
+                        "reply",
+                        "conflicts",
+                    )
+                )
                 break
     return found
 
@@ -66,14 +87,16 @@ def _given(claims: AgentClaims, turn: int) -> dict[str, tuple[str | None, int]]:
             value = act.detail
             if not claims.store.kind.proves(act.what, value, claims.case, claims.store):
                 found.pop(act.what, None)
-            elif act.kind == "attached" or act.what == "email" or (value and plain(value).strip() in plain(message.text)):
+            elif (
+                act.kind == "attached" or act.what == "email" or (value and plain(value).strip() in plain(message.text))
+            ):
                 found.setdefault(act.what, (value, message.turn))
     if found.get("name", (None, 0))[1] == 1:
         del found["name"]
     return found
 
 
-def asked_again(text: str, given: dict[str, str | None], store: "Store") -> list[tuple[str, Sentence]]:
+def asked_again(text: str, given: dict[str, str | None], store: Store) -> list[tuple[str, Sentence]]:
     """Slots a message asks for although they were given, each with the sentence that asks.
 
     Parameters
@@ -85,12 +108,19 @@ def asked_again(text: str, given: dict[str, str | None], store: "Store") -> list
     store : Store
         Whose phrases also tell what a sentence asks for, beside the patterns of the language.
     """
-    return [(slot, sentence) for slot, sentence in asks(text, store) if slot in given and not _stands(given[slot], sentence.plain)]
+    return [
+        (slot, sentence)
+        for slot, sentence in asks(text, store)
+        if slot in given and not _stands(given[slot], sentence.plain)
+    ]
 
 
 @lru_cache(maxsize=2048)
-def asks(text: str, store: "Store") -> tuple[tuple[str, Sentence], ...]:
-    """What a message asks for, by slot, with the sentences that ask; a check, or a question for another one, is left out."""
+def asks(text: str, store: Store) -> tuple[tuple[str, Sentence], ...]:
+    """What a message asks for, by slot, with the sentences that ask.
+
+    A check, or a question for another one, is left out.
+    """
     reading, book = read(text), _english()
     if "en" not in reading.languages:
         return ()
@@ -99,13 +129,20 @@ def asks(text: str, store: "Store") -> tuple[tuple[str, Sentence], ...]:
         asking = sentence.plain.endswith("?") or book["request"].search(sentence.plain)
         if asking and not book["other"].search(sentence.plain) and not book["check"].search(sentence.plain):
             parsed = parser_of(store).parse(sentence.text).asked
-            found += [(slot, sentence) for slot, pattern in book["slots"].items() if slot in parsed or pattern.search(sentence.plain)]
+            found += [
+                (slot, sentence)
+                for slot, pattern in book["slots"].items()
+                if slot in parsed or pattern.search(sentence.plain)
+            ]
     return tuple(found)
 
 
 @lru_cache(maxsize=2048)
 def contradicts(earlier: str, text: str) -> tuple[Sentence, Sentence] | None:
-    """The sentence of a reply that conflicts with an earlier reply, with the earlier sentence; None where they agree or it is openly corrected."""
+    """The sentence of a reply that conflicts with an earlier reply, with the earlier sentence.
+
+    None where they agree or it is openly corrected.
+    """
     before, after = _stands_of(earlier), read(text)
     if before is None or "en" not in after.languages:
         return None
@@ -119,7 +156,7 @@ def contradicts(earlier: str, text: str) -> tuple[Sentence, Sentence] | None:
 
 
 @lru_cache(maxsize=256)
-def _stands_of(text: str) -> "_Stands | None":
+def _stands_of(text: str) -> _Stands | None:
     """What a reply commits itself to; None where it is not in English."""
     reading = read(text)
     return _Stands(reading.sentences) if "en" in reading.languages else None
@@ -169,7 +206,9 @@ class _Stands:
     def _undone(self, later: str) -> set[int]:
         """What was said to be done, and is offered now or said not to be done."""
         book = _english()
-        named = {place for tool, place in self.done.items() if tool in book["stems"] and book["stems"][tool].search(later)}
+        named = {
+            place for tool, place in self.done.items() if tool in book["stems"] and book["stems"][tool].search(later)
+        }
         return named if named and (book["offer"].search(later) or book["no"].search(later)) else set()
 
     def _opposed(self, later: str) -> set[int]:
@@ -178,7 +217,10 @@ class _Stands:
         return {self.sides[a] for a in asked if a in self.sides}
 
     def _flipped(self, later: str) -> set[int]:
-        """What allows what is now denied, or the reverse: the same verb after can and after cannot, about the same thing."""
+        """What allows what is now denied, or the reverse.
+
+        The same verb after can and after cannot, about the same thing.
+        """
         can, cannot = _allows(later)
         ways = (("can", cannot), ("cannot", can - cannot))
         asked = [(name, verb, word) for name, verbs in ways for verb in verbs for word in _content(later)]
@@ -203,7 +245,10 @@ def _allows(text: str) -> tuple[frozenset[str], frozenset[str]]:
     book = _english()
     if book["unless"].search(text):
         return frozenset(), frozenset()
-    can, cannot = (frozenset(m.group(1)[:5] for m in book[name].finditer(text)) - {"be", "do", "have"} for name in ("can", "cannot"))
+    can, cannot = (
+        frozenset(m.group(1)[:5] for m in book[name].finditer(text)) - {"be", "do", "have"}
+        for name in ("can", "cannot")
+    )
     return can, cannot
 
 
@@ -238,9 +283,79 @@ def _stands(value: str | None, text: str) -> bool:
     return any(len(p) > 1 and re.search(rf"(?<!\w){re.escape(p)}(?!\w)", text) for p in parts)
 
 
-_COMMON = """about after again also been before being could does doing done down each even ever every from have having here into just like made make
-many more most much must once only other over same should some such than that their them then there these they this those under until very want
-well were what when which while will with would your yours please order thank thanks sorry yes since still""".split()
+_COMMON = [
+    "about",
+    "after",
+    "again",
+    "also",
+    "been",
+    "before",
+    "being",
+    "could",
+    "does",
+    "doing",
+    "done",
+    "down",
+    "each",
+    "even",
+    "ever",
+    "every",
+    "from",
+    "have",
+    "having",
+    "here",
+    "into",
+    "just",
+    "like",
+    "made",
+    "make",
+    "many",
+    "more",
+    "most",
+    "much",
+    "must",
+    "once",
+    "only",
+    "other",
+    "over",
+    "same",
+    "should",
+    "some",
+    "such",
+    "than",
+    "that",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "under",
+    "until",
+    "very",
+    "want",
+    "well",
+    "were",
+    "what",
+    "when",
+    "which",
+    "while",
+    "will",
+    "with",
+    "would",
+    "your",
+    "yours",
+    "please",
+    "order",
+    "thank",
+    "thanks",
+    "sorry",
+    "yes",
+    "since",
+    "still",
+]
 
 
 @lru_cache(maxsize=1)
@@ -257,6 +372,8 @@ def _english() -> dict[str, Any]:
         "stems": {tool: re.compile(stem) for tool, stem in contradiction["stems"].items()},
         "offer": book.compile(contradiction["offer"]),
         "unless": re.compile(r" (?:unless|until|without|if|once|when|as long as|colleague|provided)\b"),
-        "no": re.compile(r" (?:not|can t|cannot|no|never|isn t|aren t|won t|don t|doesn t|wasn t|didn t|hasn t|haven t|unable|impossible)\b"),
+        "no": re.compile(
+            r" (?:not|can t|cannot|no|never|isn t|aren t|won t|don t|doesn t|wasn t|didn t|hasn t|haven t|unable|impossible)\b"
+        ),
         "common": frozenset(_COMMON) | common_words()["en"],
     }

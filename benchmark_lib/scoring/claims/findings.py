@@ -8,10 +8,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...cases import Case
-from ...language.folding import fold
-from ...records import Conversation, Message, ToolCall
-from ...records import as_text
-from ...language.folding import squash
+from ...language.folding import fold, squash
+from ...records import Conversation, Message, ToolCall, as_text
 from .reading import Reading, read
 
 if TYPE_CHECKING:
@@ -52,8 +50,14 @@ class ClaimFinding:
 
     def as_dict(self) -> dict[str, Any]:
         """As it is kept in a score."""
-        return {"detector": self.detector, "turn": self.turn, "sentence": self.sentence, "compared_with": self.compared_with,
-                "class": self.kind, "state": self.state}  # fmt: skip
+        return {
+            "detector": self.detector,
+            "turn": self.turn,
+            "sentence": self.sentence,
+            "compared_with": self.compared_with,
+            "class": self.kind,
+            "state": self.state,
+        }
 
 
 @dataclass
@@ -76,7 +80,7 @@ class AgentClaims:
 
     conversation: Conversation
     case: Case
-    store: "Store"
+    store: Store
     done: list[ToolCall] = field(init=False)
     replies: list[tuple[Message, Reading]] = field(init=False)
     languages: set[tuple[str, ...]] = field(init=False)
@@ -95,7 +99,10 @@ class AgentClaims:
                 yield message.turn, name, sentence.text
 
     def speaks(self, languages: tuple[str, ...]) -> bool:
-        """Whether every reply is in one of these languages; a detector abstains where one is not. One that reads no reply names none."""
+        """Whether every reply is in one of these languages.
+
+        A detector abstains where one is not. One that reads no reply names none.
+        """
         return not languages or all(any(s in languages for s in spoken) for spoken in self.languages)
 
     def call_of(self, tools: set[str], until: int | None = None) -> ToolCall | None:
@@ -115,7 +122,10 @@ class AgentClaims:
         return [(t.turn, as_text(t.result).lower()) for t in self.done]
 
     def accepted(self, until: int) -> set[str]:
-        """The arguments of the calls up to a turn that the desk accepted, in lower case: what an order or product is called is checked there."""
+        """The arguments of the calls up to a turn that the desk accepted, in lower case.
+
+        What an order or product is called is checked there.
+        """
         calls = [t.arguments for t in self.done if t.turn <= until and isinstance(t.arguments, dict)]
         return {value.lower() for arguments in calls for value in arguments.values() if isinstance(value, str)}
 

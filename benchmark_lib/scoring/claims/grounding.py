@@ -2,9 +2,10 @@
 
 Allowed derivations, and no others:
 
-- sums and differences of up to three amounts of one order or one product list, an amount times a quantity of 2 to 5, and rounding to whole units;
-- a day that lies as many business days after a day of a result, or after today, as the published windows say (packing, transit, refund, and
-  packing plus transit), or as many calendar days or months as another published window says;
+- sums and differences of up to three amounts of one order or one product list, an amount times a quantity of 2 to 5,
+  and rounding to whole units;
+- a day that lies as many business days after a day of a result, or after today, as the published windows say (packing,
+  transit, refund, and packing plus transit), or as many calendar days or months as another published window says;
 - the distance in days between today and a day of a result, or between two of them;
 - a value that the case requires to be told: the author of the case has derived it from the store;
 - the name of a weekday, as it stands beside no value.
@@ -19,11 +20,11 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ...language.folding import fold
 from ...errors import BadInput
-from ...store.calendar import add_business_days
-from .findings import ClaimFinding, AgentClaims
+from ...language.folding import fold
 from ...language.values import Value, values_in
+from ...store.calendar import add_business_days
+from .findings import AgentClaims, ClaimFinding
 
 if TYPE_CHECKING:
     from ...store import Store
@@ -48,10 +49,12 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
 
 def values_told(claims: AgentClaims) -> int:
     """How many typed values the replies tell."""
-    return sum(len(values_in(s.text, claims.store.now.year)) for _, reading in claims.replies for s in reading.sentences)
+    return sum(
+        len(values_in(s.text, claims.store.now.year)) for _, reading in claims.replies for s in reading.sentences
+    )
 
 
-def ground_of(claims: AgentClaims, turn: int) -> "Ground":
+def ground_of(claims: AgentClaims, turn: int) -> Ground:
     """What the agent had seen when it wrote its reply of a turn."""
     if turn not in claims.grounds:
         claims.grounds[turn] = Ground(claims, turn)
@@ -178,13 +181,17 @@ class Ground:
     @cached_property
     def _ahead(self) -> set[date]:
         """Days that published windows lead to, from a day of the results or from today."""
-        return {day for start in self.days if abs((self.today - start).days) < 800 for day in _led_to(start, self.store)}
+        return {
+            day for start in self.days if abs((self.today - start).days) < 800 for day in _led_to(start, self.store)
+        }
 
     def _window(self, value: Value) -> bool:
         if value.value in self.told.get(value.kind, ()) or (value.kind, value.value) in self._windows:
             return True
         if value.kind == "percent":
-            return f'"percent":{value.value}' in "".join(self.results) or f"{value.value} percent" in _prompt(self.store)
+            return f'"percent":{value.value}' in "".join(self.results) or f"{value.value} percent" in _prompt(
+                self.store
+            )
         if value.kind in ("days", "business_days", "hours"):
             return self._distance(value)
         return False
@@ -192,7 +199,9 @@ class Ground:
     @cached_property
     def _windows(self) -> set[tuple[str, str]]:
         """The windows of articles and descriptions, and each end of one."""
-        seen = [v for r in self.results if '"passages"' in r or '"description"' in r for v in values_in(r, self.today.year)]
+        seen = [
+            v for r in self.results if '"passages"' in r or '"description"' in r for v in values_in(r, self.today.year)
+        ]
         return {(v.kind, part) for v in seen for part in (v.value, *v.value.split("-"))}
 
     def _distance(self, value: Value) -> bool:
@@ -217,7 +226,7 @@ def _sums(amounts: frozenset[int]) -> frozenset[int]:
 
 
 @lru_cache(maxsize=16)
-def _windows(store: "Store") -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+def _windows(store: Store) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
     """Business days, calendar days and months that the store's policy publishes."""
     found: dict[str, set[int]] = {"business_days": set(), "days": set(), "months": set()}
     for name, number in _numbers(store.policy):
@@ -242,7 +251,7 @@ def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 
 @lru_cache(maxsize=4096)
-def _led_to(start: date, store: "Store") -> frozenset[date]:
+def _led_to(start: date, store: Store) -> frozenset[date]:
     """The days that the published windows lead to from a day."""
     business, days, months = _windows(store)
     found = {add_business_days(start, n, store) for n in business} | {start + timedelta(n) for n in days}
@@ -253,7 +262,7 @@ def _led_to(start: date, store: "Store") -> frozenset[date]:
 
 
 @lru_cache(maxsize=16)
-def _prompt(store: "Store") -> str:
+def _prompt(store: Store) -> str:
     """The agent's prompt as texts are searched; none where a store of one's own has no prompt file."""
     try:
         return fold(store.prompt()[0])

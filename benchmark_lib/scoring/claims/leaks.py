@@ -1,4 +1,7 @@
-"""Leaked internal notes: procedures, queues and tools told to the customer, and notes or internal articles quoted. English only."""
+"""Leaked internal notes.
+
+Procedures, queues and tools told to the customer, and notes or internal articles quoted. English only.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,18 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from .findings import ClaimFinding, AgentClaims
 from ...language.folding import plain
+from .findings import AgentClaims, ClaimFinding
 
 if TYPE_CHECKING:
     from ...store import Store
 
 NAME = "leak"
 RUN, SHORTEST = 8, 40
-"""So many words in a row, the same as in an internal text, are a quotation; a message of fewer characters holds none."""
+"""So many words in a row, the same as in an internal text, are a quotation.
+
+A message of fewer characters holds none.
+"""
 
 
 def leaks(claims: AgentClaims) -> list[ClaimFinding]:
@@ -31,7 +37,7 @@ def leaks(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 @lru_cache(maxsize=4096)
-def _quoted(sentence: str, notes: frozenset[str], store: "Store") -> bool:
+def _quoted(sentence: str, notes: frozenset[str], store: Store) -> bool:
     """Whether a sentence holds a run of words of an internal article or of a note."""
     runs = _runs(sentence)
     return bool(runs) and (not runs.isdisjoint(_internal(store)) or any(not runs.isdisjoint(_runs(n)) for n in notes))
@@ -50,7 +56,7 @@ def _runs(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=16)
-def _internal(store: "Store") -> frozenset[str]:
+def _internal(store: Store) -> frozenset[str]:
     """Runs of words of the articles, and parts of articles, that are marked for the desk."""
     found: set[str] = set()
     for article in store.articles:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...records import ToolCall
-from .findings import ClaimFinding, AgentClaims
 from ...language.sentences import sentences
 from ...language.values import values_in
+from ...records import ToolCall
+from .findings import AgentClaims, ClaimFinding
 
 NAME = "text_action_mismatch"
 MOST_VALUES = 60
@@ -26,17 +26,31 @@ def mismatches(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Calls that differ from the proposal the customer had just said yes to; the whole message is compared, since it may weigh several things."""
-    agreed = {m.turn: {a.what for a in m.acts if a.kind == "agreed"} for m in claims.conversation.messages if m.side == "customer"}
+    """Calls that differ from the proposal the customer had just said yes to.
+
+    The whole message is compared, since it may weigh several things.
+    """
+    agreed = {
+        m.turn: {a.what for a in m.acts if a.kind == "agreed"}
+        for m in claims.conversation.messages
+        if m.side == "customer"
+    }
     before = {m.turn + 1: m for m, _ in claims.replies}
     for call in claims.done:
         proposal = before.get(call.turn)
         if not call.write or proposal is None or not agreed.get(call.turn, set()) & {call.name, "proposal"}:
             continue
         same = [t for t in claims.done if t.name == call.name and t.turn == call.turn]
-        kind = claims.store.kind.differs(call, proposal.text, claims.store) if isinstance(call.arguments, dict) and len(same) == 1 else None
+        kind = (
+            claims.store.kind.differs(call, proposal.text, claims.store)
+            if isinstance(call.arguments, dict) and len(same) == 1
+            else None
+        )
         if kind:
-            quoted = next((s.text for s in sentences(proposal.text) if claims.store.kind.differs(call, s.text, claims.store)), proposal.text)
+            quoted = next(
+                (s.text for s in sentences(proposal.text) if claims.store.kind.differs(call, s.text, claims.store)),
+                proposal.text,
+            )
             yield ClaimFinding(NAME, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
 
 
@@ -50,7 +64,9 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
         number = call.arguments.get(claims.store.kind.look_up[1]) if isinstance(call.arguments, dict) else None
         if isinstance(number, str) and number and not call.write and "http" in text:
             seen.setdefault(number.upper(), []).append((call, text))
-    told = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, claims.store.now.year) if v.kind == "link"]
+    told = [
+        (m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, claims.store.now.year) if v.kind == "link"
+    ]
     for message, sentence, link in told[:MOST_VALUES]:
         for results in seen.values():
             known = [(call.index, link in text) for call, text in results if call.turn <= message.turn]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...language.pieces import found_in, kept
-from ...store.every_desk import HANDOVER
-from ...records import as_text
-from .findings import ClaimFinding, AgentClaims, letters
-from .reading import claim_patterns
 from ...language.folding import plain
+from ...language.pieces import found_in, kept
+from ...records import as_text
+from ...store.every_desk import HANDOVER
+from .findings import AgentClaims, ClaimFinding, letters
+from .reading import claim_patterns
 
 NAME = "handover_packet"
 
 
 def packet(claims: AgentClaims) -> list[ClaimFinding]:
-    """What is wrong with the packet of the handover: a missing order number, claims not kept apart, personal data that is not needed."""
+    """What is wrong with the packet of the handover.
+
+    A missing order number, claims not kept apart, personal data that is not needed.
+    """
     call = claims.call_of({HANDOVER})
     if call is None or not isinstance(call.arguments, dict):
         return []
@@ -28,13 +31,19 @@ def packet(claims: AgentClaims) -> list[ClaimFinding]:
         found.append(("parted", None))
     found += [("lean", value) for value in _surplus(claims, text, call.turn)]
     states = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
-    return [ClaimFinding(NAME, call.turn, text.strip(), value or call.index, kind, states[kind]) for kind, value in found]
+    return [
+        ClaimFinding(NAME, call.turn, text.strip(), value or call.index, kind, states[kind]) for kind, value in found
+    ]
 
 
 def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
     """Whether the packet names an order that the talk is about; none is needed where none had come up."""
     known = {claims.case.order, *claims.case.others.values()}
-    come_up = [o for o in known if o.casefold() in claims.customer_words(turn) or any(o.casefold() in r for r in claims.results(turn))]
+    come_up = [
+        o
+        for o in known
+        if o.casefold() in claims.customer_words(turn) or any(o.casefold() in r for r in claims.results(turn))
+    ]
     return not come_up or any(letters(o) in letters(text) for o in come_up)
 
 

@@ -1,4 +1,7 @@
-"""What a sentence of an agent says it did, does or promises: kept patterns by language, read from ``data/languages/``, no model."""
+"""What a sentence of an agent says it did, does or promises.
+
+Kept patterns by language, read from ``data/languages/``, no model.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from ...language.sentences import Sentence, sentences
 from ...language.words import books
 
 
-
 @dataclass(frozen=True)
 class Reading:
     """One message, read.
@@ -26,7 +28,8 @@ class Reading:
     languages : tuple of str
         The languages it is written in, of those there are books for; empty where it is in another.
     said : tuple of (str, Sentence)
-        What it says by topic (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``) with the sentence that says it.
+        What it says by topic (``transfer``, ``done:<tool>``, ``promise:<class>``, ``leak``) with the sentence that says
+        it.
     """
 
     sentences: tuple[Sentence, ...]
@@ -52,7 +55,7 @@ def _read(text: str) -> Reading:
 
 
 @lru_cache(maxsize=1)
-def claim_patterns() -> dict[str, "ClaimPatterns"]:
+def claim_patterns() -> dict[str, ClaimPatterns]:
     """The patterns of each language that has any."""
     return {language: ClaimPatterns(book) for language, book in books().items() if "done" in book}
 
@@ -68,7 +71,7 @@ class ClaimPatterns:
         self.join, self.joint = re.compile(rf" (?:{joins})\b"), re.compile(rf"[,;:]| - | (?:{joins})\b")
 
     @cached_property
-    def topics(self) -> dict[str, "_Topic"]:
+    def topics(self) -> dict[str, _Topic]:
         """Everything that can be said, by name."""
         book, done = self.book, self.book["done"]
         topics = {
@@ -95,8 +98,14 @@ class ClaimPatterns:
         return self.compile(self.book["packet"]["verified"]), self.compile(self.book["packet"]["claimed"])
 
     def _framed(self, entry: dict[str, Any], done: dict[str, Any]) -> dict[str, list[str]]:
-        """The patterns of one action: the language's frames with the action's verbs and objects in them, and its own."""
-        framed = [f.replace("<verb>", f"(?:{entry['verb']})").replace("<object>", f"(?:{entry['object']})") for f in done["frames"]]
+        """The patterns of one action.
+
+        The language's frames with the action's verbs and objects in them, and its own.
+        """
+        framed = [
+            f.replace("<verb>", f"(?:{entry['verb']})").replace("<object>", f"(?:{entry['object']})")
+            for f in done["frames"]
+        ]
         return {"now": [*framed, *entry.get("also", [])], "not": [*done["not"], *entry.get("not", [])]}
 
     def compile(self, patterns: list[str]) -> re.Pattern[str]:
@@ -147,7 +156,10 @@ class _Topic:
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
         said = any(self._undenied(m) for m in self.now.finditer(text))
-        said = said or (self.will is not None and any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text)))
+        said = said or (
+            self.will is not None
+            and any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
+        )
         return said and not (self.undo and self.undo.search(text))
 
     def _undenied(self, m: re.Match[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...store.every_desk import HANDOVER
-from .findings import KEPT, ClaimFinding, AgentClaims
+from .findings import KEPT, AgentClaims, ClaimFinding
 
 NAME = "escalation_honesty"
 
@@ -15,4 +15,7 @@ def transfers(claims: AgentClaims) -> list[ClaimFinding]:
         return []
     call = claims.call_of({HANDOVER})
     compared = call.index if call else claims.failed({HANDOVER})
-    return [ClaimFinding(NAME, turn, sentence, compared, HANDOVER, KEPT if call else "not_called") for turn, _, sentence in promised]
+    return [
+        ClaimFinding(NAME, turn, sentence, compared, HANDOVER, KEPT if call else "not_called")
+        for turn, _, sentence in promised
+    ]

@@ -12,11 +12,21 @@ from ..every_desk import CLOSE, HANDOVER
 from ..protocols import Played, Row, World
 from .rows import by_email, variants
 
-ALIKE = {"create_replacement": {"create_replacement", "create_reshipment"}, "create_reshipment": {"create_reshipment", "create_replacement"},
-         CLOSE: {CLOSE, HANDOVER}}  # fmt: skip
-"""Tools whose call makes the claim of another one true enough: goods are sent either way, a conversation is over either way."""
-LEFT_BY = {"create_reshipment": "reshipments", "create_replacement": "replacements_in_this_conversation", "start_return": "returns",
-           "open_carrier_claim": "claims"}  # fmt: skip
+ALIKE = {
+    "create_replacement": {"create_replacement", "create_reshipment"},
+    "create_reshipment": {"create_reshipment", "create_replacement"},
+    CLOSE: {CLOSE, HANDOVER},
+}
+"""Tools whose call makes the claim of another one true enough.
+
+Goods are sent either way, a conversation is over either way.
+"""
+LEFT_BY = {
+    "create_reshipment": "reshipments",
+    "create_replacement": "replacements_in_this_conversation",
+    "start_return": "returns",
+    "open_carrier_claim": "claims",
+}
 """The field of a tool's result that shows that an action was carried out before this conversation."""
 EDIT = "update_line_item"
 """The tool whose text may also name what the line was before."""
@@ -25,14 +35,21 @@ MOST_VALUES = 60
 
 
 def shows(result: Any, tool: str, sentence: str) -> bool:
-    """Whether a result shows the state that a sentence claims: the order had been cancelled, returned or sent again before."""
+    """Whether a result shows the state that a sentence claims.
+
+    The order had been cancelled, returned or sent again before.
+    """
     for row in _rows(result):
         if row.get(LEFT_BY.get(tool, "")):
             return True
         if tool == "cancel_order" and row.get("status") == "cancelled":
             return True
         address = row.get("shipping_address")
-        if tool == "update_shipping_address" and isinstance(address, dict) and squash(str(address.get("line1", "-"))) in squash(sentence):
+        if (
+            tool == "update_shipping_address"
+            and isinstance(address, dict)
+            and squash(str(address.get("line1", "-"))) in squash(sentence)
+        ):
             return True
     return False
 
@@ -86,7 +103,11 @@ def _item(call: ToolCall, text: str, store: World) -> bool:
     """Whether a text names lines of the order, and none of those that were called."""
     lines = _lines(call, store)
     several = call.arguments.get("line_ids")
-    wanted = {x.upper() for x in several if isinstance(x, str)} if isinstance(several, list) and several else {_name(call, "line_id")} - {""}
+    wanted = (
+        {x.upper() for x in several if isinstance(x, str)}
+        if isinstance(several, list) and several
+        else {_name(call, "line_id")} - {""}
+    )
     words = squash(text)
     named = {x["title"] for x in lines if squash(x["title"]) in words}
     return bool(named and wanted) and not named & {x["title"] for x in lines if x["line_id"] in wanted}

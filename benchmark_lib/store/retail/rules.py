@@ -1,4 +1,7 @@
-"""Predicates of a retail desk's process rules. Which calls they guard, and their numbers, stand in the store's policy."""
+"""Predicates of a retail desk's process rules.
+
+Which calls they guard, and their numbers, stand in the store's policy.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,9 @@ def window(call: ToolCall, before: Before, store: World, parameters: dict[str, A
         return None
     needed = parameters["guards"][call.name]
     if "status" in needed:
-        open_ = order["status"] in setting(store, needed["status"]) and len(order["parcels"]) <= setting(store, needed["max_parcels"])
+        open_ = order["status"] in setting(store, needed["status"]) and len(order["parcels"]) <= setting(
+            store, needed["max_parcels"]
+        )
         return open_ and (call.name != "update_line_item" or _same_price_in_stock(call, order, store))
     ways = [needed] if "from" in needed else list(needed.values())
     line_ids = call.arguments.get("line_ids") or [call.arguments["line_id"]]
@@ -99,9 +104,7 @@ def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str
     )
 
 
-RULES: dict[str, Predicate] = {
-    f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)
-}
+RULES: dict[str, Predicate] = {f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)}
 """The predicates by the names that the policy uses."""
 
 
@@ -127,12 +130,20 @@ def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: World) ->
     line = next(x for x in order["lines"] if x["line_id"] == call.arguments["line_id"].upper())
     product, variant = variants(store)[call.arguments["variant_id"].upper()]
     _, old = variants(store)[line["variant_id"]]
-    return product["product_id"] == line["product_id"] and variant["price_cents"] == old["price_cents"] and variant["stock"] > 0
+    return (
+        product["product_id"] == line["product_id"]
+        and variant["price_cents"] == old["price_cents"]
+        and variant["stock"] > 0
+    )
 
 
 def _weight_short(order: dict[str, Any], line_ids: list[str], store: World, rule: dict[str, Any]) -> bool:
     wanted = {x.upper() for x in line_ids}
-    weight = sum(x["quantity"] * variants(store)[x["variant_id"]][1]["weight_g"] for x in order["lines"] if x["line_id"] in wanted)
+    weight = sum(
+        x["quantity"] * variants(store)[x["variant_id"]][1]["weight_g"]
+        for x in order["lines"]
+        if x["line_id"] in wanted
+    )
     short = sum(p["expected_weight_g"] - p["packed_weight_g"] for p in order["parcels"] if wanted & set(p["lines"]))
     return short > 0 and abs(short - weight) <= setting(store, rule["tolerance_g"])
 

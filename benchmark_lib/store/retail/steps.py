@@ -19,7 +19,10 @@ def identity_slots(case: Played, asked: set[str]) -> list[str]:
 
 
 def evidence_slots(call: Any, case: Played, store: World, attached: set[str], known: set[str]) -> list[str]:
-    """A picture before a replacement; before a parcel that was delivered is sent again, that address and neighbours were checked."""
+    """A picture before a replacement.
+
+    Before a parcel that was delivered is sent again, that address and neighbours were checked.
+    """
     ledger = case.ledger
     if call.tool == "create_replacement" and not {"photo", "label"} & attached:
         return [s for s in ("photo", "label") if s in ledger and ledger[s].attach and ledger[s].when != "never"][:1]

@@ -1,4 +1,7 @@
-"""The tools of a retail desk. What a real desk would refuse is carried out and recorded: what counts is what the agent did."""
+"""The tools of a retail desk.
+
+What a real desk would refuse is carried out and recorded: what counts is what the agent did.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ def find_orders(
     name: Annotated[str | None, "The customer's full name; give it together with the postcode."] = None,
     postcode: Annotated[str | None, "The postcode of the delivery address."] = None,
 ) -> dict[str, Any]:
-    """List a customer's orders, found by email, or by name and postcode together. Shows numbers, dates and status only."""
+    """List a customer's orders, found by email, or by name and postcode together.
+
+    Shows numbers, dates and status only.
+    """
     if email:
         customer = by_email(desk.store).get(email.lower())
         customers = [customer] if customer else []
@@ -50,9 +56,20 @@ def find_orders(
         ]
     else:
         raise ArgumentError("bad_arguments", "find_orders needs an email, or a name and a postcode.")
-    orders = [desk.row("orders", o["order_id"]) for c in customers for o in orders_of(desk.store).get(c["customer_id"], [])]
-    return {"orders": [{"order_id": o["order_id"], "placed_at": o["placed_at"], "status": o["status"],
-                        "items": sum(line["quantity"] for line in o["lines"])} for o in orders]}  # fmt: skip
+    orders = [
+        desk.row("orders", o["order_id"]) for c in customers for o in orders_of(desk.store).get(c["customer_id"], [])
+    ]
+    return {
+        "orders": [
+            {
+                "order_id": o["order_id"],
+                "placed_at": o["placed_at"],
+                "status": o["status"],
+                "items": sum(line["quantity"] for line in o["lines"]),
+            }
+            for o in orders
+        ]
+    }
 
 
 @tool()
@@ -105,8 +122,15 @@ def search_products(
     for product in goods_search(desk.store).find(query):
         stock = sum(v["stock"] for v in product["variants"])
         if (max_price_cents is None or product["price_cents"] <= max_price_cents) and (not in_stock or stock):
-            found.append({"product_id": product["product_id"], "title": product["title"], "category": product["category"],
-                          "price_cents": product["price_cents"], "stock": stock})  # fmt: skip
+            found.append(
+                {
+                    "product_id": product["product_id"],
+                    "title": product["title"],
+                    "category": product["category"],
+                    "price_cents": product["price_cents"],
+                    "stock": stock,
+                }
+            )
     return {"products": found[:5]}
 
 
@@ -166,8 +190,16 @@ def create_replacement(
     order = order_row(desk, order_id)
     line = _line(desk, order_id, line_id)
     _, variant = _variant(desk, variant_id)
-    row = desk.add("replacements", "RP", {"order_id": order["order_id"], "line_id": line["line_id"],
-                                          "variant_id": variant["variant_id"], "reason": reason})  # fmt: skip
+    row = desk.add(
+        "replacements",
+        "RP",
+        {
+            "order_id": order["order_id"],
+            "line_id": line["line_id"],
+            "variant_id": variant["variant_id"],
+            "reason": reason,
+        },
+    )
     return {"replacement_id": row["id"], "line_id": line["line_id"], "variant_id": variant["variant_id"]}
 
 
