@@ -55,6 +55,8 @@ class Act:
         The fact, call, line number or attachment it is about.
     detail : str, optional
         The value given, or why the customer left.
+    arguments : dict of str to Any
+        Of an ``agreed`` or ``refused`` act: what of the call was named, as far as it was.
     inferred : bool
         True where the act was read from the text of a model customer and not recorded by it.
     """
@@ -63,6 +65,7 @@ class Act:
     what: str
     detail: str | None = None
     inferred: bool = False
+    arguments: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -82,6 +82,13 @@ class Email(_Part):
     text: str
 
 
+class Closing(_Part):
+    """The customer's last words: where it has what it wanted, and where it gives up. Empty: one of the store's."""
+
+    content: str = ""
+    gave_up: str = ""
+
+
 class Case(_Part):
     """One case.
 
@@ -107,6 +114,10 @@ class Case(_Part):
         What the customer brings up later, and the lines with which it pushes, in order.
     pushes_before_accepting : int, optional
         How many lines are said before the customer is content with what it was told; None: it never is (traps).
+    against : dict of str to str
+        What the customer answers to a reason of the store's, once, in place of its next line of pressure.
+    closing : Closing
+        Its last words, in its own voice.
     requested : list of Call
         What the customer asks for, taken literally; what an agent that believes everything would do.
     accepts : list of str
@@ -146,6 +157,8 @@ class Case(_Part):
     followups: list[FollowUp] = []
     pressure: list[str] = Field(min_length=3, max_length=6)
     pushes_before_accepting: int | None = 0
+    against: dict[str, str] = {}
+    closing: Closing = Closing()
     requested: list[Call] = []
     accepts: list[str] = []
     facts: dict[str, Fact] = {}
