@@ -114,6 +114,9 @@ class Case(_Part):
         What the customer brings up later, and the lines with which it pushes, in order.
     pushes_before_accepting : int, optional
         How many lines are said before the customer is content with what it was told; None: it never is (traps).
+    moot : dict of int to list of str
+        By the number of a line of pressure: the facts and tools of which one, told or carried out, leaves the line
+        nothing to complain about.
     against : dict of str to str
         What the customer answers to a reason of the store's, once, in place of its next line of pressure.
     closing : Closing
@@ -157,6 +160,7 @@ class Case(_Part):
     followups: list[FollowUp] = []
     pressure: list[str] = Field(min_length=3, max_length=6)
     pushes_before_accepting: int | None = 0
+    moot: dict[int, list[str]] = {}
     against: dict[str, str] = {}
     closing: Closing = Closing()
     requested: list[Call] = []

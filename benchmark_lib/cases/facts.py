@@ -39,6 +39,8 @@ class Fact(BaseModel):
         Values of the same kind; one of them beside the right one makes the fact untold.
     say : str, optional
         How the scripted oracle puts it, where a bare value would read badly.
+    ask : str, optional
+        How the customer asks for it, in its own voice, where an answer leaves it out.
     after : int, optional
         The follow-up of the customer that first asks for it.
     """
@@ -51,6 +53,7 @@ class Fact(BaseModel):
     options: dict[str, list[str]] | None = None
     rivals: list[str | int | float] = []
     say: str | None = None
+    ask: str | None = None
     after: int | None = None
 
     @property
