@@ -49,6 +49,9 @@ class DeskKind:
         for twice.
     evidence_slots : callable
         ``evidence_slots(call, case, store, attached, known)``: what it asks for before a call.
+    named_in : callable
+        ``named_in(text, call_arguments, store)``: which arguments of a call a message names, and in place of which it
+        names another one.
     described : callable
         ``described(call_arguments, tool, store)``: what a call is about, by the placeholders of the store's phrases.
     everything : callable
@@ -95,6 +98,9 @@ class DeskKind:
     repeated_slots: tuple[str, ...] = ()
     evidence_slots: Callable[[Any, Played, World, set[str], set[str]], list[str]] = (
         lambda call, case, store, attached, known: []
+    )
+    named_in: Callable[[str, dict[str, Any], World], tuple[set[str], set[str]]] = (
+        lambda text, arguments, store: (set(), set())
     )
     described: Callable[[dict[str, Any], str, World], dict[str, str]] = lambda arguments, tool, store: {}
     everything: Callable[[Callable[..., ToolCall], Played, str], list[Any]] = lambda call, case, words: []

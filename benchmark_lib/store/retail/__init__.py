@@ -2,7 +2,7 @@
 
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, claims, rows, sound, steps, tools
+from . import cases, claims, offers, rows, sound, steps, tools
 from .rules import RULES
 
 KIND = DeskKind(
@@ -20,6 +20,7 @@ KIND = DeskKind(
     identity_slots=steps.identity_slots,
     repeated_slots=("name", "postcode"),
     evidence_slots=steps.evidence_slots,
+    named_in=offers.named_in,
     described=steps.described,
     everything=steps.everything,
     lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
