@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Call, Case, Fact, FollowUp, Outcome
 from ..language.folding import fold
-from ..language.parser import ParsedMessage, parser_of
+from ..language.parser import LIKELY, SURE, ParsedMessage, parser_of
 from ..records import Act, Fault, ToolCall
 from ..store.every_desk import HANDOVER
 from ..threads import read_aside
@@ -21,6 +21,11 @@ STALE = 3
 """Rounds without anything new after which a customer stops."""
 ASKED_AGAIN = 2
 """How often it asks for something that an answer left out."""
+CERTAIN, AS_LIKELY = 0.75, 0.4
+"""Chance from which it answers what it has told before or does not know, and refuses what is not its wish; and how likely,
+beside the likeliest offer, its own wish must be to be what was offered."""
+VAGUE = ("goal", "reason", "use", "which_one")
+"""What a customer that has all it wanted does not answer any more, nor beside a yes."""
 MENU = 3
 """Remedies held out in one question from which a customer does not choose."""
 
@@ -82,7 +87,8 @@ class ScriptedCustomer:
         """What it says to the agent's latest message: answers and a yes first, else what the moment calls for."""
         now = self._round(talk)
         said = _Said()
-        for slot in self._meant(now.heard):
+        content = self._served(talk) and not self._untold(talk)
+        for slot in self._meant(now.heard, content):
             self._answer(slot, said)
         changed_mind = self._bring_up("next", said)
         if not changed_mind and now.heard.confirm:
@@ -100,27 +106,36 @@ class ScriptedCustomer:
         self.claimed |= set(heard.claimed)
         reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []
         told = {n for n, f in self.case.facts.items() if f.found_in(fold(words))}
-        new = {("words", fold(words))} if self.stale == 0 else set()
-        new |= {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
+        new = {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
         new |= {("asks", s) for s in heard.asked} | {("offers", t) for t in heard.proposed}
         fresh = bool(new - self.seen)
-        self.seen |= new | {("words", fold(words))}
+        self.seen |= new
         return Round(words, heard, calls, fresh)
 
-    def _meant(self, heard: ParsedMessage) -> list[str]:
+    def _meant(self, heard: ParsedMessage, content: bool) -> list[str]:
         """The slots asked for that it has something to say about.
 
         In place of one that is not in its ledger the first that it may stand for ("which one" for a colour); where
-        nothing was heard for sure, the likeliest that it has not told yet.
+        nothing was heard for sure, the likeliest that it has not told yet. What stands in its email is not told again
+        beside something new, and a content customer wishes for nothing more.
         """
         meant = []
         for slot in heard.asked:
             options = [slot, *self.phrases["slots"].get(slot, {}).get("stands_for", ())]
-            meant.append(next((s for s in options if s in self.case.ledger), slot))
+            mine = next((s for s in options if self._open(s)), slot)
+            if self._open(mine) or heard.slots.get(slot, 0.0) >= CERTAIN:
+                meant.append(mine)
         if not meant and not heard.confirm:
-            meant = [s for s in heard.maybe if s in self.case.ledger and s not in self.given][:1]
-        named = len(meant) > 1 and "goal" in meant and heard.confirm
-        return [s for s in dict.fromkeys(meant) if not (named and s == "goal")]
+            meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
+        if content or heard.confirm or len(meant) > 1:
+            meant = [s for s in meant if s not in VAGUE] if content or heard.confirm else [s for s in meant if s != "goal"]
+        news = [s for s in meant if self._open(s)]
+        return list(dict.fromkeys(news or meant))
+
+    def _open(self, slot: str) -> bool:
+        """Whether it knows something that it has not told yet."""
+        known = self.case.ledger.get(slot)
+        return known is not None and known.when != "never" and slot not in self.given
 
     def _answer(self, slot: str, said: _Said) -> None:
         """Answer one question from the ledger; what is not in it is not known."""
@@ -156,34 +171,26 @@ class ScriptedCustomer:
             if not said.moves:
                 said.add(self._phrase("menu", self.phrases["customer"]["menu"]), Act("refused", "menu"))
             return
-        wanted = [w for w in open_wishes if w.tool in offered] or (
-            [w for w in open_wishes if w.tool in now.heard.named] if not offered & self._tools() else []
-        )
+        likely = now.heard.tools
+        best = max(likely.values(), default=0.0)
+        wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= max(LIKELY, AS_LIKELY * best)]
         if wanted:
             return self._agree(wanted, now, talk.turn, said)
-        if offered == {HANDOVER}:
+        if offered == {HANDOVER} and best >= CERTAIN:
             return self._yes(HANDOVER, {}, talk.turn, said)
         if not open_wishes:
             return self._nothing_open(now, talk, said)
         if said.moves and not offered:
             return None
-        if offered - set(self.store.tools) or not offered or self._unsure(now):
-            wish = open_wishes[0]
-            means = self.phrases["actions"].get(wish.tool, {}).get("wish")
-            if means is None:
-                return None
-            talk.faults.append(Fault("customer", "offer_not_recognised", now.words[:200]))
-            words = self._phrase("condition", self.phrases["customer"]["condition"]).replace("{wish}", means)
-            said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
-            self.agreed_at[wish.tool] = talk.turn
+        wish = open_wishes[0]
+        means = self.phrases["actions"].get(wish.tool, {}).get("wish")
+        if means is None:
             return None
-        refused = [Act("refused", tool) for tool in sorted(offered)]
-        said.add(self._own_wish(), *refused, first=True)
+        talk.faults.append(Fault("customer", "offer_not_recognised", now.words[:200]))
+        words = self._phrase("condition", self.phrases["customer"]["condition"]).replace("{wish}", means)
+        said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
+        self.agreed_at[wish.tool] = talk.turn
         return None
-
-    def _unsure(self, now: Round) -> bool:
-        """Whether an offer of something else was heard in a sentence that may as well be about its own wish."""
-        return bool(set(now.heard.named) & self.case.agreeable)
 
     def _agree(self, wanted: list[Call], now: Round, turn: int, said: _Said) -> None:
         """Say yes to its own thing; to the same done to another object, name its own."""
@@ -230,20 +237,19 @@ class ScriptedCustomer:
 
     def _nothing_open(self, now: Round, talk: ConversationState, said: _Said) -> None:
         """A yes is asked for, and nothing that it wants is still to be done."""
-        writes = {t for t in {*now.heard.proposed, *now.heard.named} if t in self.store.tools}
+        writes = [tool for tool, chance in now.heard.tools.items() if chance >= SURE]
         if self._served(talk) and not self._untold(talk):
             if not self._bring_up("served", said):
                 said.add(self._phrase("no_more", self.phrases["customer"]["no_more"]))
                 self._leave("content", "thanks", said)
             return
         if writes:
-            said.add(self._own_wish(), *(Act("refused", t) for t in sorted(writes)))
+            said.add(self._own_wish(), *(Act("refused", t) for t in writes))
         elif not said.moves:
             said.add(self._phrase("please", self.phrases["customer"]["please"]), Act("agreed", "look"))
 
     def _go_on(self, now: Round, talk: ConversationState, said: _Said) -> None:
         """What it says where nothing was asked of it that it could answer."""
-        asks = now.heard.question or bool(now.heard.maybe)
         if self._served(talk):
             missing = self._untold(talk)
             if missing is None:
@@ -257,7 +263,7 @@ class ScriptedCustomer:
                 self._count(f"ask:{name}")
                 said.add(self._new(fact.ask), Act("waited", name))
                 return None
-        if asks and "unclear" not in self.used:
+        if now.heard.question and not now.heard.declined and "unclear" not in self.used:
             talk.faults.append(Fault("customer", "question_not_recognised", now.words[:200]))
             goal = self.case.ledger.get("goal")
             self._count("unclear")
@@ -294,13 +300,12 @@ class ScriptedCustomer:
         settled = {name for kind, name in self.seen if kind == "fact"} | self.claimed
         return bool(settled & set(self.case.moot.get(line, ())))
 
-    def _tools(self) -> set[str]:
-        return set(self.store.tools)
-
     def _open_wishes(self, talk: ConversationState) -> list[Call]:
         """The calls it wants, as far as they have not been made."""
         done = [c for c in talk.desk.calls if c.write and not c.error]
-        wishes = [c for o in self.case.outcomes for c in o.calls if c.tool != HANDOVER] + self.case.requested
+        wishes = [c for o in self.case.outcomes for c in o.calls if c.tool != HANDOVER]
+        if not self._resolvable or self.pushes < (self.case.pushes_before_accepting or 0) or not self.pushes:
+            wishes += self.case.requested
         wishes += [Call(tool=t) for t in self.case.accepts if t not in {w.tool for w in wishes}]
         found: list[Call] = []
         for wish in wishes:
@@ -310,9 +315,13 @@ class ScriptedCustomer:
 
     def _served(self, talk: ConversationState) -> bool:
         """Whether what it wanted done is done, by the calls that went through or by what it was told; follow-ups that are still to come apart."""
-        if self.case.bucket != "resolvable":
-            return bool(self.claimed & (self.case.agreeable - {HANDOVER, *self.aside}))
-        return any(self._done(o, talk) for o in self.case.outcomes if not o.handover)
+        if any(self._done(o, talk) for o in self.case.outcomes if not o.handover and (o.calls or self._resolvable)):
+            return True
+        return not self._resolvable and bool(self.claimed & (self.case.agreeable - {HANDOVER, *self.aside}))
+
+    @property
+    def _resolvable(self) -> bool:
+        return self.case.bucket == "resolvable"
 
     def _done(self, outcome: Outcome, talk: ConversationState) -> bool:
         done = [c for c in talk.desk.calls if c.write and not c.error]
@@ -330,7 +339,7 @@ class ScriptedCustomer:
 
     def _untold(self, talk: ConversationState) -> tuple[str, Fact] | None:
         """The first fact it still waits for, by the outcome that comes closest; None where it knows all it asked for."""
-        if self.case.bucket != "resolvable":
+        if not self._resolvable:
             return None
         texts = [m.text for m in talk.messages if m.side == "agent"]
         later, best = self._later(), None

@@ -33,6 +33,9 @@ From the first a thing is heard; from the second where nothing else was; from th
 about at all.
 """
 
+PLAIN = 0.75
+"""Probability from which a sentence without a question mark is a question."""
+
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
 
@@ -61,10 +64,10 @@ class ParsedMessage:
         Tools the message says were carried out.
     declined : list of str
         Tools the message says will not be carried out.
-    named : list of str
-        Tools the message may speak of as something to be done; read leniently.
-    maybe : list of str
-        Slots that a question may be about, most likely first, where none was heard for sure.
+    slots : dict of str to float
+        How likely each slot is asked for, the likeliest first.
+    tools : dict of str to float
+        How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
     confirm : bool
         The message asks for a yes, whether or not the action was understood.
     question : bool
@@ -75,19 +78,20 @@ class ParsedMessage:
     proposed: list[str] = field(default_factory=list)
     claimed: list[str] = field(default_factory=list)
     declined: list[str] = field(default_factory=list)
-    named: list[str] = field(default_factory=list)
-    maybe: list[str] = field(default_factory=list)
+    slots: dict[str, float] = field(default_factory=dict)
+    tools: dict[str, float] = field(default_factory=dict)
     confirm: bool = False
     question: bool = False
 
 
 @dataclass(frozen=True)
 class Heard:
-    """One sentence as it was heard: the probability of each act, and of each slot and tool that it may be about."""
+    """One sentence as it was heard: the probability of each act, and of each slot and tool that it may be about; `marked` by a question mark."""
 
     acts: dict[str, float]
     slots: dict[str, float]
     tools: dict[str, float]
+    marked: bool = False
 
     def about(self, act: str, least: float = SURE) -> list[str]:
         """The slots that are asked for, or the tools that an act is about; at least the likeliest where the act is sure."""
@@ -133,9 +137,10 @@ class MessageParser:
         acts = {act: chances[act] for act in ACTS}
         if max(chance for act, chance in acts.items() if act != "bye") < POSSIBLE:
             return Heard(acts, {}, {})
+        marked = _mark(plain) == "?"
         seen += of_patterns(n for book in books for n in book.topics_in(plain))
         chances = self.reader.probabilities(list(dict.fromkeys(seen)))
-        return Heard(acts, _topics(chances, "slot:"), _topics(chances, "tool:"))
+        return Heard(acts, _topics(chances, "slot:"), _topics(chances, "tool:"), marked)
 
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[list[str], list[str]]:
         """What the reader sees of a sentence, for its training: without the patterns of topics, and with them."""
@@ -200,11 +205,10 @@ def understood(heard: list[Heard]) -> ParsedMessage:
         _add(parsed.claimed, one.about("done"))
         _add(parsed.declined, one.about("no"))
         if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
-            _add(parsed.named, [tool for tool, chance in one.tools.items() if chance >= LIKELY])
-        parsed.question |= yes or asks
-    if not parsed.asked:
-        loose = {s: one.acts["ask"] * p for one in heard if one.acts["ask"] >= LIKELY for s, p in one.slots.items()}
-        parsed.maybe = [s for s in sorted(loose, key=loose.__getitem__, reverse=True) if loose[s] >= POSSIBLE]
+            _likelier(parsed.tools, one.tools, 1.0)
+        _likelier(parsed.slots, one.slots, one.acts["ask"])
+        parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
+    parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     return parsed
 
 
@@ -239,6 +243,16 @@ def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
         for name, chance in chances.items()
         if name.startswith(kind) and chance >= POSSIBLE
     }
+
+
+def _likelier(known: dict[str, float], new: dict[str, float], share: float) -> None:
+    for name, chance in new.items():
+        known[name] = max(known.get(name, 0.0), chance * share)
+
+
+def _sorted(chances: dict[str, float]) -> dict[str, float]:
+    """The likeliest first, without the unlikely ones."""
+    return {n: c for n, c in sorted(chances.items(), key=lambda pair: -pair[1]) if c >= POSSIBLE}
 
 
 def _likeliest(chances: dict[str, float], least: float) -> list[str]:
