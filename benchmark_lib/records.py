@@ -28,6 +28,9 @@ ENDINGS = {
 }
 """How a talk can end, each with its meaning."""
 
+SOURCES = ("model", "scripted", "synthetic", "imported", "published")
+"""Where a conversation can come from; any other word says who played it, such as ``human`` or ``human:anna``."""
+
 NOT_SCORED = frozenset({"infrastructure_fault"})
 """Endings of trials that are tried again and never enter a rate."""
 
@@ -149,7 +152,7 @@ class Conversation:
     model : str
         Name of the agent's model, or ``scripted:<name>``.
     source : str
-        ``model``, ``scripted``, ``synthetic``, ``imported`` or ``published``.
+        One of `SOURCES`, or who played it in `deskbench sit`.
     customer : str
         ``scripted`` or the name of the customer's model.
     messages, tool_calls : list
