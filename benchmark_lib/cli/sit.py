@@ -83,7 +83,10 @@ async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
 
     with heard_signals(on_signal):
         async with serving(chairs, options.port) as address:
-            print(f"{options.chairs} chair{'s' * (options.chairs > 1)} at {address}; how to play: curl -s {address}/", flush=True)
+            print(
+                f"{options.chairs} chair{'s' * (options.chairs > 1)} at {address}; how to play: curl -s {address}/",
+                flush=True,
+            )
             run = await play(chairs, experiment)
             _tell(run, experiment)
             await goodbyes(chairs)

@@ -79,7 +79,7 @@ class Players:
 
 
 class PlayersLine:
-    """The line to the players of one side: nobody waits for another's answer, and nothing is paid.
+    """The line to the players of one side: nobody waits for another's answer, and no price is known.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class PlayersLine:
         completion = await self._players.chairs.complete(
             messages, tools, conversation=conversation, chair=self._chair_of.get(conversation)
         )
-        row = call_row(self._players.side, self._players.source, key, request, completion, 0.0)
+        row = call_row(self._players.side, self._players.source, key, request, completion, None)
         await self._writer.put("calls", row, urgent=True)
         return completion
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from ..endpoint import Completion, RequestedCall
 from ..records import Conversation, Usage
@@ -22,6 +24,10 @@ Its ``kind`` is ``conversation`` (a new one, with its ``number``), ``prompt``, `
 ``result`` (of a call), ``own`` (what was said or called from this chair), ``over`` (the conversation) or ``finished``
 (all of them).
 """
+
+
+_LAST_WORDS = {"agent": "{}", "customer": "The desk writes:\n\n{}"}
+"""How the last message of the other side is shown, by the side of the player: as those before it were."""
 
 
 class NotYourTurn(Exception):
@@ -101,7 +107,7 @@ class Chairs:
             return
         last = record.messages[-1] if record.messages else None
         if last is not None and last.side != self.side:
-            game.items.append({"kind": "words", "text": last.text})
+            game.items.append({"kind": "words", "text": _LAST_WORDS[self.side].format(last.text)})
         faults = [f.detail for f in record.faults if f.side == self.side]
         mine = record.ended_by == f"{self.side}_fault" and faults
         game.items.append({"kind": "over", "why": faults[-1] if mine else ""})
@@ -150,14 +156,25 @@ class Chairs:
         game = self._chairs[number].game
         return game is not None and game.answer is not None and not game.answer.done()
 
-    def say(self, number: int, text: str) -> None:
+    def say(self, number: int, text: str, acts: Sequence[dict[str, str]] = (), end: bool = False) -> None:
         """Send a message.
+
+        Parameters
+        ----------
+        number : int
+            The chair.
+        text : str
+            The words; of a customer also its whole answer in the form that its prompt asks for.
+        acts : sequence of dict, end : bool
+            Of a customer: what the message does, each a ``kind`` with its ``what``, and whether it is the last one.
 
         Raises
         ------
         NotYourTurn
             If nothing waits for it.
         """
+        if self.side == "customer" and not _is_in_form(text):
+            text = orjson.dumps({"message": text, "acts": [*acts], "end": end}).decode()
         self._answer(number, Completion(text, [], "stop", Usage(calls=1, missing=1)))
 
     def call(self, number: int, calls: list[tuple[str, dict[str, Any] | str]]) -> None:
@@ -219,6 +236,14 @@ class Chairs:
     def _tell(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+def _is_in_form(text: str) -> bool:
+    """Whether an answer is written in the form that a customer's prompt asks for."""
+    try:
+        return "message" in orjson.loads(text)
+    except (orjson.JSONDecodeError, TypeError):
+        return False
 
 
 def _items(before: list[Any], now: list[Any]) -> list[Item]:

@@ -109,10 +109,12 @@ class Seats:
 
     async def say(self, request: web.Request) -> web.Response:
         """Send a message."""
-        number, text = self._chair(request), await _text(request)
-        if not text.strip():
+        number, message = self._chair(request), await _message(request)
+        if not message["text"].strip():
             raise Refused("The message is empty: send its words as the body.")
-        return await self._after(request, number, lambda: self.chairs.say(number, text.strip()))
+        if self.chairs.side == "agent" and message.keys() - {"text"}:
+            raise Refused('A message of the desk has nothing but its words: {"text": "..."}.')
+        return await self._after(request, number, lambda: self.chairs.say(number, **message))
 
     async def call(self, request: web.Request) -> web.Response:
         """Call tools."""
@@ -169,15 +171,17 @@ def _wait(request: web.Request) -> float:
     return min(max(asked, 0.0), LONGEST_WAIT_S) if asked == asked else WAIT_S
 
 
-async def _text(request: web.Request) -> str:
-    """The message of a request: the body as it is, or the ``text`` of a JSON object."""
+async def _message(request: web.Request) -> dict[str, Any]:
+    """The message of a request: the body as it is, or a JSON object with its ``text``, of a customer also ``acts`` and ``end``."""
     body = await _body(request)
     if request.content_type != "application/json":
-        return body
+        return {"text": body.strip()}
     value = _json(body)
-    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
-        raise Refused('A message in JSON is written {"text": "..."}.')
-    return value["text"]
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str) or value.keys() - {"text", "acts", "end"}:
+        raise Refused('A message in JSON is written {"text": "..."}; a customer may add "acts" and "end".')
+    if not isinstance(value.get("acts", []), list) or not isinstance(value.get("end", False), bool):
+        raise Refused('acts is a list such as [{"kind": "attached", "what": "photo"}], end is true or false.')
+    return {**value, "text": value["text"].strip()}
 
 
 async def _calls(request: web.Request) -> list[tuple[str, dict[str, Any] | str]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .chairs import Item
 
-OTHER = {"agent": "THE CUSTOMER WRITES", "customer": "THE DESK WRITES"}
+OTHER = {"agent": "THE CUSTOMER WRITES", "customer": "FOR YOU"}
 """The heading of what the other side says, by the side that a player has."""
 
 
