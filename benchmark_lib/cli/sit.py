@@ -14,6 +14,7 @@ from .signals import heard_signals
 if TYPE_CHECKING:
     from ..experiment import Experiment
     from ..runfile import RunFile
+    from ..sitting.chairs import Chairs
 
 GO_ON = "give the same command again to go on"
 
@@ -53,8 +54,8 @@ def execute(options: argparse.Namespace) -> int:
     """Seat the players, and play until everything is played or the sitting is stopped."""
     from ..experiment.writer import CannotSave
 
-    if options.port is None:
-        raise BadInput("nobody can play yet: give --port a number, and play over HTTP")
+    if options.port is None and options.chairs != 1:
+        raise BadInput("there is one chair in a terminal: leave --chairs out, or give --port a number")
     seen: list[int] = []
     try:
         return asyncio.run(_sit(options, seen))
@@ -68,8 +69,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
-    from ..sitting.port import serving
-    from ..sitting.session import Sitting, goodbyes, play
+    from ..sitting.session import Sitting
 
     chairs, experiment = Sitting(**_of_sitting(options), experiment=_of_run(options)).seated()
     task = asyncio.current_task()
@@ -82,15 +82,24 @@ async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
             task.cancel()
 
     with heard_signals(on_signal):
-        async with serving(chairs, options.port) as address:
-            print(
-                f"{options.chairs} chair{'s' * (options.chairs > 1)} at {address}; how to play: curl -s {address}/",
-                flush=True,
-            )
-            run = await play(chairs, experiment)
-            _tell(run, experiment)
-            await goodbyes(chairs)
+        if options.port is None:
+            from ..sitting.terminal import in_terminal
+
+            _tell(await in_terminal(chairs, experiment), experiment)
+        else:
+            await _over_port(chairs, experiment, options.port)
     return SIGNAL + seen[0] if seen else FINISHED if experiment.stopped is None else RESUMABLE
+
+
+async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
+    from ..sitting.port import serving
+    from ..sitting.session import goodbyes, play
+
+    async with serving(chairs, port) as address:
+        many = f"{chairs.count} chairs" if chairs.count > 1 else "one chair"
+        print(f"{many} at {address}; how to play: curl -s {address}/", flush=True)
+        _tell(await play(chairs, experiment), experiment)
+        await goodbyes(chairs)
 
 
 def _of_sitting(options: argparse.Namespace) -> dict[str, Any]:

@@ -66,12 +66,19 @@ class Chairs:
         How many there are. As many conversations are open at once, and whoever is free takes the next.
     side : str
         ``agent`` or ``customer``.
+
+    Attributes
+    ----------
+    tools : list of dict
+        The agent's tools, as far as a conversation has begun: name, description and parameters of each.
+    closed : str or None
+        Why nothing more will come.
     """
 
     def __init__(self, count: int, side: str = "agent"):
         self.count, self.side = count, side
         self.closed: str | None = None
-        self._tools: list[dict[str, Any]] = []
+        self.tools: list[dict[str, Any]] = []
         self._chairs = {number: _Chair() for number in range(1, count + 1)}
         self._games: dict[Hashable, _Game] = {}
         self._waiting: list[_Game] = []
@@ -83,7 +90,7 @@ class Chairs:
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
     ) -> Completion:
         """Wait for the answer of the player who has the conversation; `chair` is where it was played before."""
-        self._tools = tools or []
+        self.tools = [tool["function"] for tool in tools or []]
         game = self._games.get(conversation)
         if game is None:
             game = self._games[conversation] = _Game(chair if chair in self._chairs else None)
@@ -228,8 +235,8 @@ class Chairs:
         assert chair.game is not None
         system = [m["content"] for m in chair.game.messages if m["role"] == "system"]
         head: list[Item] = [{"kind": "prompt", "text": text} for text in system]
-        if self._tools:
-            head.append({"kind": "tools", "tools": [tool["function"] for tool in self._tools]})
+        if self.tools:
+            head.append({"kind": "tools", "tools": self.tools})
         number = {"kind": "conversation", "number": chair.games, "resumed": chair.game.begun > 1}
         return [*head, number] if whole or self.side == "customer" else [number]
 

@@ -1,20 +1,40 @@
-"""What a player is shown, as plain text: quoted line by line, so that no words of a conversation can pass for the harness's own."""
+"""What a player is shown, as plain text.
+
+Quoted line by line, so that no words of a conversation can pass for the harness's own.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import textwrap
+from dataclasses import dataclass
 from typing import Any
 
 from .chairs import Item
 
+BAR = "| "
 OTHER = {"agent": "THE CUSTOMER WRITES", "customer": "FOR YOU"}
-"""The heading of what the other side says, by the side that a player has."""
+"""The heading over what a player reads, by its side."""
+BLANK = "\u00a0\t"
+"""Spaces that are shown as they are, although Python calls them not printable."""
 
 
-def as_text(items: list[Item], side: str) -> str:
-    """Items as a text to read; the lines that begin with a bar are quoted."""
-    return "\n\n".join(_WORDING[item["kind"]](item, side) for item in items)
+def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | None = None) -> str:
+    """Items as a text to read; the lines that begin with a bar are quoted.
+
+    Parameters
+    ----------
+    items : list of dict
+        As the chairs give them.
+    side : str
+        Of the player.
+    indent : bool
+        Whether JSON is spread over lines, for people.
+    width : int, optional
+        Where longer lines are broken.
+    """
+    wording = _Wording(side, indent, width)
+    return "\n\n".join(getattr(wording, item["kind"])(item) for item in items)
 
 
 def tool_text(tool: dict[str, Any]) -> str:
@@ -25,43 +45,70 @@ def tool_text(tool: dict[str, Any]) -> str:
     for name, schema in parameters.get("properties", {}).items():
         kind = json.dumps({key: value for key, value in schema.items() if key != "description"}, ensure_ascii=False)
         optional = "" if name in required else " (may be left out)"
-        lines.append(f"    {name}{optional}: {schema.get('description', '')} {kind}".rstrip())
-    return "\n".join(lines)
-
-
-def quoted(text: str) -> str:
-    """A text behind a bar, without characters that would steer a terminal."""
-    return "\n".join(f"| {visible(line)}".rstrip() for line in text.splitlines() or [""])
+        lines.append(f"    {name}{optional}: {schema.get('description', '')} {kind}")
+    return visible("\n".join(lines))
 
 
 def visible(text: str) -> str:
-    """A line with every control character and every mark that turns the direction of writing shown as its code."""
-    return "".join(c if c.isprintable() or c in "\t\u00a0" else f"\\u{ord(c):04x}" for c in text)
+    """A text in which every character that steers a terminal or turns the direction of writing is shown as its code."""
+    return "".join(c if c.isprintable() or c in BLANK or c == "\n" else f"\\u{ord(c):04x}" for c in text)
 
 
-def _conversation(item: Item, side: str) -> str:
-    begun = " (begun before: what was said so far follows)" if item["resumed"] else ""
-    return f"===== CONVERSATION {item['number']}{begun} ====="
+@dataclass(frozen=True)
+class _Wording:
+    """The text of each kind of item."""
+
+    side: str
+    indent: bool
+    width: int | None
+
+    def conversation(self, item: Item) -> str:
+        begun = " (begun before: what was said so far follows)" if item["resumed"] else ""
+        return f"===== CONVERSATION {item['number']}{begun} ====="
+
+    def prompt(self, item: Item) -> str:
+        return f"YOUR INSTRUCTIONS\n{self._quoted(item['text'])}"
+
+    def tools(self, item: Item) -> str:
+        return "YOUR TOOLS\n" + self._quoted("\n".join(map(tool_text, item["tools"])))
+
+    def words(self, item: Item) -> str:
+        return f"{OTHER[self.side]}\n{self._quoted(item['text'])}"
+
+    def result(self, item: Item) -> str:
+        return f"RESULT OF {visible(item['name'])}\n{self._quoted(self._json(item['text']))}"
+
+    def own(self, item: Item) -> str:
+        said = [f"YOU WROTE\n{self._quoted(item['text'])}"] if item["text"] else []
+        calls = [f"YOU CALLED {visible(name)}\n{self._quoted(self._json(given))}" for name, given in item["calls"]]
+        return "\n\n".join([*said, *calls])
+
+    def over(self, item: Item) -> str:
+        why = f" It was ended here: {visible(item['why'])}." if item["why"] else ""
+        return f"THIS CONVERSATION IS OVER.{why}"
+
+    def finished(self, item: Item) -> str:
+        return f"{item['why']} You can stop."
+
+    def _quoted(self, text: str) -> str:
+        lines = visible(text.replace("\r\n", "\n")).split("\n")
+        if self.width is not None:
+            room = max(self.width - len(BAR) - 1, 20)
+            lines = [short for line in lines for short in _broken(line, room)]
+        return "\n".join(f"{BAR}{line}".rstrip() for line in lines)
+
+    def _json(self, text: str) -> str:
+        if not self.indent:
+            return text
+        try:
+            return json.dumps(json.loads(text), indent=1, ensure_ascii=False).replace("\\n", "\n")
+        except ValueError:
+            return text
 
 
-def _own(item: Item, side: str) -> str:
-    calls = [f"YOU CALLED {visible(name)} {visible(arguments)}" for name, arguments in item["calls"]]
-    said = [f"YOU WROTE\n{quoted(item['text'])}"] if item["text"] else []
-    return "\n".join([*said, *calls])
-
-
-def _over(item: Item, side: str) -> str:
-    why = f" It was ended here: {visible(item['why'])}." if item["why"] else ""
-    return f"THIS CONVERSATION IS OVER.{why}"
-
-
-_WORDING: dict[str, Callable[[Item, str], str]] = {
-    "prompt": lambda item, side: f"YOUR INSTRUCTIONS\n{quoted(item['text'])}",
-    "tools": lambda item, side: "YOUR TOOLS\n" + quoted("\n".join(map(tool_text, item["tools"]))),
-    "conversation": _conversation,
-    "words": lambda item, side: f"{OTHER[side]}\n{quoted(item['text'])}",
-    "result": lambda item, side: f"RESULT OF {visible(item['name'])}\n{quoted(item['text'])}",
-    "own": _own,
-    "over": _over,
-    "finished": lambda item, side: f"{item['why']} You can stop.",
-}
+def _broken(line: str, width: int) -> list[str]:
+    """A line in pieces that fit, the further ones as far in as the first."""
+    margin = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line, width, subsequent_indent=margin, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False
+    ) or [""]

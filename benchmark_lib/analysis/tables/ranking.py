@@ -107,7 +107,7 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
     chosen, rows = metric_of(metric), []
     for panel, mine in conversations_of(results).groupby("panel", sort=False):
         if panel in UNRANKED or chosen.higher_is_better is None:
-            why = UNRANKED[panel] if panel in UNRANKED else "neither direction of this metric is better"
+            why = UNRANKED.get(panel, "neither direction of this metric is better")
             rows += [
                 (panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why)
                 for entry in mine["entry"].unique()
