@@ -1,0 +1,123 @@
+"""``deskbench sit``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadInput
+from .codes import FINISHED, RESUMABLE, SIGNAL
+from .signals import heard_signals
+
+if TYPE_CHECKING:
+    from ..experiment import Experiment
+    from ..runfile import RunFile
+    from ..sitting.chairs import Chairs
+
+GO_ON = "give the same command again to go on"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench sit``."""
+    add = parser.add_argument
+    add("--chair", default="agent", metavar="SIDE", help="which chair you take: agent (default) or customer")
+    add("--port", type=int, metavar="N", help="let programs play over HTTP on this port of 127.0.0.1 (0: any free one)")
+    add("--chairs", type=int, default=1, metavar="N", help="how many players play at once over the port (default: 1)")
+    add("--name", default="human", metavar="NAME", help="the player's name in tables (default: human)")
+    add(
+        "--source",
+        default="human",
+        metavar="WORDS",
+        help="who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
+    )
+    add("--model", metavar="MODEL", help="the other side: the customer's model (default: scripted), or the agent's")
+    add("--base-url", metavar="URL", help="base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)")
+    add("--settings", metavar="FILE", help="YAML file with model settings by role")
+    add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
+    add("--prompt", metavar="FILE", help="a system prompt for the agent to use instead of the store's")
+    add(
+        "--cases",
+        default="all",
+        metavar="PATTERN",
+        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards",
+    )
+    add("--shuffle", type=int, default=0, metavar="SEED", help="another order of the cases (default: 0)")
+    add("--trials", type=int, default=1, help="trials per case (default: 1)")
+    add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")
+    add("--seed", type=int, default=0, help="random seed (default: 0)")
+    add("--out", metavar="FILE", help="the run file (default: in data/runs, named after the options)")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Seat the players, and play until everything is played or the sitting is stopped."""
+    from ..experiment.writer import CannotSave
+
+    if options.port is None and options.chairs != 1:
+        raise BadInput("there is one chair in a terminal: leave --chairs out, or give --port a number")
+    seen: list[int] = []
+    try:
+        return asyncio.run(_sit(options, seen))
+    except CannotSave as error:
+        print(f"deskbench: {error}: make room, then {GO_ON}", file=sys.stderr)
+        return RESUMABLE
+    except asyncio.CancelledError:
+        if not seen:
+            raise
+        return SIGNAL + seen[0]
+
+
+async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
+    from ..sitting.session import Sitting
+
+    chairs, experiment = Sitting(**_of_sitting(options), experiment=_of_run(options)).seated()
+    task = asyncio.current_task()
+
+    def on_signal(number: int, name: str) -> None:
+        seen.append(number)
+        if experiment.running:
+            asyncio.get_running_loop().call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", 0.0)
+        elif task is not None:
+            task.cancel()
+
+    with heard_signals(on_signal):
+        if options.port is None:
+            from ..sitting.terminal import in_terminal
+
+            _tell(await in_terminal(chairs, experiment), experiment)
+        else:
+            await _over_port(chairs, experiment, options.port)
+    return SIGNAL + seen[0] if seen else FINISHED if experiment.stopped is None else RESUMABLE
+
+
+async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
+    from ..sitting.port import serving
+    from ..sitting.session import goodbyes, play
+
+    async with serving(chairs, port) as address:
+        many = f"{chairs.count} chairs" if chairs.count > 1 else "one chair"
+        print(f"{many} at {address}; how to play: curl -s {address}/", flush=True)
+        _tell(await play(chairs, experiment), experiment)
+        await goodbyes(chairs)
+
+
+def _of_sitting(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("chair", "chairs", "name", "source", "shuffle")}
+
+
+def _of_run(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of the run; the model is that of the other side."""
+    names = ("settings", "store", "prompt", "cases", "trials", "messages", "seed", "out")
+    given = {name: getattr(options, name) for name in names}
+    if options.chair == "customer":
+        return {**given, "model": options.model, "base_url": options.base_url}
+    return {**given, "customer": options.model or "scripted", "customer_base_url": options.base_url}
+
+
+def _tell(run: RunFile, experiment: Experiment) -> None:
+    """How far the sitting has come, without a word of how well."""
+    finished, planned = run.counts()["finished"], sum(run.manifest["planned"].values())
+    print(f"{finished} of {planned} conversations finished; run file: {run.path}", flush=True)
+    if experiment.stopped is not None:
+        print(f"deskbench: what is finished is saved; {experiment.stopped.sentence}", file=sys.stderr)
