@@ -154,6 +154,7 @@ class Score(TypedDict, total=False):
     facts: dict[str, bool]
     reasons_told: list[str]
     rules_broken_by: dict[str, Any]
+    rules_broken_in: dict[str, Any]
     remedied: bool
     left_content: bool
     customer_evidence: list[dict[str, Any]]
@@ -190,7 +191,7 @@ def score(conversation: Conversation, case: Case, store: Store) -> Score:
     handover = next((t for t in done if t.name == HANDOVER), None)
     queue = _queue(handover)
     forbidden = forbidden_calls(c.tool_calls, case)
-    rules = check_rules(c, store)
+    rules = check_rules(c, store, case.sender_name, case.sender)
     reasons = parser_of(store).reasons_in(texts) if case.reasons else []
     facts = {name: fact.told(texts) for name, fact in case.facts.items()}
     outcomes = matching_outcomes(c.changes, case, store)
@@ -208,7 +209,8 @@ def score(conversation: Conversation, case: Case, store: Store) -> Score:
         "facts": facts,
         "reasons_told": reasons,
         **{f"rule_{name}": r["state"] for name, r in rules.items()},
-        "rules_broken_by": {name: r["calls"] for name, r in rules.items() if r["calls"]},
+        "rules_broken_by": {name: r["calls"] for name, r in rules.items() if r["state"] == "broken"},
+        "rules_broken_in": {name: r["turns"] for name, r in rules.items() if r["turns"]},
         "forbidden_calls": len(forbidden),
         "forbidden_malformed": sum(t.error is not None for t in forbidden),
         **_use_of_tools(conversation, store),
