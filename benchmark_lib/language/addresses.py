@@ -63,7 +63,11 @@ def place_of(address: Mapping[str, Any]) -> Place:
 def _place(name: str, line1: str, line2: str, city: str, region: str, postcode: str, country: str) -> Place:
     code = country_code(country)
     return Place(
-        name_words(name), street_words(f"{line1} {line2} {city}"), _region(region, code), _postcode(postcode, code), code
+        name_words(name),
+        street_words(f"{line1} {line2} {city}"),
+        _region(region, code),
+        _postcode(postcode, code),
+        code,
     )
 
 
@@ -105,9 +109,7 @@ def stands_in(part: str, value: str, text: str) -> bool:
     wanted = street_words(value) if part in ("line1", "line2", "city") else name_words(value)
     said = _street_words(text) if part in ("line1", "line2", "city") else _words(text)
     reach = 2 * len(wanted) + 2
-    return bool(wanted) and any(
-        said[at] in wanted and wanted <= set(said[at : at + reach]) for at in range(len(said))
-    )
+    return bool(wanted) and any(said[at] in wanted and wanted <= set(said[at : at + reach]) for at in range(len(said)))
 
 
 def spaced(value: str) -> str:
@@ -190,7 +192,6 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", _folded(text))
 
 
-@lru_cache(maxsize=4096)
 def _folded(text: str) -> str:
     """Lower case without accents."""
     bare = unicodedata.normalize("NFKD", text.casefold().replace("ß", "ss").replace("œ", "oe"))

@@ -93,9 +93,7 @@ def check_rules(
     }
 
 
-def _steps(
-    conversation: Conversation, sender_name: str, sender: str
-) -> Iterator[tuple[ToolCall | Message, Before]]:
+def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
     """Every call and every message of the agent in the order in which they came, each with what had happened before.
 
     The calls of a turn come before the agent's message that closes it.
