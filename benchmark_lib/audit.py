@@ -36,7 +36,10 @@ FLOORS = {
     "escalate_all": (0, 1, 1),
     "comply_all": (None, 0, 0),
 }
-"""Successes expected of every case by bucket, as a share: 1 all, 0 none, None under half of them."""
+"""Successes expected of every case by bucket, as a share: 1 all, 0 none, None under half of them.
+
+To hand over at once is no success where policy asks for a claim with the carrier first.
+"""
 
 NEAR_COPY = 80.0
 """Two emails more alike than this (rapidfuzz token-set ratio, 0-100) count as copies."""
@@ -147,6 +150,8 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
         record = play(case, store, AGENTS[agent](case, store), f"scripted:{agent}")
         result = score(record, case, store)
         expected = FLOORS[agent][BUCKETS.index(case.bucket)]
+        if agent == "escalate_all" and all(o.calls for o in case.outcomes if o.handover):
+            expected = 0
         if expected is not None and bool(result["success"]) != bool(expected):
             what = "succeeds" if result["success"] else "fails"
             found.problems.append(Problem(case.id, "floor", f"{agent} {what}{_why(result, record, case)}"))

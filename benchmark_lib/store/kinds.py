@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import BadInput
 from ..records import ToolCall
 from .protocols import Played, Row, World
-from .rules import Predicate
+from .rules import Predicate, Telling
 from .tools import Tool
 
 
@@ -35,6 +35,13 @@ class DeskKind:
         Its tools; those of `every_desk` come by themselves.
     rules : dict of str to Predicate
         The predicates of its process rules, by the names that the policy uses.
+    tellings : mapping of str to Telling
+        Of those rules, the ones that also guard what a message of the agent tells.
+    objects : tuple of str
+        Arguments by which a call names what it is about, such as an order and its lines: a yes to one object is no yes
+        to another.
+    members : tuple of str
+        Fields of a row that list what it is about: one row for two of them leaves the same as two rows for one each.
     look_up : (str, str)
         The tool that shows one row of `subject`, and the argument that names the row.
     case_names, case_defaults, usual_ledger : callable
@@ -89,6 +96,9 @@ class DeskKind:
     tools: dict[str, Tool]
     look_up: tuple[str, str]
     rules: dict[str, Predicate] = field(default_factory=dict)
+    tellings: Mapping[str, Telling] = field(default_factory=dict)
+    objects: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
     case_names: Callable[[Row, Row, World], dict[str, Any]] = lambda raw, row, store: {}
     case_defaults: Callable[[dict[str, Any]], dict[str, Any]] = lambda names: {}
     usual_ledger: Callable[[Row, dict[str, Any]], dict[str, Any]] = lambda case, names: {}

@@ -3,7 +3,7 @@
 from ..kinds import DeskKind
 from ..tools import tools_of
 from . import cases, claims, offers, rows, sound, steps, tools
-from .rules import RULES
+from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
     name="retail",
@@ -12,6 +12,9 @@ KIND = DeskKind(
     tools=tools_of(tools),
     look_up=("get_order", "order_id"),
     rules=RULES,
+    tellings=TELLINGS,
+    objects=("order_id", "line_id", "line_ids"),
+    members=("line_ids",),
     case_names=cases.case_names,
     case_defaults=cases.case_defaults,
     usual_ledger=cases.usual_ledger,
