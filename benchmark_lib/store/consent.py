@@ -7,7 +7,7 @@ from typing import Any
 
 from ..language.addresses import has_part, is_address
 from ..language.folding import squash
-from ..language.parser import parser_of
+from ..language.parser import LIKELY, parser_of
 from ..records import Act, ToolCall
 from .protocols import World
 from .rules import Before
@@ -64,17 +64,22 @@ def _members(value: Any) -> set[str]:
 
 
 def _was_offered(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
-    """Whether the message before a yes held an offer; where the customer was not sure, whether it named the act."""
+    """Whether the message before a yes held an offer; where the customer was not sure, whether it named any act at all."""
     offers = [m.text for m in before.messages if m.side == "agent" and m.turn < turn]
     if not offers:
         return False
-    return yes.detail != CONDITIONAL or may_offer(offers[-1], tool, store)
+    return yes.detail != CONDITIONAL or offers_something(offers[-1], store)
 
 
 def _overtaken(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
     """Whether the agent has offered the act anew since a yes that named nothing of it."""
     later = (m.text for m in before.messages if m.side == "agent" and m.turn >= turn)
     return not yes.arguments and any(may_offer(text, tool, store) for text in later)
+
+
+def offers_something(text: str, store: Any) -> bool:
+    """Whether a message names something that could be done, whatever it is: the wish stated as a condition says which."""
+    return any(chance >= LIKELY for chance in parser_of(store).parse(text).tools.values())
 
 
 def may_offer(text: str, tool: str, store: Any) -> bool:
