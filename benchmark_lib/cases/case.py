@@ -180,7 +180,7 @@ class Case(_Part):
     @cached_property
     def hash(self) -> str:
         """Content hash of the case as it is played, texts filled in."""
-        return content_hash(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS))
+        return content_hash(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
 
     @property
     def agreeable(self) -> set[str]:
