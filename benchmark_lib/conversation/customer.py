@@ -51,7 +51,7 @@ class ScriptedCustomer:
         Whose phrases it uses.
     """
 
-    def __init__(self, case: Case, store: "Store"):
+    def __init__(self, case: Case, store: Store):
         self.case, self.store, self.parser, self.aside = case, store, parser_of(store), store.kind.aside
         self.phrases = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         self.given: dict[str, int] = {}
@@ -64,6 +64,7 @@ class ScriptedCustomer:
         self.argued: set[str] = set()
         self.used: dict[str, int] = {}
         self.seen: set[Any] = set()
+        self._capitals = not case.email.text.strip()[:1].islower()
 
     async def reply(self, talk: ConversationState) -> Reply:
         """The next message, with its acts."""
@@ -128,7 +129,9 @@ class ScriptedCustomer:
         if not meant and not heard.confirm:
             meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
         if content or heard.confirm or len(meant) > 1:
-            meant = [s for s in meant if s not in VAGUE] if content or heard.confirm else [s for s in meant if s != "goal"]
+            meant = (
+                [s for s in meant if s not in VAGUE] if content or heard.confirm else [s for s in meant if s != "goal"]
+            )
         news = [s for s in meant if self._open(s)]
         return list(dict.fromkeys(news or meant))
 
@@ -161,6 +164,8 @@ class ScriptedCustomer:
             words = self._phrase("given", self.phrases["customer"]["given"])
         else:
             words = filled(self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"]), known.value or "")
+            if not self._capitals and words.casefold() == (known.value or "").casefold():
+                words = known.value or words
         said.add(words, Act("gave", slot, known.value))
 
     def _decide(self, now: Round, talk: ConversationState, said: _Said) -> None:
@@ -333,9 +338,7 @@ class ScriptedCustomer:
 
     def _later(self) -> set[int | None]:
         """Follow-ups that have not come up yet, by their places."""
-        return {
-            i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up
-        }
+        return {i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up}
 
     def _untold(self, talk: ConversationState) -> tuple[str, Fact] | None:
         """The first fact it still waits for, by the outcome that comes closest; None where it knows all it asked for."""
@@ -358,11 +361,20 @@ class ScriptedCustomer:
     def _bring_up(self, when: str, said: _Said) -> bool:
         """Say the next thing it has in store for this moment; True if there was one."""
         for place, followup in enumerate(self.case.followups):
-            if followup.when == when and place not in self.followed_up:
-                self.followed_up.add(place)
-                self._follow_up(place, followup, said)
-                return True
+            if followup.when != when or place in self.followed_up:
+                continue
+            self.followed_up.add(place)
+            if when == "served" and self._answered_before(place):
+                continue
+            self._follow_up(place, followup, said)
+            return True
         return False
+
+    def _answered_before(self, place: int) -> bool:
+        """Whether everything that a follow-up asks for was told before it came up."""
+        wanted = {name for name, fact in self.case.facts.items() if fact.after == place}
+        acts = any(c.after == place for o in self.case.outcomes for c in o.calls)
+        return bool(wanted) and not acts and all(("fact", name) in self.seen for name in wanted)
 
     def _follow_up(self, place: int, followup: FollowUp, said: _Said) -> None:
         said.add(followup.say, Act("followed_up", str(place)))

@@ -68,6 +68,8 @@ class ParsedMessage:
         How likely each slot is asked for, the likeliest first.
     tools : dict of str to float
         How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
+    offer : bool
+        The message offers to do something, whether or not it was understood what.
     confirm : bool
         The message asks for a yes, whether or not the action was understood.
     question : bool
@@ -80,6 +82,7 @@ class ParsedMessage:
     declined: list[str] = field(default_factory=list)
     slots: dict[str, float] = field(default_factory=dict)
     tools: dict[str, float] = field(default_factory=dict)
+    offer: bool = False
     confirm: bool = False
     question: bool = False
 
@@ -155,7 +158,7 @@ class MessageParser:
         near = nearest_languages(said)
         return [language for language in self.raw if language in near] or list(self.raw)
 
-    def _book(self, language: str) -> "_Book":
+    def _book(self, language: str) -> _Book:
         """The book of a language, compiled when it is first needed."""
         if language not in self.books:
             try:
@@ -197,6 +200,7 @@ def understood(heard: list[Heard]) -> ParsedMessage:
     for one in heard:
         asks, yes = one.acts["ask"] >= SURE, one.acts["yes"] >= SURE
         offers.append(one.about("offer"))
+        parsed.offer |= one.acts["offer"] >= SURE
         if yes:
             parsed.confirm = True
             near = offers[-1] or next(filter(None, reversed(offers[-1 - REMEMBERED :])), [])

@@ -67,7 +67,8 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     found = list(labelled(parser, rows))
     names = _frequent([topical for _, topical, _ in found])
     place = {name: i for i, name in enumerate(names)}
-    plain, topical = (_matrix([f[k] for f in found], place) for k in (0, 1))
+    plain = _matrix([seen for seen, _, _ in found], place)
+    topical = _matrix([seen for _, seen, _ in found], place)
     labels = [f[2] for f in found]
     columns: dict[str, tuple[np.ndarray, float]] = {}
     does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
@@ -103,7 +104,9 @@ def _frequent(found: list[list[str]]) -> list[str]:
 def _matrix(found: list[list[str]], place: dict[str, int]) -> csr_matrix:
     from scipy.sparse import csr_matrix
 
-    at, columns, values = [0], [], []
+    at: list[int] = [0]
+    columns: list[int] = []
+    values: list[float] = []
     for one in found:
         length = sum(weight(name) ** 2 for name in one) ** 0.5
         mine = {place[name]: weight(name) / length for name in one if name in place}

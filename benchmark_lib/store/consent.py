@@ -7,7 +7,7 @@ from typing import Any
 
 from ..language.addresses import has_part, is_address
 from ..language.folding import squash
-from ..language.parser import LIKELY, parser_of
+from ..language.parser import parser_of
 from ..records import Act, ToolCall
 from .protocols import World
 from .rules import Before
@@ -79,7 +79,7 @@ def _overtaken(turn: int, yes: Act, tool: str, before: Before, store: World) -> 
 
 def offers_something(text: str, store: Any) -> bool:
     """Whether a message names something that could be done, whatever it is: the wish stated as a condition says which."""
-    return any(chance >= LIKELY for chance in parser_of(store).parse(text).tools.values())
+    return parser_of(store).parse(text).offer
 
 
 def may_offer(text: str, tool: str, store: Any) -> bool:

@@ -109,8 +109,9 @@ class DeskKind:
     evidence_slots: Callable[[Any, Played, World, set[str], set[str]], list[str]] = (
         lambda call, case, store, attached, known: []
     )
-    named_in: Callable[[str, dict[str, Any], World], tuple[set[str], set[str]]] = (
-        lambda text, arguments, store: (set(), set())
+    named_in: Callable[[str, dict[str, Any], World], tuple[set[str], set[str]]] = lambda text, arguments, store: (
+        set(),
+        set(),
     )
     described: Callable[[dict[str, Any], str, World], dict[str, str]] = lambda arguments, tool, store: {}
     everything: Callable[[Callable[..., ToolCall], Played, str], list[Any]] = lambda call, case, words: []

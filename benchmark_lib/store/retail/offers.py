@@ -55,9 +55,7 @@ def _variant(
             differing.add("variant_id")
 
 
-def _lines(
-    words: str, line_ids: list[str], order: Row, store: World, named: set[str], differing: set[str]
-) -> None:
+def _lines(words: str, line_ids: list[str], order: Row, store: World, named: set[str], differing: set[str]) -> None:
     said = {
         line["line_id"]
         for line in order["lines"]
