@@ -21,6 +21,7 @@ PARTS = ("name", "line1", "line2", "city", "region", "postcode", "country")
 
 _PO_BOX = "pobox"
 _LETTER_AND_DIGIT = re.compile(r"(?<=\d)(?=[^\W\d])|(?<=[^\W\d])(?=\d)")
+_DIRECTION = re.compile(r"\b([ns]) ([ew])\b")
 _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th|er|re|e|eme)\b")
 
 
@@ -170,7 +171,7 @@ def _street_words(text: str) -> list[str]:
     folded = _boxes().sub(f" {_PO_BOX} ", " ".join(re.findall(r"\w+", _folded(text))))
     words = _LETTER_AND_DIGIT.sub(" ", _ORDINAL.sub(r"\1", folded)).split()
     same, unsaid = _same(), frozenset(_tables()["unsaid"])
-    return [same.get(word, word) for word in words if word not in unsaid]
+    return _DIRECTION.sub(r"\1\2", " ".join(same.get(word, word) for word in words if word not in unsaid)).split()
 
 
 @lru_cache(maxsize=1)

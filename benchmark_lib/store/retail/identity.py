@@ -77,11 +77,16 @@ def _given(customer_id: str, before: Before, store: World) -> dict[str, bool]:
     postcodes = {o["shipping_address"]["postcode"] for o in mine}
     old = [p for p in postcodes if not any(squash(p) in address for address in new)]
     return {
-        "order_id": any(re.search(rf"(?<!\w){re.escape(fold(o['order_id']))}(?!\w)", words) for o in mine),
-        "email": fold(customer["email"]) in {fold(before.sender), *re.findall(r"[^\s<>(),;]+@[^\s<>(),;]*\w", words)},
+        "order_id": any(_says(o["order_id"], words) for o in mine),
+        "email": fold(customer["email"]) == fold(before.sender) or _says(customer["email"], words),
         "name": name_words(customer["name"]) == name_words(who) or stands_in("name", customer["name"], words),
         "postcode": any(re.search(spaced(p), words) for p in old),
     }
+
+
+def _says(value: str, words: str) -> bool:
+    """Whether a number or an address of a mailbox stands in folded words, not as a part of a longer one."""
+    return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", words) is not None
 
 
 def _opened(before: Before, store: World) -> list[str]:
