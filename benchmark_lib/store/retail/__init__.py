@@ -33,4 +33,5 @@ KIND = DeskKind(
     grounds=sound.grounds,
     catalogue=("products",),
     unsound=sound.unsound,
+    days=sound.days,
 )
