@@ -5,6 +5,7 @@ The oracle at the ceiling, the trivial agents at the floor, and every case sound
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
@@ -43,6 +44,8 @@ To hand over at once is no success where policy asks for a claim with the carrie
 
 NEAR_COPY = 80.0
 """Two emails more alike than this (rapidfuzz token-set ratio, 0-100) count as copies."""
+
+_DAY = re.compile(r"20\d\d-\d\d-\d\d")
 
 
 @dataclass
@@ -199,7 +202,8 @@ def _why(result: dict[str, Any], record: Conversation, case: Case) -> str:
 
 def _sound(case: Case, store: Store) -> Iterator[Problem]:
     """Checks of one case by itself."""
-    said = _customer_texts(case, store)
+    said = list(_customer_texts(case, store))
+    yield from _days_hold(case, store)
     for name, fact in case.facts.items():
         for where, text in said:
             if fact.found_in(fold(text)):
@@ -238,6 +242,24 @@ def _sound(case: Case, store: Store) -> Iterator[Problem]:
             and fold(known.value) in fold(case.email.text + case.email.subject)
         ):
             yield Problem(case.id, f"ledger {slot}", "stands in the email, but the ledger does not say volunteered")
+
+
+def _days_hold(case: Case, store: Store) -> Iterator[Problem]:
+    """Required days that neither policy and clock give one of the case's orders nor the policy names."""
+    if store.kind.days is None:
+        return
+    known: dict[str, str] = {}
+    for number in (case.order, *case.others.values()):
+        known |= store.kind.days(number, store)
+    named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode()))
+    for name, fact in case.facts.items():
+        if fact.kind == "date" and str(fact.value)[:10] not in known.keys() | named:
+            can_be = ", ".join(
+                f"{day} ({what})" for day, what in sorted(known.items()) if day >= store.now.date().isoformat()
+            )
+            yield Problem(
+                case.id, "date", f"{name}: policy and clock never lead to {fact.value}; ahead are {can_be or 'none'}"
+            )
 
 
 def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:

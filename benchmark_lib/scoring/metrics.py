@@ -209,6 +209,16 @@ METRICS = {
             "Share of conversations in English in which the agent asks for what it had been given.",
         ),
         Metric(
+            "reply_language",
+            "In the customer's language",
+            "answers_in_language",
+            None,
+            SHARE,
+            True,
+            "Share of the conversations in which every reply is in the language the customer writes in; replies too short or too mixed to tell "
+            "count neither way.",
+        ),
+        Metric(
             "agent_messages",
             "Agent messages",
             "agent_messages",

@@ -88,6 +88,9 @@ class DeskKind:
         Tables that an agent can search, on whose rows any case may rest.
     unsound : callable
         ``unsound(number, store)``: what is wrong with a row of `subject`, each as its field and a sentence.
+    days : callable or None
+        ``days(number, store)``: the days that policy and clock give a row of `subject`, each with what it is; None
+        where a case may require any day.
     """
 
     name: str
@@ -126,6 +129,7 @@ class DeskKind:
     grounds: Callable[[Played, World], list[Any]] = lambda case, store: []
     catalogue: tuple[str, ...] = ()
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
+    days: Callable[[str, World], dict[str, str]] | None = None
 
 
 _SHIPPED = {"retail": "benchmark_lib.store.retail"}

@@ -37,4 +37,5 @@ KIND = DeskKind(
     grounds=sound.grounds,
     catalogue=("products",),
     unsound=sound.unsound,
+    days=sound.days,
 )
