@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput
@@ -35,9 +35,11 @@ class Sitting:
         What the run file says of where its conversations come from.
     shuffle : int
         Seeds the order of the cases.
-    experiment : dict
-        Further options of the run, as `benchmark_lib.experiment.Options` has them. In the customer's chair its
-        `model` is the agent.
+    other, base_url : str, optional
+        Who has the other side, and where: the customer's model, the scripted customer by default, or the agent, the
+        scripted oracle by default.
+    options : dict
+        Further options of the run, as `benchmark_lib.experiment.Options` has them.
     """
 
     chair: str = "agent"
@@ -45,25 +47,41 @@ class Sitting:
     name: str = "human"
     source: str = "human"
     shuffle: int = 0
-    experiment: dict[str, Any] | None = None
+    other: str | None = None
+    base_url: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
 
-    def seated(self) -> tuple[Chairs, Experiment]:
-        """The chairs, and the run that is played from them; call it where an event loop runs.
+    def check(self) -> None:
+        """Refuse what cannot be played.
 
         Raises
         ------
         BadInput
-            For a chair that is not there, a number of chairs, a name or a source that will not do.
+            For a chair that is not there, a number of chairs, a name or a source that cannot be used.
         """
         if not isinstance(self.chairs, int) or not 1 <= self.chairs <= MOST_CHAIRS:
             raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {self.chairs}: change --chairs")
         if self.name.startswith("scripted"):
             raise BadInput(f"{self.name!r} is the name of a scripted player: give --name another one")
+        Players(self.chair, Chairs(self.chairs, self.chair), self.source, self.shuffle).check()
+
+    def seated(self) -> tuple[Chairs, Experiment]:
+        """The chairs, and the run that is played from them.
+
+        Raises
+        ------
+        BadInput
+            As `check`.
+        """
+        self.check()
         chairs = Chairs(self.chairs, self.chair)
         players = Players(self.chair, chairs, self.source, self.shuffle)
-        options = {**(self.experiment or {}), "players": players, "concurrency": self.chairs, "progress": False}
-        options["model" if self.chair == "agent" else "customer"] = self.name
-        return chairs, Experiment(**options)
+        sides = {
+            "agent": {"model": self.name, "customer": self.other or "scripted", "customer_base_url": self.base_url},
+            "customer": {"model": self.other or "scripted:oracle", "base_url": self.base_url, "customer": self.name},
+        }
+        options = {**self.options, **sides[self.chair], "concurrency": self.chairs, "progress": False}
+        return chairs, Experiment(**options, players=players)
 
 
 async def play(chairs: Chairs, experiment: Experiment) -> RunFile:
