@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import FINISHED, RESUMABLE, SIGNAL
@@ -70,9 +70,9 @@ def execute(options: argparse.Namespace) -> int:
 
 
 async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
-    from ..sitting.session import Sitting
+    from ..sitting.session import seated
 
-    chairs, experiment = Sitting(**_of_sitting(options), options=_of_run(options)).seated()
+    chairs, experiment = seated(**{k: v for k, v in vars(options).items() if k not in ("command", "execute", "port")})
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def on_signal(number: int, name: str) -> None:
@@ -104,16 +104,6 @@ async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
         print(f"{many} at {address}; how to play: curl -s {address}/", flush=True)
         _tell(await play(chairs, experiment), experiment)
         await goodbyes(chairs)
-
-
-def _of_sitting(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("chair", "chairs", "name", "source", "shuffle", "other", "base_url")
-    return {name: getattr(options, name) for name in names}
-
-
-def _of_run(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("settings", "store", "prompt", "cases", "trials", "messages", "seed", "out", "replay")
-    return {name: getattr(options, name) for name in names}
 
 
 def _tell(run: RunFile, experiment: Experiment) -> None:

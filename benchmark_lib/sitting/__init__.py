@@ -10,48 +10,32 @@ if TYPE_CHECKING:
 __all__ = ["sit"]
 
 
-def sit(
-    cases: str = "all",
-    *,
-    chair: str = "agent",
-    name: str = "human",
-    source: str = "human",
-    other: str | None = None,
-    base_url: str | None = None,
-    shuffle: int = 0,
-    trials: int = 1,
-    **options: Any,
-) -> ChairWidget:
+def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options: Any) -> ChairWidget:
     """A chair as a widget of a notebook: you answer where a model would.
 
-    Nothing is played, and no file is written, before *Begin* is pressed; what was sent is kept, and the same call goes
+    Nothing is played, and no file is written, before *Begin* is pressed. What was sent is kept, and the same call goes
     on from there.
 
     Parameters
     ----------
     cases : str
-        As for `Experiment`.
+        As for `Experiment`; their order is shuffled.
     chair : str
         ``agent`` or ``customer``.
-    name, source : str
-        What you are called in tables, and what the run file says of who played.
-    other, base_url : str, optional
-        Who has the other side, and where: a model as the customer, scripted by default, or the agent, by default the
-        scripted oracle.
-    shuffle : int
-        Seeds the order of the cases.
     trials : int
         Trials per case.
     **options
-        Further parameters of `Experiment`, such as `out` or `store`.
+        ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` as `benchmark_lib.sitting.session.seated` takes them,
+        and further options of the run, such as ``out`` or ``store``.
 
     Raises
     ------
     BadInput
         For a chair, name or source that cannot be used.
     """
-    from .session import Sitting
+    from functools import partial
+
+    from .session import seated
     from .widget import ChairWidget
 
-    given = {**options, "cases": cases, "trials": trials}
-    return ChairWidget(Sitting(chair, 1, name, source, shuffle, other, base_url, given))
+    return ChairWidget(partial(seated, chair, cases=cases, trials=trials, **options))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput
@@ -19,9 +18,18 @@ FAREWELL_S = 60.0
 MOST_CHAIRS = 100
 
 
-@dataclass
-class Sitting:
-    """What is played, and from which chairs.
+def seated(
+    chair: str = "agent",
+    chairs: int = 1,
+    *,
+    name: str = "human",
+    source: str = "human",
+    other: str | None = None,
+    base_url: str | None = None,
+    shuffle: int = 0,
+    **options: Any,
+) -> tuple[Chairs, Experiment]:
+    """The chairs, and the run that is played from them.
 
     Parameters
     ----------
@@ -32,56 +40,31 @@ class Sitting:
     name : str
         What the player is called in tables, in the place of a model's name.
     source : str
-        What the run file says of where its conversations come from.
+        Who played, as the run file says it.
+    other, base_url : str, optional
+        Who has the other side, and where: the customer's model, by default the scripted customer, or the agent, by
+        default the scripted oracle.
     shuffle : int
         Seeds the order of the cases.
-    other, base_url : str, optional
-        Who has the other side, and where: the customer's model, the scripted customer by default, or the agent, the
-        scripted oracle by default.
-    options : dict
-        Further options of the run, as `benchmark_lib.experiment.Options` has them.
+    **options
+        Further options of the run, see `benchmark_lib.experiment.options.Options`.
+
+    Raises
+    ------
+    BadInput
+        For a chair that is not there, a number of chairs, a name or a source that cannot be used.
     """
-
-    chair: str = "agent"
-    chairs: int = 1
-    name: str = "human"
-    source: str = "human"
-    shuffle: int = 0
-    other: str | None = None
-    base_url: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def check(self) -> None:
-        """Refuse what cannot be played.
-
-        Raises
-        ------
-        BadInput
-            For a chair that is not there, a number of chairs, a name or a source that cannot be used.
-        """
-        if not isinstance(self.chairs, int) or not 1 <= self.chairs <= MOST_CHAIRS:
-            raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {self.chairs}: change --chairs")
-        if self.name.startswith("scripted"):
-            raise BadInput(f"{self.name!r} is the name of a scripted player: give --name another one")
-        Players(self.chair, Chairs(self.chairs, self.chair), self.source, self.shuffle).check()
-
-    def seated(self) -> tuple[Chairs, Experiment]:
-        """The chairs, and the run that is played from them.
-
-        Raises
-        ------
-        BadInput
-            As `check`.
-        """
-        self.check()
-        chairs = Chairs(self.chairs, self.chair)
-        players = Players(self.chair, chairs, self.source, self.shuffle)
-        sides = {
-            "agent": {"model": self.name, "customer": self.other or "scripted", "customer_base_url": self.base_url},
-            "customer": {"model": self.other or "scripted:oracle", "base_url": self.base_url, "customer": self.name},
-        }
-        options = {**self.options, **sides[self.chair], "concurrency": self.chairs, "progress": False}
-        return chairs, Experiment(**options, players=players)
+    if not isinstance(chairs, int) or not 1 <= chairs <= MOST_CHAIRS:
+        raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {chairs}: change --chairs")
+    if name.startswith("scripted"):
+        raise BadInput(f"{name!r} is the name of a scripted player: give --name another one")
+    places = Chairs(chairs, chair)
+    players = Players(chair, places, source, shuffle)
+    if chair == "agent":
+        sides: dict[str, Any] = {"model": name, "customer": other or "scripted", "customer_base_url": base_url}
+    else:
+        sides = {"model": other or "scripted:oracle", "base_url": base_url, "customer": name}
+    return places, Experiment(**options, **sides, players=players, concurrency=chairs, progress=False)
 
 
 async def play(chairs: Chairs, experiment: Experiment) -> RunFile:

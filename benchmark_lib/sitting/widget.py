@@ -10,14 +10,13 @@ from typing import Any
 import ipywidgets as w
 from markupsafe import Markup
 
-from ..errors import BadInput
-from ..experiment.writer import CannotSave
+from ..experiment import Experiment
 from ..reports.transcript import transcript_css
 from ..threads import running_loop
 from .acts import READ_AS, acts_of
 from .chairs import Chairs, Item, NotYourTurn
 from .fields import Field, fields_of
-from .session import Sitting, play
+from .session import play
 from .wording import spread, tool_text, visible
 
 CHAIR = 1
@@ -31,15 +30,15 @@ class ChairWidget(w.VBox):
 
     Parameters
     ----------
-    sitting : Sitting
-        What is played.
+    seat : callable
+        Gives the chair and the run that is played from it, see `benchmark_lib.sitting.session.seated`.
     """
 
-    def __init__(self, sitting: Sitting):
+    def __init__(self, seat: Callable[[], tuple[Chairs, Experiment]]):
         super().__init__(layout=WIDE)
-        sitting.check()
-        self.sitting, self.chairs, self._items = sitting, None, []
-        self._loop, self._experiment = running_loop(), None
+        self._seat, self._loop = seat, running_loop()
+        self.chairs, self._experiment = seat()
+        self._items: list[Item] = []
         self._tasks: list[asyncio.Task[None]] = []
         self.status, self.talk, self.instructions = w.HTML(), w.HTML(), w.HTML()
         self.begin, self.stop = w.Button(description="Begin"), w.Button(description="Stop", disabled=True)
@@ -49,6 +48,8 @@ class ChairWidget(w.VBox):
         self.onward.on_click(self._in_loop(self._on_next))
         self._build_answer()
         folded = w.Accordion([self.instructions], titles=["Your instructions"], selected_index=None)
+        if self.chairs.side == "customer":
+            folded.selected_index = 0  # each conversation has instructions of its own
         buttons = w.HBox([self.begin, self.onward, self.stop])
         self.children = [
             w.HTML(f"<style>{transcript_css()}</style>"),
@@ -67,7 +68,14 @@ class ChairWidget(w.VBox):
 
     def _in_loop(self, handle: Callable[[], None]) -> Callable[[w.Button], None]:
         """What a button calls: the handler in the event loop of the conversation, since a kernel may hear its widgets in other threads."""
-        return lambda button: self._loop.call_soon_threadsafe(handle) if self._loop else handle()
+
+        def clicked(button: w.Button) -> None:
+            if self._loop is None:
+                handle()
+            else:
+                self._loop.call_soon_threadsafe(handle)
+
+        return clicked
 
     # What the player answers with.
 
@@ -83,7 +91,7 @@ class ChairWidget(w.VBox):
         self.make_call = w.Button(description="Call")
         self.make_call.on_click(self._in_loop(self._on_call))
         self._fields: list[tuple[Field, w.Text]] = []
-        if self.sitting.chair == "agent":
+        if self.chairs.side == "agent":
             calling = w.VBox([self.tool, self.about, self.fields, self.make_call], layout=WIDE)
             self.answer = w.VBox([calling, self.message, self.send], layout=WIDE)
         else:
@@ -92,7 +100,7 @@ class ChairWidget(w.VBox):
 
     def _show_fields(self, change: Any = None) -> None:
         """The arguments of the chosen tool, one box for each."""
-        tool = next((t for t in self.chairs.tools if t["name"] == self.tool.value), None) if self.chairs else None
+        tool = next((t for t in self.chairs.tools if t["name"] == self.tool.value), None)
         self._fields = [] if tool is None else [(field, w.Text(layout=WIDE)) for field in fields_of(tool["parameters"])]
         self.about.value = "" if tool is None else str(Markup("<p>{}</p>").format(visible(tool["description"])))
         for field, box in self._fields:
@@ -127,7 +135,7 @@ class ChairWidget(w.VBox):
         """Pass an answer on; False where none was asked for."""
         try:
             answer()
-        except (NotYourTurn, AttributeError):
+        except NotYourTurn:
             self._say_status("Nothing waits for an answer of yours.")
             return False
         self._enable(False)
@@ -137,30 +145,25 @@ class ChairWidget(w.VBox):
     # What the player is shown.
 
     def _on_begin(self) -> None:
-        try:
-            self.chairs, self._experiment = self.sitting.seated()
-        except BadInput as error:
-            self._say_status(str(error))
-            return
+        self.chairs, self._experiment = self._seat()
         self.begin.disabled, self.stop.disabled = True, False
         self._say_status("Opening the desk.")
         self._tasks = [asyncio.ensure_future(self._play()), asyncio.ensure_future(self._watch())]
 
     async def _play(self) -> None:
         """Play until the end, and say how it came."""
-        said = ""
         try:
             await play(self.chairs, self._experiment)
-        except (BadInput, CannotSave) as error:
-            said = str(error)
-        finally:
-            self.begin.disabled, self.stop.disabled = False, True
-            self._enable(False)
-        self._say_status(said or self.chairs.closed)
+        except Exception as error:  # nobody awaits this task: what is not shown here is never seen
+            self._say_status(str(error))
+        else:
+            self._say_status(self.chairs.closed or "")
+        self.begin.disabled, self.stop.disabled = False, True
+        self._enable(False)
 
     async def _watch(self) -> None:
         """Show what is new as long as the conversation goes on."""
-        chairs: Chairs = self.chairs
+        chairs = self.chairs
         while chairs.closed is None:
             items = await chairs.news(CHAIR, 60.0)
             self._add(items)
@@ -186,9 +189,9 @@ class ChairWidget(w.VBox):
             self._items.append(item)
         head = [i for i in items if i["kind"] in ("prompt", "tools")]
         if head:
-            self.instructions.value = _page(head, self.sitting.chair)
+            self.instructions.value = _page(head, self.chairs.side)
             self.tool.options = [t["name"] for t in self.chairs.tools]
-        self.talk.value = _page([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.sitting.chair)
+        self.talk.value = _page([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.chairs.side)
 
     def _enable(self, mine: bool) -> None:
         for one in (self.send, self.make_call):
