@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import FINISHED, RESUMABLE, SIGNAL
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WORDS",
         help="who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
     )
-    add("--model", metavar="MODEL", help="the other side: the customer's model (default: scripted), or the agent's")
+    add("--other", metavar="MODEL", help="who has the other side: a model, or a scripted agent (default: scripted)")
     add("--base-url", metavar="URL", help="base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)")
     add("--settings", metavar="FILE", help="YAML file with model settings by role")
     add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
@@ -48,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")
     add("--seed", type=int, default=0, help="random seed (default: 0)")
     add("--out", metavar="FILE", help="the run file (default: in data/runs, named after the options)")
+    add("--replay", action="store_true", help="play what is on file again, without players, and compare every record")
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -69,20 +70,23 @@ def execute(options: argparse.Namespace) -> int:
 
 
 async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
-    from ..sitting.session import Sitting
+    from ..sitting.session import seated
 
-    chairs, experiment = Sitting(**_of_sitting(options), experiment=_of_run(options)).seated()
-    task = asyncio.current_task()
+    chairs, experiment = seated(**{k: v for k, v in vars(options).items() if k not in ("command", "execute", "port")})
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def on_signal(number: int, name: str) -> None:
         seen.append(number)
         if experiment.running:
-            asyncio.get_running_loop().call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", 0.0)
+            loop.call_soon_threadsafe(experiment.stop, f"interrupted by {name}: {GO_ON}", 0.0)
         elif task is not None:
-            task.cancel()
+            loop.call_soon_threadsafe(task.cancel)
 
     with heard_signals(on_signal):
-        if options.port is None:
+        if options.replay:
+            run = await experiment.run()
+            print(f"{experiment.replayed} conversations of {run.path} played again, each came out byte for byte")
+        elif options.port is None:
             from ..sitting.terminal import in_terminal
 
             _tell(await in_terminal(chairs, experiment), experiment)
@@ -100,19 +104,6 @@ async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
         print(f"{many} at {address}; how to play: curl -s {address}/", flush=True)
         _tell(await play(chairs, experiment), experiment)
         await goodbyes(chairs)
-
-
-def _of_sitting(options: argparse.Namespace) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in ("chair", "chairs", "name", "source", "shuffle")}
-
-
-def _of_run(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the run; the model is that of the other side."""
-    names = ("settings", "store", "prompt", "cases", "trials", "messages", "seed", "out")
-    given = {name: getattr(options, name) for name in names}
-    if options.chair == "customer":
-        return {**given, "model": options.model, "base_url": options.base_url}
-    return {**given, "customer": options.model or "scripted", "customer_base_url": options.base_url}
 
 
 def _tell(run: RunFile, experiment: Experiment) -> None:

@@ -176,8 +176,6 @@ def prepare(options: Options) -> Plan:
     """
     _check_numbers(options)
     model = _model_name(options)
-    if options.players is not None:
-        options.players.check()
     settings = load_settings(options.settings)
     own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)
     store = load_store(options.store)

@@ -48,6 +48,11 @@ class Players:
         What the run file says of where its conversations come from.
     shuffle : int
         Seeds the order of the cases; the order they are kept in would give away what kind of case comes next.
+
+    Raises
+    ------
+    BadInput
+        For a side or a source that cannot be used.
     """
 
     side: str
@@ -55,14 +60,8 @@ class Players:
     source: str = "human"
     shuffle: int = 0
 
-    def check(self) -> None:
-        """Refuse a chair that is not there, and a source that says something else than who played.
-
-        Raises
-        ------
-        BadInput
-            With what will do.
-        """
+    def __post_init__(self) -> None:
+        """Refuse a chair that is not there, and a source that says something else than who played."""
         if self.side not in SIDES:
             raise BadInput(f"there is no chair {self.side!r}: choose {' or '.join(SIDES)}")
         if self.source.casefold() in SOURCES:

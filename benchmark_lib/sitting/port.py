@@ -23,25 +23,40 @@ LONGEST_WAIT_S = 300.0
 MOST_BYTES = 1_000_000
 
 HELP = """\
-You sit on one side of a support conversation. Every request below goes to {base}/CHAIR, where CHAIR is your chair's number
-(1 to {count}); answers are plain text, or JSON if you send the header `Accept: application/json`.
+You sit on one side of a support conversation. Each request below goes to {base}/CHAIR, where CHAIR is the number of your
+chair (1 to {count}; with one chair it may be left out). Answers are plain text, in which lines that begin with a bar are
+quoted, or JSON if you send the header `Accept: application/json`.
 
-GET  /CHAIR/next        what is new: first your instructions and the tools, then what the other side writes.
-                        It waits up to {wait:g} seconds for something to come (?wait=5 for another time).
-POST /CHAIR/say         the body is your message. The answer is what is new after it.
-POST /CHAIR/call/NAME   calls the tool NAME; the body is its arguments as a JSON object. The answer is its result.
-POST /CHAIR/call        calls several tools: the body is [{{"name": "...", "arguments": {{...}}}}, ...].
+GET  /CHAIR/next        what is new: first your instructions, then what the other side writes. It waits up to {wait:g} seconds
+                        for something to come (?wait=5 for another time).
 GET  /CHAIR/again       the whole conversation once more, from your instructions on.
+{own}
+When a conversation is over, GET /CHAIR/next begins the next one; when all of them are, it says so.
+"""
+OWN_HELP = {
+    "agent": """\
+POST /CHAIR/say         the body is your message; the answer is what is new after it.
+POST /CHAIR/call/NAME   calls the tool NAME; the body is its arguments as a JSON object; the answer is its result.
+POST /CHAIR/call        calls several tools; the body is [{{"name": "...", "arguments": {{...}}}}, ...].
 
-A message ends your turn; call tools before it, as often as you need. When a conversation is over, GET /CHAIR/next begins
-the next one; when all are, it says so. With one chair, /CHAIR may be left out.
+A message ends your turn. Call tools before it, as often as you need.
 
   curl -s {base}/1/next
   curl -s {base}/1/call/NAME -d '{{"argument": "value"}}'
-  curl -s {base}/1/say --data-binary @- <<'EOF'
+  curl -s {base}/1/say --data-binary @- <<'END'
   Dear customer, ...
-  EOF
-"""
+  END
+""",
+    "customer": """\
+POST /CHAIR/say         the body is your answer, in the form that your instructions ask for; the answer is what is new after it.
+
+  curl -s {base}/1/next
+  curl -s {base}/1/say --data-binary @- <<'END'
+  {{"message": "Here is the photo.", "acts": [{{"kind": "attached", "what": "photo"}}], "end": false}}
+  END
+""",
+}
+"""How each side answers."""
 
 
 @asynccontextmanager
@@ -97,7 +112,8 @@ class Seats:
     async def help(self, request: web.Request) -> web.Response:
         """How to play."""
         base = f"http://{request.host}"
-        return web.Response(text=HELP.format(base=base, count=self.chairs.count, wait=WAIT_S))
+        own = OWN_HELP[self.chairs.side].format(base=base)
+        return web.Response(text=HELP.format(base=base, count=self.chairs.count, wait=WAIT_S, own=own))
 
     async def next(self, request: web.Request) -> web.Response:
         """What is new."""

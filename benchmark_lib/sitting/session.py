@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadInput
@@ -19,9 +18,18 @@ FAREWELL_S = 60.0
 MOST_CHAIRS = 100
 
 
-@dataclass
-class Sitting:
-    """What is played, and from which chairs.
+def seated(
+    chair: str = "agent",
+    chairs: int = 1,
+    *,
+    name: str = "human",
+    source: str = "human",
+    other: str | None = None,
+    base_url: str | None = None,
+    shuffle: int = 0,
+    **options: Any,
+) -> tuple[Chairs, Experiment]:
+    """The chairs, and the run that is played from them.
 
     Parameters
     ----------
@@ -32,38 +40,31 @@ class Sitting:
     name : str
         What the player is called in tables, in the place of a model's name.
     source : str
-        What the run file says of where its conversations come from.
+        Who played, as the run file says it.
+    other, base_url : str, optional
+        Who has the other side, and where: the customer's model, by default the scripted customer, or the agent, by
+        default the scripted oracle.
     shuffle : int
         Seeds the order of the cases.
-    experiment : dict
-        Further options of the run, as `benchmark_lib.experiment.Options` has them. In the customer's chair its
-        `model` is the agent.
+    **options
+        Further options of the run, see `benchmark_lib.experiment.options.Options`.
+
+    Raises
+    ------
+    BadInput
+        For a chair that is not there, a number of chairs, a name or a source that cannot be used.
     """
-
-    chair: str = "agent"
-    chairs: int = 1
-    name: str = "human"
-    source: str = "human"
-    shuffle: int = 0
-    experiment: dict[str, Any] | None = None
-
-    def seated(self) -> tuple[Chairs, Experiment]:
-        """The chairs, and the run that is played from them; call it where an event loop runs.
-
-        Raises
-        ------
-        BadInput
-            For a chair that is not there, a number of chairs, a name or a source that will not do.
-        """
-        if not isinstance(self.chairs, int) or not 1 <= self.chairs <= MOST_CHAIRS:
-            raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {self.chairs}: change --chairs")
-        if self.name.startswith("scripted"):
-            raise BadInput(f"{self.name!r} is the name of a scripted player: give --name another one")
-        chairs = Chairs(self.chairs, self.chair)
-        players = Players(self.chair, chairs, self.source, self.shuffle)
-        options = {**(self.experiment or {}), "players": players, "concurrency": self.chairs, "progress": False}
-        options["model" if self.chair == "agent" else "customer"] = self.name
-        return chairs, Experiment(**options)
+    if not isinstance(chairs, int) or not 1 <= chairs <= MOST_CHAIRS:
+        raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {chairs}: change --chairs")
+    if name.startswith("scripted"):
+        raise BadInput(f"{name!r} is the name of a scripted player: give --name another one")
+    places = Chairs(chairs, chair)
+    players = Players(chair, places, source, shuffle)
+    if chair == "agent":
+        sides: dict[str, Any] = {"model": name, "customer": other or "scripted", "customer_base_url": base_url}
+    else:
+        sides = {"model": other or "scripted:oracle", "base_url": base_url, "customer": name}
+    return places, Experiment(**options, **sides, players=players, concurrency=chairs, progress=False)
 
 
 async def play(chairs: Chairs, experiment: Experiment) -> RunFile:

@@ -17,6 +17,7 @@ from ..runfile import RunFile
 from ..threads import in_thread
 from .acts import READ_AS, acts_of
 from .chairs import Chairs
+from .fields import fields_of
 from .session import play
 from .wording import as_text, tool_text
 
@@ -196,7 +197,7 @@ class Terminal:
             _print(f"There is no tool {name!r}: `tools` lists them." if name else "Which tool? `tools` lists them.")
             return
         if not given.strip():
-            self.chairs.call(CHAIR, [(name, await self._object(tool["parameters"]))])
+            self.chairs.call(CHAIR, [(name, await self._arguments(tool["parameters"]))])
             return
         try:
             arguments = json.loads(given)
@@ -205,37 +206,18 @@ class Terminal:
             return
         self.chairs.call(CHAIR, [(name, arguments if isinstance(arguments, dict) else given)])
 
-    async def _object(self, schema: dict[str, Any], within: str = "") -> dict[str, Any]:
-        """An object asked for field by field; what is left empty is left out."""
-        found = {}
-        for name, field in schema.get("properties", {}).items():
-            place = f"{within}{name}"
-            if field.get("type") == "object":
-                found[name] = await self._object(field, f"{place}.")
-                continue
-            value = await self._value(place, field, name in schema.get("required", []))
-            if value is not None:
-                found[name] = value
+    async def _arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a tool, asked for one by one."""
+        found: dict[str, Any] = {}
+        for field in fields_of(schema):
+            while True:
+                told = await self._line(f"  {field.place} ({field.hint}): ")
+                try:
+                    field.put(told, found)
+                    break
+                except ValueError as error:
+                    _print(f"  {error}")
         return found
-
-    async def _value(self, place: str, field: dict[str, Any], required: bool) -> Any:
-        """One value, asked for until it is of its kind; None where it is left out."""
-        words = [
-            field.get("description", "").rstrip("."),
-            *(["one of " + ", ".join(field["enum"])] if "enum" in field else []),
-        ]
-        if field.get("type") == "array":
-            words.append("several parted by commas")
-        if not required:
-            words.append("Enter to leave it out")
-        while True:
-            told = (await self._line(f"  {place} ({'; '.join(filter(None, words))}): ")).strip()
-            if not told and not required:
-                return None
-            try:
-                return _as_kind(told, field.get("type", "string"))
-            except ValueError:
-                _print(f"  {told!r} is no {field['type']}.")
 
     async def _tools(self, name: str) -> None:
         found = [tool for tool in self.chairs.tools if not name or tool["name"] == name]
@@ -259,27 +241,6 @@ class Terminal:
 
 def _words_of(side: str) -> list[str]:
     return [*dict.fromkeys(line.split(" ")[0] for line in HELP[side].splitlines()), "help"]
-
-
-def _as_kind(told: str, kind: str) -> Any:
-    """What was typed as a value of a JSON type.
-
-    Raises
-    ------
-    ValueError
-        Where it is none.
-    """
-    if kind == "integer":
-        return int(told)
-    if kind == "number":
-        return float(told)
-    if kind == "boolean":
-        if told.lower() not in ("true", "yes", "false", "no"):
-            raise ValueError
-        return told.lower() in ("true", "yes")
-    if kind == "array":
-        return json.loads(told) if told.startswith("[") else [one.strip() for one in told.split(",") if one.strip()]
-    return told
 
 
 def _print(text: str) -> None:

@@ -49,6 +49,14 @@ def tool_text(tool: dict[str, Any]) -> str:
     return visible("\n".join(lines))
 
 
+def spread(text: str) -> str:
+    """JSON over several lines, with the line breaks of the texts in it; anything else as it is."""
+    try:
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False).replace("\\n", "\n")
+    except ValueError:
+        return text
+
+
 def visible(text: str) -> str:
     """A text in which every character that steers a terminal or turns the direction of writing is shown as its code."""
     return "".join(c if c.isprintable() or c in BLANK or c == "\n" else f"\\u{ord(c):04x}" for c in text)
@@ -98,12 +106,7 @@ class _Wording:
         return "\n".join(f"{BAR}{line}".rstrip() for line in lines)
 
     def _json(self, text: str) -> str:
-        if not self.indent:
-            return text
-        try:
-            return json.dumps(json.loads(text), indent=1, ensure_ascii=False).replace("\\n", "\n")
-        except ValueError:
-            return text
+        return spread(text) if self.indent else text
 
 
 def _broken(line: str, width: int) -> list[str]:
