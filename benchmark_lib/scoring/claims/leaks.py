@@ -18,7 +18,7 @@ RUN, SHORTEST = 9, 40
 
 A message of fewer characters holds none.
 """
-RUN_OF_NOTE = 4
+RUN_OF_NOTE = 3
 """So many of a note, which is short and nobody else's words."""
 
 
@@ -32,7 +32,7 @@ def leaks(claims: AgentClaims) -> list[ClaimFinding]:
         said = claims.customer_words(message.turn)
         for sentence in reading.sentences:
             kind = None if sentence.text in told else _kind(sentence.text, notes, weights, claims.store)
-            if kind and not (kind == "named" and _named(sentence.text, claims.store) in said):
+            if kind and not (kind == "named" and str(_named(sentence.text, claims.store)) in said):
                 found.append(ClaimFinding(NAME, message.turn, sentence.text, None, kind, "leaked"))
     return found
 
@@ -49,16 +49,15 @@ def _kind(sentence: str, notes: frozenset[str], weights: frozenset[int], store: 
 @lru_cache(maxsize=4096)
 def _named(sentence: str, store: Store) -> str | None:
     """The tool or article that a sentence names, in lower case."""
-    found = next((m.group().lower() for m in _names(store).finditer(_LINK.sub(" ", sentence))), None)
-    return found
+    return next((m.group().lower() for m in _names(store).finditer(_LINK.sub(" ", sentence))), None)
 
 
 @lru_cache(maxsize=16)
 def _names(store: Store) -> re.Pattern[str]:
-    """The names of tools, where no one would write them as words, and the numbers of articles."""
-    tools = [name for name in store.tools if "_" in name]
-    known = sorted({*tools, *(article["id"] for article in store.articles)}, key=len, reverse=True)
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, known)) or '(?!)'})(?![\w-])", re.I)
+    """Names with an underscore, which only tools and fields have, and the numbers of articles."""
+    articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"
+    told = "|".join(_TOLD)
+    return re.compile(rf"(?<![\w-])(?:(?!(?:{told})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
 
 
 @lru_cache(maxsize=4096)
@@ -116,5 +115,7 @@ def _internal(store: Store) -> frozenset[str]:
 _LINK = re.compile(r"\S*(?:://|@)\S*")
 _SUGGESTED = re.compile(r"[\"“][^\"“”\n]{0,400}[\"”]|(?i:\b(?:say|tell|explain|answer)\b[^.\n]{0,400})")
 """What an article suggests to say: in quotes, or in the sentence that says to say it."""
+_TOLD = ("out_for_delivery", "in_transit", "picked_up", "label_created")
+"""States of a parcel as the tracking shows them to everyone."""
 _WEIGHTS = ("packed_weight_g", "expected_weight_g")
 _WEIGHT = re.compile(r"(?<![\d.,])(\d{1,3}(?:[.,' ]\d{1,3})?|\d{4,5}) ?(g|gr|grams?|gramm|gramos|grammes|kg|kilos?)\b", re.I)

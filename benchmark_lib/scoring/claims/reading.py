@@ -129,7 +129,7 @@ class ClaimPatterns:
         done = self.book["done"]
         if tool not in done["tools"]:
             return self.compile(["<person>"])
-        return self.compile([*done["fresh"], *(rf"(?:{entry['verb']})(?!\w)" for entry in done["tools"].values())])
+        return self.compile([*done["fresh"], rf"(?:{done['tools'][tool]['verb']})(?!\w)"])
 
     @cached_property
     def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -244,10 +244,11 @@ class _Promise:
         self.act = book.compile(entry["act"])
         self.parts = [book.compile([rf"(?:{'|'.join(part)})(?!\w)"]) for part in entry["with"]]
         self.undo = book.compile(entry["not"])
+        self.unless = book.compile(entry["unless"]) if "unless" in entry else book.unless
 
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
-        if not all(part.search(text) for part in self.parts) or self.undo.search(text) or self.book.unless.search(text):
+        if not all(part.search(text) for part in self.parts) or self.undo.search(text) or self.unless.search(text):
             return False
         return any(self._undenied(m) for m in self.act.finditer(text))
 
