@@ -76,8 +76,8 @@ class DeskKind:
     proves : callable
         ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
         asked for again.
-    private : tuple of str
-        Fields that a colleague does not need.
+    private : mapping of str to frozenset of str
+        Fields that a colleague does not need, each with the queues where it is needed after all.
     due_field : str or None
         The field of a result that holds the day on which something is expected.
     proofs : tuple of str
@@ -123,7 +123,7 @@ class DeskKind:
     shows: Callable[[Any, str, str], bool] = lambda result, tool, sentence: False
     differs: Callable[[ToolCall, str, World], str | None] = lambda call, text, store: None
     proves: Callable[[str, Any, Played, World], bool] = lambda slot, value, case, store: True
-    private: tuple[str, ...] = ()
+    private: Mapping[str, frozenset[str]] = field(default_factory=dict)
     due_field: str | None = None
     proofs: tuple[str, ...] = ()
     grounds: Callable[[Played, World], list[Any]] = lambda case, store: []

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...cases import Case
 from ...language.folding import fold, squash
+from ...language.parser import parser_of
+from ...language.sentences import Sentence
 from ...records import Conversation, Message, ToolCall, as_text
 from .reading import Reading, read
 
@@ -97,6 +99,25 @@ class AgentClaims:
         for message, reading in self.replies:
             for name, sentence in reading.about(topic):
                 yield message.turn, name, sentence.text
+
+    def reported(self) -> Iterator[tuple[int, str, str]]:
+        """Turn, tool and sentence of every act that is said to be done.
+
+        By the patterns, or by the store's reader where the sentence also holds a word for the act and no write of its turn
+        explains it.
+        """
+        acted = {call.turn for call in self.done if call.write}
+        for message, reading in self.replies:
+            found = [(tool, sentence.text) for tool, sentence in reading.about("done")]
+            if message.turn not in acted:
+                found += [(t, s.text) for s in reading.sentences if reading.states(s) for t in self._heard(reading, s)]
+            for tool, text in dict.fromkeys(found):
+                yield message.turn, tool, text
+
+    def _heard(self, reading: Reading, sentence: Sentence) -> list[str]:
+        """The tools that the store's reader takes a sentence to report, as far as its words name such an act."""
+        heard = parser_of(self.store).parse(sentence.text).claimed
+        return [tool for tool in heard if reading.names(tool, sentence)]
 
     def speaks(self, languages: tuple[str, ...]) -> bool:
         """Whether every reply is in one of these languages.

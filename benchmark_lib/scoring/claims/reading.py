@@ -36,6 +36,15 @@ class Reading:
     languages: tuple[str, ...]
     said: tuple[tuple[str, Sentence], ...]
 
+    def states(self, sentence: Sentence) -> bool:
+        """Whether a sentence states something: it asks nothing, denies nothing, and names no condition and no offer."""
+        undone = (claim_patterns()[language].undone for language in self.languages)
+        return not sentence.plain.rstrip().endswith("?") and not any(p.search(sentence.plain) for p in undone)
+
+    def names(self, tool: str, sentence: Sentence) -> bool:
+        """Whether a sentence holds a word for what a tool does, or for what has just been done."""
+        return any(claim_patterns()[language].word_for(tool).search(sentence.plain) for language in self.languages)
+
     def about(self, topic: str) -> list[tuple[str, Sentence]]:
         """The entries of one topic, named without it: ``about("done")`` gives tools and sentences."""
         return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
@@ -71,16 +80,33 @@ class ClaimPatterns:
         self.join, self.joint = re.compile(rf" (?:{joins})\b"), re.compile(rf"[,;:]| - | (?:{joins})\b")
 
     @cached_property
-    def topics(self) -> dict[str, _Topic]:
+    def topics(self) -> dict[str, _Topic | _Promise]:
         """Everything that can be said, by name."""
         book, done = self.book, self.book["done"]
         topics = {
             "transfer": book["transfer"],
             **{f"done:{tool}": self._framed(entry, done) for tool, entry in done["tools"].items()},
-            **{f"promise:{name}": entry for name, entry in book["commitments"].items()},
             **({"leak": book["leaks"]} if "leaks" in book else {}),
         }
-        return {name: _Topic(self, entry) for name, entry in topics.items()}
+        promises = {name: entry for name, entry in book["commitments"].items() if name != "unless"}
+        return {name: _Topic(self, entry) for name, entry in topics.items()} | {
+            f"promise:{name}": _Promise(self, entry) for name, entry in promises.items()
+        }
+
+    @cached_property
+    def firm(self) -> re.Pattern[str]:
+        """What makes a day that is named a promise."""
+        return self.compile(self.book["commitments"]["date"]["firm"])
+
+    @cached_property
+    def denial(self) -> re.Pattern[str]:
+        """What denies, without what makes possible."""
+        return self.compile(self.book["deny"][:1])
+
+    @cached_property
+    def unless(self) -> re.Pattern[str]:
+        """What makes a promise an offer, a rule or a wish, wherever it stands in the sentence."""
+        return self.compile(self.book["commitments"]["unless"])
 
     @cached_property
     def deny(self) -> re.Pattern[str]:
@@ -93,9 +119,41 @@ class ClaimPatterns:
         return self.compile(self.book["condition"])
 
     @cached_property
+    def undone(self) -> re.Pattern[str]:
+        """What makes a report of an act none: a denial, a condition, an offer, another's act, a day long ago."""
+        return self.compile([*self.book["deny"], *self.book["condition"], *self.book["done"]["not"]])
+
+    @lru_cache(maxsize=32)
+    def word_for(self, tool: str) -> re.Pattern[str]:
+        """The words for what a tool does: the verbs of acts and what says that one is just done; for a transfer, people."""
+        done = self.book["done"]
+        if tool not in done["tools"]:
+            return self.compile(["<person>"])
+        return self.compile([*done["fresh"], rf"(?:{done['tools'][tool]['verb']})(?!\w)"])
+
+    @cached_property
     def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
         """How a handover says what is verified, and what is claimed."""
         return self.compile(self.book["packet"]["verified"]), self.compile(self.book["packet"]["claimed"])
+
+    @cached_property
+    def asks(self) -> dict[str, re.Pattern[str]]:
+        """How each slot is asked for: a word for it after words that ask, or at the head of a question or a bare request."""
+        again = self.book["again"]
+        return {
+            slot: self.compile(
+                [
+                    rf"(?:{'|'.join(again['ask'])})\b.{{0,70}}?\b(?:{'|'.join(nouns)})",
+                    rf"<start>(?:{'|'.join(again['lead'])})?(?:{'|'.join(nouns)}).{{0,40}}?(?:\?|\b(?:{'|'.join(again['please'])})\b)",
+                ]
+            )
+            for slot, nouns in again["slots"].items()
+        }
+
+    @cached_property
+    def ask_for_another(self) -> re.Pattern[str]:
+        """What makes a question one for something else than what was given, a check, or a condition."""
+        return self.compile(self.book["again"]["not"])
 
     def _framed(self, entry: dict[str, Any], done: dict[str, Any]) -> dict[str, list[str]]:
         """The patterns of one action.
@@ -126,6 +184,12 @@ class ClaimPatterns:
         """Where the clause begins that holds a place."""
         joints = self._joints(text)
         return joints[bisect_right(joints, place + 1) - 1]
+
+    def clause_end(self, text: str, place: int) -> int:
+        """Where the clause ends that holds a place."""
+        joints = self._joints(text)
+        after = bisect_right(joints, place + 1)
+        return joints[after] if after < len(joints) else len(text)
 
     @lru_cache(maxsize=16)
     def _joints(self, text: str) -> list[int]:
@@ -170,6 +234,28 @@ class _Topic:
         """No condition or offer stands before it, or after it before the next clause that says more about it."""
         more = self.book.join.search(m.string, m.end())
         return not self.condition.search(m.string, 0, more.start() if more else len(m.string))
+
+
+class _Promise:
+    """One class of promise: an act with all that belongs to it in the same sentence, undenied and unconditional."""
+
+    def __init__(self, book: ClaimPatterns, entry: dict[str, Any]):
+        self.book = book
+        self.act = book.compile(entry["act"])
+        self.parts = [book.compile([rf"(?:{'|'.join(part)})(?!\w)"]) for part in entry["with"]]
+        self.undo = book.compile(entry["not"])
+        self.unless = book.compile(entry["unless"]) if "unless" in entry else book.unless
+
+    def stands_in(self, text: str) -> bool:
+        """Whether a sentence says it."""
+        if not all(part.search(text) for part in self.parts) or self.undo.search(text) or self.unless.search(text):
+            return False
+        return any(self._undenied(m) for m in self.act.finditer(text))
+
+    def _undenied(self, m: re.Match[str]) -> bool:
+        """Nothing denies it in its clause, before it or after it."""
+        start, end = self.book.clause(m.string, m.start()), self.book.clause_end(m.string, m.end())
+        return not self.book.denial.search(m.string, max(start - 1, 0), end)
 
 
 _START = r"(?:(?<=^ )|(?<=[,;:-] ))"

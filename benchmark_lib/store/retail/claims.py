@@ -16,10 +16,12 @@ ALIKE = {
     "create_replacement": {"create_replacement", "create_reshipment"},
     "create_reshipment": {"create_reshipment", "create_replacement"},
     CLOSE: {CLOSE, HANDOVER},
+    "update_line_item": {"update_line_item", "update_shipping_address"},
+    "update_shipping_address": {"update_shipping_address", "update_line_item"},
 }
 """Tools whose call makes the claim of another one true enough.
 
-Goods are sent either way, a conversation is over either way.
+Goods are sent either way, a conversation is over either way, an order is changed either way.
 """
 LEFT_BY = {
     "create_reshipment": "reshipments",
