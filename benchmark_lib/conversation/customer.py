@@ -181,8 +181,12 @@ class ScriptedCustomer:
         wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= max(LIKELY, AS_LIKELY * best)]
         if wanted:
             return self._agree(wanted, now, talk.turn, said)
-        if offered == {HANDOVER} and best >= CERTAIN:
+        if offered == {HANDOVER} and best >= CERTAIN and not (self._resolvable and open_wishes):
             return self._yes(HANDOVER, {}, talk.turn, said)
+        if not now.heard.offer and self._own_number(now.words):
+            if "order_id" not in {a.what for a in said.acts}:
+                self._answer("order_id", said)
+            return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
         if said.moves and not offered:
@@ -196,6 +200,11 @@ class ScriptedCustomer:
         said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
         self.agreed_at[wish.tool] = talk.turn
         return None
+
+    def _own_number(self, words: str) -> bool:
+        """Whether it is asked to confirm its order's number, which it has not told yet."""
+        known = self.case.ledger.get("order_id")
+        return bool(self._open("order_id") and known and known.value and known.value in words)
 
     def _agree(self, wanted: list[Call], now: Round, turn: int, said: _Said) -> None:
         """Say yes to its own thing; to the same done to another object, name its own."""

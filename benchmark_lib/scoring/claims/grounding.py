@@ -49,7 +49,9 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
                 if ground.holds(value, sentence.text):
                     ground.tell(value)
                 else:
-                    found.append(ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported"))
+                    found.append(
+                        ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported")
+                    )
     return found
 
 
