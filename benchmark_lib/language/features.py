@@ -49,10 +49,5 @@ def features(plain: str, item: bool, before: str) -> list[str]:
 
 
 def of_patterns(names: Iterable[str]) -> list[str]:
-    """The features of the patterns that a sentence holds."""
-    return [f"r={name}" for name in names]
-
-
-def weight(feature: str) -> float:
-    """How much a feature counts before a sentence is scaled to length one."""
-    return KNOWN if feature.startswith("r=") else 1.0
+    """The features of the patterns that a sentence holds, each once."""
+    return [f"r={name}" for name in dict.fromkeys(names)]

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import BadInput
-from .features import weight
+
+
+class Seen(NamedTuple):
+    """What was seen of a sentence: the weights of its features summed up, shape (targets,), and the square of their length."""
+
+    total: np.ndarray
+    squared: float
 
 
 class LinearReader:
@@ -41,14 +49,28 @@ class LinearReader:
         """How many features have a weight."""
         return len(self._row)
 
-    def probabilities(self, features: list[str]) -> dict[str, float]:
-        """The probability of each target for a sentence with these features."""
-        rows = [(self._row[name], weight(name)) for name in features if name in self._row]
-        length = math.sqrt(sum(weight(name) ** 2 for name in features)) or 1.0
-        total = self._bias
-        if rows:
-            places, counts = zip(*rows)
-            total = total + (np.array(counts, dtype=np.float32) / length) @ self._weights[list(places)]
+    def seen(self, features: Iterable[str], count: float = 1.0, before: Seen | None = None) -> Seen:
+        """Add features to what was seen of a sentence before.
+
+        Parameters
+        ----------
+        features : iterable of str
+            New ones, each once.
+        count : float
+            What each of them counts.
+        before : Seen, optional
+            The sentence so far.
+        """
+        names = list(features)
+        places = [self._row[name] for name in names if name in self._row]
+        total = before.total if before else np.zeros(len(self.targets), dtype=np.float32)
+        if places:
+            total = total + count * self._weights[places].sum(axis=0)
+        return Seen(total, (before.squared if before else 0.0) + count * count * len(names))
+
+    def probabilities(self, seen: Seen) -> dict[str, float]:
+        """The probability of each target for a sentence, its features scaled to length one."""
+        total = self._bias + seen.total / math.sqrt(seen.squared or 1.0)
         return dict(zip(self.targets, (1.0 / (1.0 + np.exp(-total))).tolist()))
 
     def save(self, path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from ..errors import BadInput
 from .detection import nearest_languages
-from .features import features, of_patterns
+from .features import KNOWN, features, of_patterns
 from .folding import fold
 from .linear import LinearReader
 from .patterns import compile_patterns, union
@@ -135,23 +135,24 @@ class MessageParser:
 
     def _hear(self, plain: str, item: bool, before: str, languages: tuple[str, ...]) -> Heard:
         books = [self._book(language) for language in languages]
-        seen = features(plain, item, before) + of_patterns(n for book in books for n in book.cues_in(plain))
+        seen = self.reader.seen(features(plain, item, before))
+        seen = self.reader.seen(of_patterns(n for book in books for n in book.cues_in(plain)), KNOWN, seen)
         chances = self.reader.probabilities(seen)
         acts = {act: chances[act] for act in ACTS}
         if max(chance for act, chance in acts.items() if act != "bye") < POSSIBLE:
             return Heard(acts, {}, {})
         marked = _mark(plain) == "?"
-        seen += of_patterns(n for book in books for n in book.topics_in(plain))
-        chances = self.reader.probabilities(list(dict.fromkeys(seen)))
+        topics = of_patterns(n for book in books for n in book.topics_in(plain))
+        chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
         return Heard(acts, _topics(chances, "slot:"), _topics(chances, "tool:"), marked)
 
-    def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[list[str], list[str]]:
-        """What the reader sees of a sentence, for its training: without the patterns of topics, and with them."""
+    def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
+        """What the reader sees of a sentence and what it counts, for its training: without the patterns of topics, and with them."""
         books = [self._book(language) for language in languages]
-        seen = features(sentence.plain, sentence.item, before)
-        seen += of_patterns(dict.fromkeys(n for book in books for n in book.cues_in(sentence.plain)))
-        topics = of_patterns(dict.fromkeys(n for book in books for n in book.topics_in(sentence.plain)))
-        return seen, [*seen, *topics]
+        seen = dict.fromkeys(features(sentence.plain, sentence.item, before), 1.0)
+        seen |= dict.fromkeys(of_patterns(n for book in books for n in book.cues_in(sentence.plain)), KNOWN)
+        topics = of_patterns(n for book in books for n in book.topics_in(sentence.plain))
+        return seen, seen | dict.fromkeys(topics, KNOWN)
 
     def languages(self, said: list[Sentence]) -> list[str]:
         """The languages to read a message in: those it comes nearest to, as far as the store has phrases in them; else all of the store's."""

@@ -17,7 +17,6 @@ import numpy as np
 import orjson
 
 from ..records import content_hash
-from .features import weight
 from .linear import LinearReader
 from .parser import ACTS, MessageParser, Phrases, marks_before
 from .sentences import Sentence, sentences
@@ -42,13 +41,16 @@ def messages(folder: Path) -> Iterator[dict[str, Any]]:
                 yield row
 
 
-def labelled(parser: MessageParser, rows: list[dict[str, Any]]) -> Iterator[tuple[list[str], list[str], set[str]]]:
+def labelled(
+    parser: MessageParser, rows: list[dict[str, Any]]
+) -> Iterator[tuple[dict[str, float], dict[str, float], set[str]]]:
     """For each sentence its features without and with topics, and its labels."""
     for row in rows:
         said = [_as_one(s["t"]) for s in row["sentences"]]
         languages = tuple(parser.languages(said))
         for sentence, before, given in zip(said, marks_before(said), row["sentences"]):
-            yield *parser.features_of(sentence, before, languages), set(given["l"])
+            seen, topical = parser.features_of(sentence, before, languages)
+            yield seen, topical, set(given["l"])
 
 
 def _as_one(text: str) -> Sentence:
@@ -93,23 +95,23 @@ def _named(labels: list[set[str]], acts: tuple[str, ...]) -> list[str]:
     return sorted({la.split(":")[1] for one in labels for la in one if la.split(":")[0] in acts})
 
 
-def _frequent(found: list[list[str]]) -> list[str]:
+def _frequent(found: list[dict[str, float]]) -> list[str]:
     counts: dict[str, int] = {}
     for one in found:
-        for name in set(one):
+        for name in one:
             counts[name] = counts.get(name, 0) + 1
     return sorted(name for name, n in counts.items() if n >= RARE)
 
 
-def _matrix(found: list[list[str]], place: dict[str, int]) -> csr_matrix:
+def _matrix(found: list[dict[str, float]], place: dict[str, int]) -> csr_matrix:
     from scipy.sparse import csr_matrix
 
     at: list[int] = [0]
     columns: list[int] = []
     values: list[float] = []
     for one in found:
-        length = sum(weight(name) ** 2 for name in one) ** 0.5
-        mine = {place[name]: weight(name) / length for name in one if name in place}
+        length = sum(count * count for count in one.values()) ** 0.5
+        mine = {place[name]: count / length for name, count in one.items() if name in place}
         columns += mine
         values += mine.values()
         at.append(len(columns))
