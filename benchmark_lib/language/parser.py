@@ -26,6 +26,9 @@ from .sentences import Sentence, sentences
 ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 """What a sentence can do."""
 
+ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no")}
+"""What a sentence can be about, and for which acts that matters."""
+
 SURE, LIKELY, POSSIBLE = 0.5, 0.3, 0.12
 """Probabilities.
 
@@ -139,20 +142,25 @@ class MessageParser:
         seen = self.reader.seen(of_patterns(n for book in books for n in book.cues_in(plain)), KNOWN, seen)
         chances = self.reader.probabilities(seen)
         acts = {act: chances[act] for act in ACTS}
-        if max(chance for act, chance in acts.items() if act != "bye") < POSSIBLE:
-            return Heard(acts, {}, {})
-        marked = _mark(plain) == "?"
-        topics = of_patterns(n for book in books for n in book.topics_in(plain))
-        chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
-        return Heard(acts, _topics(chances, "slot:"), _topics(chances, "tool:"), marked)
+        found: dict[str, dict[str, float]] = {}
+        for kind, reasons in ABOUT.items():
+            found[kind] = {}
+            if max(acts[act] for act in reasons) >= POSSIBLE:
+                topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
+                chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
+                found[kind] = _topics(chances, f"{kind}:")
+        return Heard(acts, found["slot"], found["tool"], _mark(plain) == "?")
 
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
-        """What the reader sees of a sentence and what it counts, for its training: without the patterns of topics, and with them."""
+        """What the reader sees of a sentence and what it counts, for its training.
+
+        Without the patterns of topics, with those of slots, and with those of tools.
+        """
         books = [self._book(language) for language in languages]
         seen = dict.fromkeys(features(sentence.plain, sentence.item, before), 1.0)
         seen |= dict.fromkeys(of_patterns(n for book in books for n in book.cues_in(sentence.plain)), KNOWN)
-        topics = of_patterns(n for book in books for n in book.topics_in(sentence.plain))
-        return seen, seen | dict.fromkeys(topics, KNOWN)
+        about = [of_patterns(n for book in books for n in book.topics_in(sentence.plain, kind)) for kind in ABOUT]
+        return seen, *(seen | dict.fromkeys(topics, KNOWN) for topics in about)
 
     def languages(self, said: list[Sentence]) -> list[str]:
         """The languages to read a message in: those it comes nearest to, as far as the store has phrases in them; else all of the store's."""
@@ -225,21 +233,21 @@ class _Book:
         self.cues = {name: compile_patterns(ask[name]) for name in ("request", "hint", "confirm", "closing")}
         self.cues |= {name: re.compile(f" (?:{union(ask[name])})") for name in ("open", "past")}
         self.cues |= {name: compile_patterns(book[name]) for name in ("done", "deny", "denied", "doubt")}
-        self.topics: dict[str, re.Pattern[str]] = {}
+        self.topics: dict[str, dict[str, re.Pattern[str]]] = {kind: {} for kind in ABOUT}
         for part, kind in (("slots", "slot"), ("actions", "tool")):
             for name, entry in book[part].items():
-                self.topics[f"{kind}:{name}"] = compile_patterns(entry["patterns"])
+                self.topics[kind][f"{kind}:{name}"] = compile_patterns(entry["patterns"])
                 for more in ("loose", "claims"):
                     if more in entry:
-                        self.topics[f"{more}:{name}"] = compile_patterns(entry[more])
+                        self.topics[kind][f"{more}:{name}"] = compile_patterns(entry[more])
 
     def cues_in(self, plain: str) -> list[str]:
         """The cues that a sentence holds: of a question, a report, a denial."""
         return [name for name, pattern in self.cues.items() if pattern.search(plain)]
 
-    def topics_in(self, plain: str) -> list[str]:
-        """The slots and actions that a sentence names."""
-        return [name for name, pattern in self.topics.items() if pattern.search(plain)]
+    def topics_in(self, plain: str, kind: str) -> list[str]:
+        """The slots or the tools that a sentence names."""
+        return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]
 
 
 def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:

@@ -43,14 +43,13 @@ def messages(folder: Path) -> Iterator[dict[str, Any]]:
 
 def labelled(
     parser: MessageParser, rows: list[dict[str, Any]]
-) -> Iterator[tuple[dict[str, float], dict[str, float], set[str]]]:
+) -> Iterator[tuple[tuple[dict[str, float], ...], set[str]]]:
     """For each sentence its features without and with topics, and its labels."""
     for row in rows:
         said = [_as_one(s["t"]) for s in row["sentences"]]
         languages = tuple(parser.languages(said))
         for sentence, before, given in zip(said, marks_before(said), row["sentences"]):
-            seen, topical = parser.features_of(sentence, before, languages)
-            yield seen, topical, set(given["l"])
+            yield parser.features_of(sentence, before, languages), set(given["l"])
 
 
 def _as_one(text: str) -> Sentence:
@@ -67,11 +66,10 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     about, over those that offer, report or decline one.
     """
     found = list(labelled(parser, rows))
-    names = _frequent([topical for _, topical, _ in found])
+    names = _frequent([{**slots, **tools} for (_, slots, tools), _ in found])
     place = {name: i for i, name in enumerate(names)}
-    plain = _matrix([seen for seen, _, _ in found], place)
-    topical = _matrix([seen for _, seen, _ in found], place)
-    labels = [f[2] for f in found]
+    plain, asked, acted = (_matrix([seen[k] for seen, _ in found], place) for k in range(3))
+    labels = [given for _, given in found]
     columns: dict[str, tuple[np.ndarray, float]] = {}
     does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
     for act in ACTS:
@@ -79,11 +77,11 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     asking = np.flatnonzero(does["ask"])
     for slot in _named(labels, ("ask",)):
         is_it = np.array([f"ask:{slot}" in labels[i] for i in asking])
-        columns[f"slot:{slot}"] = _fit(topical[asking], is_it, balanced=True)
+        columns[f"slot:{slot}"] = _fit(asked[asking], is_it, balanced=True)
     acting = np.flatnonzero(does["offer"] | does["done"] | does["no"])
     for tool in _named(labels, ("offer", "done", "no")):
         is_it = np.array([any(f"{act}:{tool}" in labels[i] for act in ("offer", "done", "no")) for i in acting])
-        columns[f"tool:{tool}"] = _fit(topical[acting], is_it, balanced=True)
+        columns[f"tool:{tool}"] = _fit(acted[acting], is_it, balanced=True)
     weights = np.stack([w for w, _ in columns.values()], axis=1)
     weights[np.abs(weights) < SMALL] = 0
     used = np.abs(weights).sum(axis=1) > 0
