@@ -34,10 +34,10 @@ def written_in(text: str) -> str | None:
     None where it is too short to tell or mixed; names, numbers, links and addresses tell nothing. A text in a language
     that is not read is `OTHER_LANGUAGE`.
     """
-    words = re.findall(r"[^\W\d_]+", plain(_NO_WORDS.sub(" ", kept(text))))
-    counts = _counts(tuple(words), own_words())
+    words = tuple(_WORD.findall(plain(_NO_WORDS.sub(" ", kept(text)))))
+    counts = _counts(words, own_words())
     best, second = sorted(counts.values(), reverse=True)[:2]
-    common = max(_counts(tuple(words), common_words()).values())
+    common = max(_counts(words, common_words()).values())
     foreign = max(sum(w in other for w in words) for other in other_languages())
     if foreign >= FEWEST and foreign > OTHER * common:
         return OTHER_LANGUAGE
@@ -49,9 +49,13 @@ def written_in(text: str) -> str | None:
 def languages_of(said: Iterable[Sentence]) -> tuple[str, ...]:
     """The languages of a message.
 
-    The one whose common words it holds most of, and those close behind; none if it is in one that is not read.
+    The one whose common words it holds most of, and those close behind; none if it is in one that is not read. Where
+    other words outweigh its own, those of the sentences whose language can be told.
     """
-    return _languages_of(_words(said))
+    said = list(said)
+    return _languages_of(_words(said)) or tuple(
+        language for language in dict.fromkeys(written_in(s.text) for s in said) if language in common_words()
+    )
 
 
 def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
@@ -63,7 +67,8 @@ def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
 
 
 def _words(said: Iterable[Sentence]) -> tuple[str, ...]:
-    return tuple(w.strip(".,;:!?") for s in said for w in s.plain.split())
+    """The words of a message; marks and figures are none, so that no padding with them hides its language."""
+    return tuple(w for s in said for w in _WORD.findall(s.plain))
 
 
 @lru_cache(maxsize=4096)
@@ -87,5 +92,6 @@ def _near(counts: dict[str, int]) -> tuple[str, ...]:
     return tuple(near if best < SURE else sorted(near, key=counts.__getitem__, reverse=True)[:MOST_LANGUAGES])
 
 
-_NO_WORDS = re.compile(r"https?://\S+|\S+@\S+|\b[A-Z]{1,4}-?\d[\w-]*|[\"«“„][^\"«»“”„]{1,300}[\"»”“]")
+_WORD = re.compile(r"[^\W\d_][\w'-]*")
+_NO_WORDS = re.compile(r"https?://\S+|(?<!\S)\S{1,80}@\S{1,80}|\b[A-Z]{1,4}-?\d[\w-]*|[\"«“„][^\"«»“”„]{1,300}[\"»”“]")
 """Links, addresses, ids, and what is quoted."""
