@@ -4,7 +4,7 @@ What stands somewhere: in a result the agent had seen, in the customer's words, 
 not: what the desk publishes is true), in a required fact of the case. Allowed derivations, and no others:
 
 - of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one), a
-  multiple or a share of 2 to 6, what a code's percentage takes off any of these or leaves, and rounding to whole units;
+  multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole units;
 - a day that published windows lead to from a day of the results or from today;
 - the distance in days, business days, months or years between two days of which one is today or was already told, and in
   hours from a time of the results to now;
@@ -19,8 +19,10 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ...language.folding import fold, squash
+from ...language.folding import fold, plain, squash
 from ...language.values import Value, values_in
+from ...language.words import of_values
+from ...records import as_text
 from ...store.calendar import add_business_days, business_days_between
 from .findings import AgentClaims, ClaimFinding
 from .published import parts, published
@@ -33,8 +35,12 @@ TIMES = range(2, 7)
 """How often an amount may be multiplied, or shared out."""
 MANY = 12
 """Amounts beyond which no sums of three are tried: with so many, any amount is a sum of some."""
+MOST_AMOUNTS = 40
+"""Amounts beyond which nothing is worked out from them at all."""
 SHORTEST_NUMBER = 4
 """Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
+NEAR = 40
+"""Characters before a window that are searched for what makes it one of a rule."""
 FAR = 800
 """Days from today beyond which no window leads on."""
 
@@ -43,7 +49,7 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
     """Values that stand nowhere and follow from nothing."""
     found, ground = [], Ground(claims)
     for message, reading in claims.replies:
-        ground.see(message.turn)
+        ground.see(message.turn, message.text)
         for sentence in reading.sentences:
             for value in told_in(sentence.text, claims.store.now.year):
                 if ground.holds(value, sentence.text):
@@ -71,7 +77,8 @@ def _looks_only(value: Value, sentence: str) -> bool:
     if value.kind == "id":
         return sum(c.isdigit() for c in value.value) < SHORTEST_NUMBER and not value.value[:4].isalpha()
     if value.kind == "hours":
-        return bool(_CLOCK.match(sentence, value.at)) or sentence[max(value.at - 1, 0) : value.at].isalpha()
+        before = sentence[max(value.at - 2, 0) : value.at].lower()
+        return bool(_CLOCK.match(sentence, value.at)) or before[-1:].isalpha() or before in ("h ", "h\u00a0")
     return value.kind == "years" and not re.fullmatch(r"[\d.]{1,2}(?:-\d{1,2})?", value.value)
 
 
@@ -95,16 +102,19 @@ class Ground:
             for fact in claims.case.facts.values()
         }
 
-    def see(self, turn: int) -> None:
-        """Go on to the reply of a turn: the results and the customer's words up to it are known."""
+    def see(self, turn: int, reply: str = "") -> None:
+        """Go on to the reply of a turn: the results and the customer's words up to it are known, and so are its own bare amounts that stand there."""
         self.turn = turn
         self.results = self.claims.results(turn)
         self.words = self.claims.customer_words(turn)
         self._numbers = squash(" ".join([self.words, *self.results, self.published.text, *self.claims.accepted(turn)]))
         for value in values_in(self.words, self.today.year):
             self.tell(value)
-        for name in ("_seen", "days", "_cents", "_pool", "_sums", "_ahead", "_distances", "_business", "_hours"):
+        for name in _WORKED_OUT:
             self.__dict__.pop(name, None)
+        bare = {int(m.group(1)) * 100 + int(m.group(2)) for m in _BARE.finditer(reply)}
+        for cents in sorted(bare & self._cents):
+            self.tell(Value("money", str(cents), 0))
 
     def tell(self, value: Value) -> None:
         """Keep a value that was told and held: others may follow from it."""
@@ -126,7 +136,8 @@ class Ground:
             return self._amount(int(value.value))
         if value.kind == "date":
             return self._day(date.fromisoformat(value.value))
-        return all(pair in self._seen or self._window(*pair) for pair in self._ends(value))
+        rule = bool(_rule().search(plain(sentence[: value.at])[-NEAR:]))
+        return all(pair in self._seen or self._window(*pair, rule) for pair in self._ends(value))
 
     def _is_required(self, value: Value, sentence: str) -> bool:
         """Whether it is a value the case requires to be told, or an order it is about."""
@@ -160,7 +171,13 @@ class Ground:
     def _cents(self) -> set[int]:
         """Every amount of the results, nothing to pay among them."""
         found = {int(n) for r in self.results for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
-        return found | {int(value) for kind, value in self._seen if kind == "money"}
+        return found | self._prices | {int(value) for kind, value in self._seen if kind == "money"}
+
+    @cached_property
+    def _prices(self) -> set[int]:
+        """The prices that the shop publishes of the goods that the results name."""
+        named = {goods for r in self.results for goods in _NUMBER.findall(r)}
+        return {cents for goods in named for cents in _price_list(self.store).get(goods, ())}
 
     @cached_property
     def _pool(self) -> frozenset[int]:
@@ -171,7 +188,13 @@ class Ground:
 
     @cached_property
     def _sums(self) -> frozenset[int]:
-        return _following(self._pool, self.published.fees, self.published.rates)
+        rates = frozenset(rate for code, rate in self.published.codes if self._mentions(code))
+        pool = self._pool if len(self._pool) <= MOST_AMOUNTS else frozenset()
+        return _following(pool, self.published.fees, rates)
+
+    def _mentions(self, code: str) -> bool:
+        """Whether a code has come up, in a look-up, the customer's words or a reply."""
+        return code in self.told.get("id", ()) or code.lower() in self.words or any(code.lower() in r for r in self.results)
 
     # --- days
 
@@ -180,15 +203,20 @@ class Ground:
 
     @cached_property
     def days(self) -> set[date]:
-        """Today, every day of the results and of what is published, and the days already told."""
+        """The days of the record and of what is published."""
+        return self._own_days | self.published.dates()
+
+    @cached_property
+    def _own_days(self) -> set[date]:
+        """Today, every day of the results, and the days already told."""
         named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
-        found = {self.today, *filter(None, map(_as_day, named)), *self.published.dates()}
+        found = {self.today, *filter(None, map(_as_day, named))}
         return found | {date.fromisoformat(value) for kind, value in self._seen if kind == "date"}
 
     @cached_property
     def _ahead(self) -> set[date]:
-        """Days that published windows lead to, from a day of the results or from today."""
-        near = [day for day in self.days if abs((self.today - day).days) < FAR]
+        """Days that published windows lead to, from a day of the record."""
+        near = [day for day in self._own_days if abs((self.today - day).days) < FAR]
         return {led for day in near for led in _led_to(day, self.store)}
 
     # --- windows
@@ -196,11 +224,11 @@ class Ground:
     def _ends(self, value: Value) -> list[tuple[str, str]]:
         return [(value.kind, end) for end in value.value.split("-")]
 
-    def _window(self, kind: str, number: str) -> bool:
-        """Whether one end of a window follows from days, or is one window after another."""
+    def _window(self, kind: str, number: str, rule: bool) -> bool:
+        """Whether one end of a window follows from days, or is one window after another; that of a rule only stands or does not."""
         if (kind, number) in self.published.values or number in self.told.get(kind, ()):
             return True
-        if not number.isdigit():
+        if not number.isdigit() or (rule and kind in ("days", "hours")):
             return False
         count = int(number)
         return count in {
@@ -230,19 +258,36 @@ class Ground:
         """Hours from the times of the results to now."""
         times = {m.group() for r in self.results for m in _TIME.finditer(r)}
         gone = {int((self.store.now - datetime.fromisoformat(t)).total_seconds() // 3600) for t in times}
-        return {n + more for n in gone for more in (-1, 0, 1)} | {n * 24 for n in self._distances}
+        return {n + more for n in gone for more in (-1, 0, 1)}
 
 
 @lru_cache(maxsize=512)
 def _following(pool: frozenset[int], fees: frozenset[int], rates: frozenset[int]) -> frozenset[int]:
-    """What follows from amounts: sums, differences, multiples, shares, and what a rate takes off or leaves."""
-    found = set(pool) | {a * n for a in pool for n in TIMES}
-    found |= {a + b for a, b in combinations(pool, 2)} | {abs(a - b) for a, b in combinations(pool, 2)}
+    """What follows from amounts: sums, differences, multiples, even shares, and what a rate takes off or leaves; with or without a fee."""
+    sums = set(pool) | {a * n for a in pool for n in TIMES} | {a + b for a, b in combinations(pool, 2)}
     if len(pool) <= MANY:
-        found |= {sum(three) for three in combinations(pool, 3)}
-    found |= {round(a * part / 100) for a in found for rate in rates for part in (rate, 100 - rate)}
-    found |= {round(a / n) for a in found for n in TIMES}
-    return frozenset(found | {a + fee * sign for a in found for fee in fees for sign in (1, -1)})
+        sums |= {sum(three) for three in combinations(pool, 3)}
+    left = {round(a * (100 - rate) / 100) for a in sums for rate in rates}
+    taken = {round(a * rate / 100) for a in sums for rate in rates}
+    apart = {abs(a - b) for a, b in combinations(pool, 2)} | {a // n for a in pool for n in TIMES if a % n == 0}
+    few = set(pool) | {a * n for a in pool for n in TIMES[:2]} | {a + b for a, b in combinations(pool, 2)} | left
+    return frozenset(sums | left | taken | apart | {a + fee for a in few for fee in fees})
+
+
+@lru_cache(maxsize=16)
+def _price_list(store: Store) -> dict[str, frozenset[int]]:
+    """The amounts of each row that can be searched, by its number in lower case."""
+    rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).items()]
+    return {
+        number.lower(): frozenset(int(n) for n in re.findall(r'_cents":(\d{1,15})[,}]', as_text(row)))
+        for number, row in rows
+    }
+
+
+@lru_cache(maxsize=1)
+def _rule() -> re.Pattern[str]:
+    """The words before a window that make it one of a rule, at the end of a text."""
+    return re.compile(rf" (?:{'|'.join(of_values('within'))}) ?$")
 
 
 @lru_cache(maxsize=4096)
@@ -266,9 +311,13 @@ def _as_day(text: str) -> date | None:
 
 _FOLLOWING = {
     "money": ("_pool", "_sums"),
-    "date": ("days", "_ahead", "_anchors", "_distances", "_business"),
+    "date": ("days", "_own_days", "_ahead", "_anchors", "_distances", "_business"),
 }
 """What is worked out anew when a value of a kind has been told."""
+_WORKED_OUT = ("_seen", "_cents", "_prices", "_hours", *_FOLLOWING["money"], *_FOLLOWING["date"])
+"""What is worked out anew for the next reply."""
+_BARE = re.compile(r"(?<![\d.,])(\d{1,6})[.,](\d\d)(?![\d.,]\d)")
+_NUMBER = re.compile(r'"([a-z]{1,4}-\d{1,9})"')
 _CLOCK = re.compile(r"\d{1,2} ?h(?: ?\d\d)?(?!\w)", re.I)
 _PERCENT = re.compile(r'"percent":(\d{1,3})')
 _ISO = re.compile(r"(?<!\d)20\d\d-\d\d-\d\d")

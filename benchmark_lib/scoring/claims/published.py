@@ -30,16 +30,16 @@ class Published:
         Kind and value of all they name, each end of a window by itself.
     fees : frozenset of int
         Amounts, in cents, that the policy adds to a price.
-    rates : frozenset of int
-        The percentages of the policy's codes.
+    codes : frozenset of (str, int)
+        The codes of the policy, each with the percentage it takes off.
     business_days, days, months : frozenset of int
-        The windows of the policy, one after another counted too.
+        The windows of the policy; of business days also the packing with what follows it.
     """
 
     text: str
     values: frozenset[tuple[str, str]]
     fees: frozenset[int]
-    rates: frozenset[int]
+    codes: frozenset[tuple[str, int]]
     business_days: frozenset[int]
     days: frozenset[int]
     months: frozenset[int]
@@ -61,12 +61,13 @@ def published(store: Store) -> Published:
     numbers = set(_numbers(store.policy))
     by_unit = {unit: {n for name, n in numbers if _of_unit(name, unit)} for unit in ("business_days", "days", "months")}
     business = by_unit["business_days"]
+    packing = {n for name, n in _numbers(store.policy.get("processing", {})) if _of_unit(name, "business_days")}
     return Published(
         fold("\n".join(texts)),
         frozenset(pair for v in found for pair in parts(v)) | {("date", day.isoformat()) for day in holidays(store)},
         frozenset(n for name, n in numbers if name.endswith("cost_cents")),
-        frozenset(n for name, n in numbers if name == "percent"),
-        frozenset(business | {a + b for a, b in product(business, repeat=2)}),
+        frozenset(_codes(store.policy)),
+        frozenset(business | {a + b for a, b in product(packing, business)}),
         frozenset(by_unit["days"]),
         frozenset(by_unit["months"]),
     )
@@ -76,6 +77,18 @@ def parts(value: Value) -> set[tuple[str, str]]:
     """Kind and value; of a window each end too."""
     ends = value.value.split("-") if value.kind in WINDOWS else ()
     return {(value.kind, value.value), *((value.kind, end) for end in ends)}
+
+
+def _codes(value: Any) -> Iterator[tuple[str, int]]:
+    """Every code of the policy with its percentage."""
+    if isinstance(value, dict):
+        if isinstance(value.get("code"), str) and isinstance(value.get("percent"), int):
+            yield value["code"], value["percent"]
+        for inner in value.values():
+            yield from _codes(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _codes(inner)
 
 
 def _of_unit(name: str, unit: str) -> bool:
@@ -95,7 +108,7 @@ def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
         yield name, value
 
 
-_TELLING = ("days", "months", "cents", "percent")
+_TELLING = ("days", "months", "cents")
 
 
 def _prompt(store: Store) -> str:

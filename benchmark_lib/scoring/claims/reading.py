@@ -45,6 +45,10 @@ class Reading:
         """Whether a sentence holds a word for what a tool does, or for what has just been done."""
         return any(claim_patterns()[language].word_for(tool).search(sentence.plain) for language in self.languages)
 
+    def sets_aside(self, sentence: Sentence) -> bool:
+        """Whether a sentence speaks of what was left as it is, of another thing or of what could have been."""
+        return any(claim_patterns()[language].aside.search(sentence.plain) for language in self.languages)
+
     def about(self, topic: str) -> list[tuple[str, Sentence]]:
         """The entries of one topic, named without it: ``about("done")`` gives tools and sentences."""
         return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
@@ -130,6 +134,11 @@ class ClaimPatterns:
         if tool not in done["tools"]:
             return self.compile(["<person>"])
         return self.compile([*done["fresh"], rf"(?:{done['tools'][tool]['verb']})(?!\w)"])
+
+    @cached_property
+    def aside(self) -> re.Pattern[str]:
+        """What sets a thing apart from what was done."""
+        return self.compile(self.book["aside"])
 
     @cached_property
     def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from ...language.folding import plain, squash
 from ...language.values import values_in
+from ...language.words import books
 from ...records import ToolCall, as_text
 from ..every_desk import CLOSE, HANDOVER
 from ..protocols import Played, Row, World
@@ -79,13 +81,18 @@ def differs(call: ToolCall, text: str, store: World) -> str | None:
 
 
 def _order(call: ToolCall, text: str, store: World) -> bool:
-    orders = store.tables.get("orders", {})
-    named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and v.value in orders}
-    return bool(named) and "order_id" in call.arguments and _name(call, "order_id") not in named
+    """Whether a text names numbers of orders, or what looks like one, and not the one that was called."""
+    called = _name(call, "order_id")
+    shape = re.sub(r"\d", r"\\d", re.escape(called))
+    named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and re.fullmatch(shape, v.value)}
+    return bool(named and called) and called not in named
 
 
 def _variant(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names values of the product's options, and not those of the variant that was called."""
+    """Whether a text names values of the product's options, and not those of the variant that was called.
+
+    Of a line that was changed, only of the options that were changed.
+    """
     known = variants(store).get(_name(call, "variant_id"))
     if known is None:
         return False
@@ -94,11 +101,20 @@ def _variant(call: ToolCall, text: str, store: World) -> bool:
     old = variants(store)[line["variant_id"]][1] if line and call.name == EDIT else {}
     words = plain(text)
     for option in product.get("options") or ():
+        if old and old.get(option) == variant.get(option):
+            continue
         values = {str(v[option]) for v in product["variants"] if v.get(option)}
-        named = {v for v in values if re.search(rf"(?<!\w){re.escape(plain(v).strip())}(?!\w)", words)}
+        named = {v for v in values if re.search(rf"(?<!\w)(?:{_spelled(v)})(?!\w)", words)}
         if named - {str(old.get(option))} and str(variant.get(option)) not in named:
             return True
     return False
+
+
+@lru_cache(maxsize=512)
+def _spelled(value: str) -> str:
+    """A value of an option as it is written in any of the languages."""
+    known = [book["options"][value] for book in books().values() if value in book.get("options", ())]
+    return "|".join([re.escape(plain(value).strip()), *known])
 
 
 def _item(call: ToolCall, text: str, store: World) -> bool:
@@ -127,13 +143,22 @@ def _name(call: ToolCall, argument: str) -> str:
 
 
 def _address(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called."""
+    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called, or one that is not in it beside its postcode."""
     address = call.arguments.get("address")
     if not isinstance(address, dict):
         return False
+    known = squash(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))
+    code = squash(str(address.get("postcode") or ""))
+    lines = [_numbers_of(line, store) for line in text.splitlines() if code and code in squash(line)]
+    if any(re.sub(r"\D", "", n) not in known for numbers in lines for n in numbers if n not in known):
+        return True
+    tokens = _numbers_of(text, store)
+    return bool(tokens) and not any(t in known for t in tokens)
+
+
+def _numbers_of(text: str, store: World) -> set[str]:
+    """The words with digits that are no amount, day or number of an order."""
     rest = text
     for value in list(dict.fromkeys(v.value for v in values_in(text, store.now.year)))[:MOST_VALUES]:
         rest = re.sub(re.escape(value), " ", rest, flags=re.I)
-    tokens = {squash(t) for t in re.findall(r"[\w-]{0,40}\d[\w-]{0,40}", rest)} - {""}
-    known = squash(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))
-    return bool(tokens) and not any(t in known for t in tokens)
+    return {squash(t) for t in re.findall(r"[\w-]{0,40}\d[\w-]{0,40}", rest)} - {""}
