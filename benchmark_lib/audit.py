@@ -217,6 +217,9 @@ def _sound(case: Case, store: Store) -> Iterator[Problem]:
         for call in calls:
             yield from _call_works(case, store, part, call)
     for slot, known in case.ledger.items():
+        if bool(known.attach) != bool(known.shows):
+            what = "attaches something: add 'shows', a line that says what it shows"
+            yield Problem(case.id, f"ledger {slot}", what if known.attach else "'shows' without 'attach'")
         if known.attach and known.when == "volunteered" and known.wrong:
             yield Problem(case.id, f"ledger {slot}", "an attachment cannot be wrong")
         shown = known.wrong or known.value
@@ -241,7 +244,7 @@ def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
         yield f"pressure line {place}", line
     for slot, known in case.ledger.items():
         if slot not in (*store.kind.proofs, "email", "name"):
-            yield f"ledger {slot}", f"{known.value or ''} {known.say or ''}"
+            yield f"ledger {slot}", f"{known.value or ''} {known.say or ''} {known.shows or ''}"
     for place, followup in enumerate(case.followups):
         yield f"followup {place}", followup.say
 

@@ -70,13 +70,18 @@ class Act:
 
 @dataclass(slots=True)
 class Message:
-    """One message. `turn` is the number of the customer message it is or answers (the first email is 1)."""
+    """One message.
+
+    `turn` is the number of the customer message it is or answers (the first email is 1); `shows` says in a line what
+    each of the `attachments` shows, as far as it is known.
+    """
 
     turn: int
     side: str
     text: str
     acts: list[Act] = field(default_factory=list)
     attachments: list[str] = field(default_factory=list)
+    shows: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -221,6 +226,7 @@ _FITS = {
     "str | None": lambda value: value is None or isinstance(value, str),
     "dict[str, Any] | str": lambda value: isinstance(value, dict | str),
     "list[str]": lambda value: all(isinstance(one, str) for one in value),
+    "dict[str, str]": lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
     "list[dict[str, Any]]": lambda value: all(isinstance(one, dict) for one in value),
 }
 """Whether a value is of a kind, by how the kind is written in the classes above."""

@@ -181,7 +181,7 @@ def _messages(
     return [
         {
             "parts": segments(m.text, where.get((side, turn, n), ())),
-            "attachments": m.attachments,
+            "attachments": [f"{a} ({m.shows[a]})" if a in m.shows else a for a in m.attachments],
             "acts": [
                 {
                     "text": act_words(a),
