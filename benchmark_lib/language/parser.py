@@ -1,6 +1,6 @@
 """What an agent's message asks, offers, reports and declines, read sentence by sentence by a trained linear reader.
 
-The reader's weights stand in the store's ``reader/weights.npz``. Beside the words of a sentence it sees which patterns
+The reader's weights stand in the store's ``reader/weights.npz``; a store without them is read by its patterns alone. Beside the words of a sentence it sees which patterns
 of ``phrases/<language>.yaml`` the sentence holds. A message is read with those of every language whose common words it
 holds, since an agent may answer in another language than the customer's.
 """
@@ -114,7 +114,8 @@ class MessageParser:
         self.folder, self.raw = store.path / "phrases", store.phrases
         if not self.raw:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
-        self.reader = reader or LinearReader.load(store.path / "reader" / "weights.npz")
+        trained = store.path / "reader" / "weights.npz"
+        self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
         self.books: dict[str, _Book] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
@@ -138,6 +139,8 @@ class MessageParser:
 
     def _hear(self, plain: str, item: bool, before: str, languages: tuple[str, ...]) -> Heard:
         books = [self._book(language) for language in languages]
+        if self.reader is None:
+            return _by_patterns(books, plain, item)
         seen = self.reader.seen(features(plain, item, before))
         seen = self.reader.seen(of_patterns(n for book in books for n in book.cues_in(plain)), KNOWN, seen)
         chances = self.reader.probabilities(seen)
@@ -248,6 +251,33 @@ class _Book:
     def topics_in(self, plain: str, kind: str) -> list[str]:
         """The slots or the tools that a sentence names."""
         return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]
+
+
+def _by_patterns(books: list[_Book], plain: str, item: bool) -> Heard:
+    """A sentence as the patterns alone read it: for a store whose reader has not been trained."""
+    cues = {name for book in books for name in book.cues_in(plain)}
+    marked = _mark(plain) == "?"
+    yes = "confirm" in cues and "closing" not in cues
+    done = "done" in cues and not marked and not cues & {"deny", "doubt"}
+    does = {
+        "ask": (marked or item or "request" in cues) and not yes and "closing" not in cues,
+        "yes": yes,
+        "offer": not done and not marked and "deny" not in cues or yes,
+        "done": done,
+        "no": bool(cues & {"deny", "denied"}),
+        "bye": "closing" in cues,
+    }
+    about = {
+        kind: {
+            name.removeprefix(f"{kind}:"): 1.0
+            for book in books
+            for name in book.topics_in(plain, kind)
+            if name.startswith(f"{kind}:") or (done and name.startswith("claims:"))
+        }
+        for kind in ABOUT
+    }
+    tools = {name.removeprefix("claims:"): chance for name, chance in about["tool"].items()}
+    return Heard({act: float(does[act]) for act in ACTS}, about["slot"], tools, marked)
 
 
 def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
