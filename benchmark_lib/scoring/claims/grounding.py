@@ -194,7 +194,11 @@ class Ground:
 
     def _mentions(self, code: str) -> bool:
         """Whether a code has come up, in a look-up, the customer's words or a reply."""
-        return code in self.told.get("id", ()) or code.lower() in self.words or any(code.lower() in r for r in self.results)
+        return (
+            code in self.told.get("id", ())
+            or code.lower() in self.words
+            or any(code.lower() in r for r in self.results)
+        )
 
     # --- days
 
