@@ -22,6 +22,7 @@ from .linear import LinearReader
 from .patterns import compile_patterns, union
 from .pieces import LONGEST_SPOKEN, found_in, kept, limited
 from .sentences import Sentence, sentences
+from .words import of_values
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 """What a sentence can do."""
@@ -69,6 +70,8 @@ class ParsedMessage:
         Tools the message says will not be carried out.
     slots : dict of str to float
         How likely each slot is asked for, the likeliest first.
+    choices : list of set of str
+        Slots that stand in one sentence with an "or" between them: one of them will do.
     tools : dict of str to float
         How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
     offer : bool
@@ -84,6 +87,7 @@ class ParsedMessage:
     claimed: list[str] = field(default_factory=list)
     declined: list[str] = field(default_factory=list)
     slots: dict[str, float] = field(default_factory=dict)
+    choices: list[set[str]] = field(default_factory=list)
     tools: dict[str, float] = field(default_factory=dict)
     offer: bool = False
     confirm: bool = False
@@ -92,12 +96,13 @@ class ParsedMessage:
 
 @dataclass(frozen=True)
 class Heard:
-    """One sentence as it was heard: the probability of each act, and of each slot and tool that it may be about; `marked` by a question mark."""
+    """One sentence as it was heard: the probability of each act, and of each slot and tool that it may be about; `marked` by a question mark, `either` with an "or" in it."""
 
     acts: dict[str, float]
     slots: dict[str, float]
     tools: dict[str, float]
     marked: bool = False
+    either: bool = False
 
     def about(self, act: str, least: float = SURE) -> list[str]:
         """The slots that are asked for, or the tools that an act is about; at least the likeliest where the act is sure."""
@@ -152,7 +157,7 @@ class MessageParser:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
                 chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
                 found[kind] = _topics(chances, f"{kind}:")
-        return Heard(acts, found["slot"], found["tool"], _mark(plain) == "?")
+        return Heard(acts, found["slot"], found["tool"], _mark(plain) == "?", bool(_or().search(plain)))
 
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
         """What the reader sees of a sentence and what it counts, for its training.
@@ -223,6 +228,8 @@ def understood(heard: list[Heard]) -> ParsedMessage:
         if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
             _likelier(parsed.tools, one.tools, 1.0)
         _likelier(parsed.slots, one.slots, one.acts["ask"])
+        if one.either and one.acts["ask"] >= LIKELY:
+            parsed.choices.append({slot for slot, chance in one.slots.items() if chance >= LIKELY})
         parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     return parsed
@@ -301,6 +308,12 @@ def _sorted(chances: dict[str, float]) -> dict[str, float]:
 def _likeliest(chances: dict[str, float], least: float) -> list[str]:
     best = max(chances, key=chances.__getitem__, default=None)
     return [best] if best is not None and chances[best] >= least else []
+
+
+@lru_cache(maxsize=1)
+def _or() -> re.Pattern[str]:
+    """Words for "or" in every language, over `plain` text."""
+    return re.compile(rf" (?:{'|'.join(of_values('or'))}) ")
 
 
 def _mark(plain: str) -> str:
