@@ -8,7 +8,7 @@ holds, since an agent may answer in another language than the customer's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -178,9 +178,9 @@ class MessageParser:
                 ) from None
         return self.books[language]
 
-    def reasons_in(self, texts: list[str]) -> list[str]:
-        """The listed reasons that stand in the messages."""
-        return reasons_in(texts, self.folder.parent / "reasons")
+    def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
+        """The listed reasons that stand in the messages of an agent, in other words than those heard from its customer."""
+        return reasons_in(texts, self.folder.parent / "reasons", heard)
 
 
 @lru_cache(maxsize=8)

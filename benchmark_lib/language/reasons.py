@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..errors import BadInput
 from ..textfiles import read_yaml
+from .answers import cleaned, is_pour
 from .detection import nearest_languages
 from .linear import LinearReader
 from .patterns import alternatives, compile_patterns
@@ -93,10 +94,24 @@ def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
         yield from (f"last {name}" for name in found[-1][0])
 
 
-def reasons_in(texts: Iterable[str], folder: Path) -> list[str]:
-    """The reasons that stand in messages of an agent; none where a store's folder has no weights for them."""
+def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) -> list[str]:
+    """The reasons that stand in messages of an agent, in the agent's words and not in a pour of all there is.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The messages.
+    folder : Path
+        The store's ``reasons``; without weights nothing is found.
+    heard : iterable of str
+        What the customer wrote; to say it back tells no reason.
+    """
     reader = _reader_of(folder)
-    return [] if reader is None else sorted(set().union(*(reader.told(text) for text in texts)))
+    if reader is None:
+        return []
+    theirs = {s.plain for text in heard for s in sentences(kept(text))}
+    own = ["\n".join(s.text for s in sentences(kept(t)) if s.plain not in theirs) if theirs else t for t in texts]
+    return sorted(set().union(*(reader.told(text) for text in own if not is_pour(cleaned(text)))))
 
 
 @lru_cache(maxsize=8)
