@@ -8,7 +8,7 @@ holds, since an agent may answer in another language than the customer's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -17,10 +17,10 @@ from typing import Any, Protocol
 from ..errors import BadInput
 from .detection import nearest_languages
 from .features import KNOWN, features, of_patterns
-from .folding import fold
 from .linear import LinearReader
 from .patterns import compile_patterns, union
-from .pieces import LONGEST_SPOKEN, found_in, kept, limited
+from .pieces import LONGEST_SPOKEN, kept
+from .reasons import reasons_in
 from .sentences import Sentence, sentences
 from .words import of_values
 
@@ -124,10 +124,6 @@ class MessageParser:
         self.books: dict[str, _Book] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
-        reasons = [r for b in self.raw.values() for r in (b.get("reasons") or {}).items()]
-        self.reasons = {
-            name: re.compile("|".join(f"(?:{limited(p)})" for p in entry["patterns"])) for name, entry in reasons
-        }
 
     def parse(self, text: str) -> ParsedMessage:
         """Read one message; customer and score read the same ones, so each is parsed once."""
@@ -187,10 +183,9 @@ class MessageParser:
                 ) from None
         return self.books[language]
 
-    def reasons_in(self, texts: list[str]) -> list[str]:
-        """The listed reasons that stand in the messages."""
-        folded = [fold(kept(t)) for t in texts]
-        return [name for name, pattern in self.reasons.items() if any(found_in(pattern, t) for t in folded)]
+    def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
+        """The listed reasons that stand in the messages of an agent, in other words than those heard from its customer."""
+        return reasons_in(texts, self.folder.parent / "reasons", heard)
 
 
 @lru_cache(maxsize=8)
