@@ -105,8 +105,10 @@ def _arrival(claims: AgentClaims, turn: int, last: bool) -> date:
     countries = {m.group(1).upper() for r in results for m in re.finditer(r'"country":"(\w\w)"', r)} & set(shipping)
     windows = [shipping[c] for c in (countries or shipping)] or [[0, 0]]
     transit = min(w[1] if last else w[0] for w in windows)
+    left = {m.group(1) for r in results for m in re.finditer(r'"shipped_at":"(\d{4}-\d\d-\d\d)', r)}
+    ways = [add_business_days(day, transit, store) for day in map(date.fromisoformat, sorted(left))]
     fresh = add_business_days(today, transit + (processing[1] if last else 0), store)
-    return min([fresh, *(day for day in map(date.fromisoformat, sorted(due)) if day >= today)])
+    return min([fresh, *(day for day in [*ways, *map(date.fromisoformat, sorted(due))] if day >= today)])
 
 
 def _days_named(sentence: str, store: Store) -> list[date]:

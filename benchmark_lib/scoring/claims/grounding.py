@@ -24,7 +24,7 @@ from ...language.values import Value, values_in
 from ...language.words import of_values
 from ...records import as_text
 from ...store.calendar import add_business_days, business_days_between
-from .findings import AgentClaims, ClaimFinding
+from .findings import AgentClaims, ClaimFinding, letters
 from .published import parts, published
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
                 if ground.holds(value, sentence.text):
                     ground.tell(value)
                 else:
-                    found.append(ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported"))
+                    found.append(
+                        ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported")
+                    )
     return found
 
 
@@ -105,7 +107,6 @@ class Ground:
         self.turn = turn
         self.results = self.claims.results(turn)
         self.words = self.claims.customer_words(turn)
-        self._numbers = squash(" ".join([self.words, *self.results, self.published.text, *self.claims.accepted(turn)]))
         for value in values_in(self.words, self.today.year):
             self.tell(value)
         for name in _WORKED_OUT:
@@ -148,7 +149,9 @@ class Ground:
 
     def _names(self, value: Value) -> bool:
         """Whether a number or a link stands in the ground, in any spelling of it."""
-        return squash(value.value) in self._numbers
+        number = squash(value.value)
+        texts = (*self.results, self.words, self.published.text, *self.claims.accepted(self.turn))
+        return any(number in letters(text) for text in texts)
 
     @cached_property
     def _seen(self) -> set[tuple[str, str]]:
@@ -192,7 +195,11 @@ class Ground:
 
     def _mentions(self, code: str) -> bool:
         """Whether a code has come up, in a look-up, the customer's words or a reply."""
-        return code in self.told.get("id", ()) or code.lower() in self.words or any(code.lower() in r for r in self.results)
+        return (
+            code in self.told.get("id", ())
+            or code.lower() in self.words
+            or any(code.lower() in r for r in self.results)
+        )
 
     # --- days
 

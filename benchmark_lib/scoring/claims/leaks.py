@@ -118,4 +118,6 @@ _SUGGESTED = re.compile(r"[\"“][^\"“”\n]{0,400}[\"”]|(?i:\b(?:say|tell|e
 _TOLD = ("out_for_delivery", "in_transit", "picked_up", "label_created")
 """States of a parcel as the tracking shows them to everyone."""
 _WEIGHTS = ("packed_weight_g", "expected_weight_g")
-_WEIGHT = re.compile(r"(?<![\d.,])(\d{1,3}(?:[.,' ]\d{1,3})?|\d{4,5}) ?(g|gr|grams?|gramm|gramos|grammes|kg|kilos?)\b", re.I)
+_WEIGHT = re.compile(
+    r"(?<![\d.,])(\d{1,3}(?:[.,' ]\d{1,3})?|\d{4,5}) ?(g|gr|grams?|gramm|gramos|grammes|kg|kilos?)\b", re.I
+)

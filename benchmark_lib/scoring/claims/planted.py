@@ -62,7 +62,9 @@ def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iter
             raw = json.loads(line)
             yield _planted(raw, cases[raw["case"]], store)
         except (KeyError, TypeError, ValueError) as error:
-            raise BadInput(f"{path}, line {number} is no planted conversation: {error!r} is missing or wrong") from error
+            raise BadInput(
+                f"{path}, line {number} is no planted conversation: {error!r} is missing or wrong"
+            ) from error
 
 
 def _planted(raw: dict[str, Any], case: Case, store: Store) -> Planted:
