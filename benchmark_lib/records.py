@@ -28,6 +28,9 @@ ENDINGS = {
 }
 """How a talk can end, each with its meaning."""
 
+SOURCES = ("model", "scripted", "synthetic", "imported", "published")
+"""Where a conversation can come from; any other word says who sat in a chair of it, such as ``human`` or ``human:anna``."""
+
 NOT_SCORED = frozenset({"infrastructure_fault"})
 """Endings of trials that are tried again and never enter a rate."""
 
@@ -40,6 +43,11 @@ SCORE_FAULT = "score_fault"
 """The key of a stored score that says why scoring failed; such a trial enters no rate."""
 NO_SCORE = "no score on file: run `deskbench score`"
 """Why a conversation that was never scored enters no rate."""
+
+
+def is_played(source: str) -> bool:
+    """Whether a person, or a program in a person's place, sat in a chair of a conversation from this source."""
+    return source not in SOURCES
 
 
 @dataclass(slots=True)
@@ -70,13 +78,18 @@ class Act:
 
 @dataclass(slots=True)
 class Message:
-    """One message. `turn` is the number of the customer message it is or answers (the first email is 1)."""
+    """One message.
+
+    `turn` is the number of the customer message it is or answers (the first email is 1); `shows` says in a line what
+    each of the `attachments` shows, as far as it is known.
+    """
 
     turn: int
     side: str
     text: str
     acts: list[Act] = field(default_factory=list)
     attachments: list[str] = field(default_factory=list)
+    shows: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -149,7 +162,7 @@ class Conversation:
     model : str
         Name of the agent's model, or ``scripted:<name>``.
     source : str
-        ``model``, ``scripted``, ``synthetic``, ``imported`` or ``published``.
+        One of `SOURCES`, or who played it in `deskbench sit`.
     customer : str
         ``scripted`` or the name of the customer's model.
     messages, tool_calls : list
@@ -221,6 +234,7 @@ _FITS = {
     "str | None": lambda value: value is None or isinstance(value, str),
     "dict[str, Any] | str": lambda value: isinstance(value, dict | str),
     "list[str]": lambda value: all(isinstance(one, str) for one in value),
+    "dict[str, str]": lambda value: isinstance(value, dict) and all(isinstance(one, str) for one in value.values()),
     "list[dict[str, Any]]": lambda value: all(isinstance(one, dict) for one in value),
 }
 """Whether a value is of a kind, by how the kind is written in the classes above."""

@@ -196,7 +196,10 @@ def talk(case_id: str, texts: list[str], model: str, ended_by: str = "customer_g
     c = Conversation(case_id=case_id, trial=1, model=model, source="model", customer=texts[0][:500], ended_by=ended_by)
     for turn, text in enumerate(texts, 1):
         acts = [Act("pushed", str(turn)), Act("gave", text[:500], text[:500])]
-        c.messages += [Message(turn, "customer", text, acts, [text[:200]]), Message(turn, "agent", text)]
+        c.messages += [
+            Message(turn, "customer", text, acts, [text[:200]], {text[:200]: text}),
+            Message(turn, "agent", text),
+        ]
         c.tool_calls.append(
             ToolCall(
                 turn,

@@ -156,3 +156,9 @@ def test_patterns_name_ids_intents_buckets_and_kinds(store):
     assert [c.id for c in load_cases(store, "tracking_1,tracking_2")] == ["tracking_1", "tracking_2"]
     assert {c.bucket for c in load_cases(store, "adversarial")} == {"adversarial"}
     assert len(load_cases(store, "slice")) == len(store.info["slice"])
+
+
+def test_a_case_with_moot_lines_has_a_hash_of_its_own(workshop):
+    plain = load_cases(workshop())[0]
+    moot = load_cases(workshop(put("moot", {2: ["cancel_order"]})))[0]
+    assert moot.moot == {2: ["cancel_order"]} and moot.hash != plain.hash

@@ -547,7 +547,7 @@ def hostile_rows(longest=10_000):
     """Conversations in which a payload stands everywhere a record, a score or a verdict can hold a text."""
     for n, x in enumerate(text for text in HOSTILE if len(text) <= longest):
         call = ToolCall(1, 0, x, {x: x}, {x: [x]}, x, True, x)
-        said = [Message(1, "customer", x, [Act(x, x, x)], [x]), Message(1, "agent", f"before {x} after")]
+        said = [Message(1, "customer", x, [Act(x, x, x)], [x], {x: x}), Message(1, "agent", f"before {x} after")]
         c = talk(
             *said,
             case_id=x,

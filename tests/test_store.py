@@ -192,3 +192,43 @@ def test_a_store_elsewhere_on_disk_is_data_only(store, tmp_path):
     (copy / "evil.py").write_text("raise SystemExit")
     mine = load_store(copy)
     assert mine.name == "northline" and len(mine.tables["orders"]) == len(store.tables["orders"])
+
+
+def test_each_kind_of_reference_is_counted_by_itself(store):
+    order = an_order(store, "delivered")
+    lines = [line["line_id"] for line in order["lines"]]
+    desk = store.desk()
+    ids = [
+        desk.call(tool, {"order_id": order["order_id"], "reason": "asked", **more}).result[key]
+        for tool, key, more in (
+            ("start_return", "return_id", {"line_ids": lines}),
+            ("open_carrier_claim", "claim_id", {}),
+            ("start_return", "return_id", {"line_ids": lines}),
+        )
+    ]
+    last = desk.call("hand_over_to_human", {"queue": "claims", "reason": "lost", "summary": "lost"}).result[
+        "handover_id"
+    ]
+    assert [*ids, last] == ["RT-1", "CC-1", "RT-2", "HO-1"] and desk.explained()
+
+
+NORTHEAST = {"CT", "MA", "ME", "NH", "NJ", "NY", "PA", "RI", "VT"}
+EAST = NORTHEAST | {"DC", "DE", "FL", "GA", "MD", "NC", "OH", "SC", "VA", "WV"}
+
+
+@pytest.mark.parametrize("states", [NORTHEAST, EAST])
+def test_a_parcel_makes_no_detour(states, store):
+    """From Providence to a state of the east, no parcel is scanned further west."""
+    for order in store.tables["orders"].values():
+        address = order["shipping_address"]
+        if address["country"] != "US" or address["region"] not in states:
+            continue
+        for parcel in order["parcels"]:
+            seen = {scan["location"].rsplit(", ", 1)[1] for scan in parcel["scans"]}
+            assert seen <= states, (order["order_id"], seen - states)
+
+
+def test_a_scan_names_place_and_region(store):
+    orders = [o for o in store.tables["orders"].values() if o["shipping_address"]["country"] == "GB"]
+    places = {s["location"] for o in orders for p in o["parcels"] for s in p["scans"]}
+    assert {place.rpartition(", ")[2] for place in places} <= {"GB", "RI", "NJ"}

@@ -41,6 +41,8 @@ class Known(_Part):
         The sentence in which the customer gives it; else the store's phrase.
     attach : str, optional
         The attachment that comes with it, such as ``photo``; one of those of the kind of desk.
+    shows : str, optional
+        What the attachment shows, in one line; of a label, what is printed on it.
     """
 
     value: str | None = None
@@ -48,6 +50,7 @@ class Known(_Part):
     wrong: str | None = None
     say: str | None = None
     attach: str | None = None
+    shows: str | None = None
 
 
 class FollowUp(_Part):
@@ -180,7 +183,7 @@ class Case(_Part):
     @cached_property
     def hash(self) -> str:
         """Content hash of the case as it is played, texts filled in."""
-        return content_hash(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS))
+        return content_hash(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
 
     @property
     def agreeable(self) -> set[str]:

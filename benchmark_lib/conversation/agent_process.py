@@ -97,7 +97,7 @@ def speak(agent: Any, pipe: Pipe) -> None:
     talk, result = talks(pipe.read()["begin"], pipe, used), _results()
     while True:
         wanted = pipe.read()["reply"]
-        said += [SeenMessage(m["turn"], m["side"], m["text"], tuple(m["attachments"])) for m in wanted["messages"]]
+        said += [SeenMessage(**{**m, "attachments": tuple(m["attachments"])}) for m in wanted["messages"]]
         answer = result(agent.reply(talk(turn=wanted["turn"], messages=list(said))))
         pipe.write(said=plain_text(getattr(answer, "text", answer) or ""), used=[asdict(usage) for usage in used])
         used.clear()

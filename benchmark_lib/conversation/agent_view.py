@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 class SeenMessage:
     """One message as it is read.
 
-    `turn` is the number of the customer message it is or answers, `side` is customer or agent.
+    `turn` is the number of the customer message it is or answers, `side` is customer or agent; `shows` says what each
+    of the `attachments` shows.
     """
 
     turn: int
     side: str
     text: str
     attachments: tuple[str, ...] = ()
+    shows: dict[str, str] = field(default_factory=dict, hash=False)
 
 
 class AgentView:

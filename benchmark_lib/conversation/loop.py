@@ -116,10 +116,11 @@ async def _loop(
     for turn in range(1, max_messages + 1):
         talk.desk.turn = turn
         said = await _said(customer, talk)
-        held = {k.attach for k in case.ledger.values() if k.attach and k.when != "never"}
+        held = {k.attach: k.shows for k in case.ledger.values() if k.attach and k.when != "never"}
         attachments = [a for a in said.attachments if a in held]
         acts = said.acts + [Act("attached", a) for a in attachments]
-        talk.say(Message(turn, "customer", said.text, acts, attachments))
+        shows = {a: held[a] for a in attachments if held[a]}
+        talk.say(Message(turn, "customer", said.text, acts, attachments, shows))
         left = next((a for a in said.acts if a.kind == "left"), None)
         if left is not None:
             return "resolved_by_customer" if left.what == "content" else "customer_gave_up"

@@ -59,5 +59,9 @@ def letter(talk: AgentView) -> str:
     """The newest customer message as the agent reads it: with its sender, and what is attached."""
     message = talk.last("customer")
     head = f"From: {talk.sender}\nSubject: " if message.turn == 1 else ""
-    tail = "".join(f"\n[attachment: {name} from the customer, received and legible]" for name in message.attachments)
+    tail = "".join(f"\n[attachment: {name}{_depicted(message.shows.get(name))}]" for name in message.attachments)
     return f"{head}{message.text}{tail}"
+
+
+def _depicted(line: str | None) -> str:
+    return f"; it shows: {line}" if line else " from the customer, received and legible"

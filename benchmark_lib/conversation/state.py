@@ -79,7 +79,8 @@ class ConversationState:
     def say(self, message: Message) -> None:
         """Add a message to the record, and to what the agent sees."""
         self.messages.append(message)
-        self._seen.append(SeenMessage(message.turn, message.side, message.text, tuple(message.attachments)))
+        seen = SeenMessage(message.turn, message.side, message.text, tuple(message.attachments), dict(message.shows))
+        self._seen.append(seen)
 
     def charge(self, side: str, usage: Usage) -> None:
         """Add the tokens of one model call to a side's account."""

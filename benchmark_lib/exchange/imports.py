@@ -216,6 +216,7 @@ def _messages(raw: list[dict[str, Any]]) -> list[Message]:
                 str(m.get("text") or ""),
                 _parts(Act, m.get("acts")),
                 [str(a) for a in m.get("attachments") or ()],
+                {str(a): str(line) for a, line in (m.get("shows") or {}).items()},
             )
         )
     return found

@@ -141,7 +141,7 @@ def ordered(record: Conversation, side: str, words: str) -> Conversation:
     messages = list(record.messages)
     place = max(n for n, m in enumerate(messages) if m.side == side)
     last = messages[place]
-    messages[place] = Message(last.turn, last.side, last.text + words, last.acts, last.attachments)
+    messages[place] = Message(last.turn, last.side, last.text + words, last.acts, last.attachments, last.shows)
     return replace(record, messages=messages)
 
 

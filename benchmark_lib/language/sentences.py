@@ -38,6 +38,11 @@ def sentences(text: str) -> list[Sentence]:
     return found
 
 
+def parts(text: str) -> list[str]:
+    """The sentences and lines of a text as they were written, marks of lists included; one that is very long in windows."""
+    return [window for line in text.splitlines() for part in _end().split(line) for window in windows(part.strip())]
+
+
 @lru_cache(maxsize=1)
 def _end() -> re.Pattern[str]:
     """Where a sentence ends: not after an abbreviation, nor after the number of a day."""

@@ -68,6 +68,11 @@ def of_values(key: str) -> list[str]:
     return list(dict.fromkeys(word for book in books().values() for word in book["values"].get(key, ())))
 
 
+def of_answers(key: str) -> list[str]:
+    """What of one kind makes a value no answer (see ``answers`` in the files of the languages), in all languages, without repetition."""
+    return list(dict.fromkeys(part for book in books().values() for part in book["answers"][key]))
+
+
 def dollars() -> str:
     """The name of the currency, as one expression."""
     return "|".join(dict.fromkeys(_of_unit("dollars")))
@@ -99,6 +104,22 @@ def months_after_a_dot() -> str:
         if book["values"].get("ordinal_dot")
     ]
     return "|".join(name for names in named for name in names.values()) or "(?!)"
+
+
+@lru_cache(maxsize=31)
+def day_words(day: int) -> str:
+    """The word for a day of the month in every language, as one expression that does not match the end of a longer one."""
+    words = "|".join(book["values"]["day_words"][day - 1] for book in books().values())
+    return "".join(rf"(?<!\b{tens}[\s-])" for tens in of_values("tens")) + rf"\b(?:{words})\b"
+
+
+@lru_cache(maxsize=1)
+def day_names() -> tuple[str, ...]:
+    """Names of the days from Monday to Sunday in every language (babel), with their accents, one expression a day."""
+    from babel import Locale
+
+    days = [Locale.parse(language).days["format"]["wide"] for language in LANGUAGES]
+    return tuple("|".join(names[number].casefold() for names in days) for number in range(7))
 
 
 @lru_cache(maxsize=1)
@@ -133,10 +154,10 @@ def _of_unit(unit: str) -> list[str]:
 
 
 _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {
-    **{unit: (r"-?\s?", (unit,)) for unit in ("l", "ml", "cm", "kg", "g", "wh")},
-    "in": (r"-?\s?", (r"\"", "″")),
+    **{unit: (r"-?\s?", (unit,)) for unit in ("l", "ml", "cm", "mm", "m", "kg", "g", "wh")},
+    "in": (r"-?\s?", (r"\"", "″", "”", "''")),
     "percent": (r"\s?", ("%",)),
     "hours": (r"[\s-]?", ("h",)),
-    **{unit: (r"[\s-]?", ()) for unit in ("business_days", "days", "months", "years")},
+    **{unit: (r"[\s-]?", ()) for unit in ("business_days", "days", "weeks", "months", "years")},
 }
 """Units with what may stand between a number and its unit, and the signs that every language writes."""

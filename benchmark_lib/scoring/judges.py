@@ -184,7 +184,9 @@ def transcript(conversation: Conversation) -> list[str]:
         before = message.turn if message.side == "agent" else message.turn - 1
         while calls and calls[0].turn <= before:
             lines.append(_call_line(calls.pop(0)))
-        attached = {"attached": message.attachments} if message.attachments else {}
+        attached = (
+            {"attached": {a: message.shows.get(a, "") for a in message.attachments}} if message.attachments else {}
+        )
         lines.append({"turn": message.turn, message.side: message.text, **attached})
     lines += [_call_line(call) for call in calls]
     lines.append({"ended": conversation.ended_by, "meaning": ENDINGS.get(conversation.ended_by, "")})

@@ -18,11 +18,10 @@ class _Mark(NamedTuple):
 
     calls: int
     overlay: dict[str, dict[str, dict[str, Any]]]
-    counter: int
     over: str | None
 
 
-_UNTOUCHED = _Mark(0, {}, 0, None)
+_UNTOUCHED = _Mark(0, {}, None)
 
 
 class Desk:
@@ -47,7 +46,7 @@ class Desk:
         What went wrong on the way, faults of the user's own tools among them.
     """
 
-    __slots__ = ("store", "tools", "calls", "turn", "over", "faults", "_overlay", "_counter", "_mark", "_broken")
+    __slots__ = ("store", "tools", "calls", "turn", "over", "faults", "_overlay", "_mark", "_broken")
 
     def __init__(self, store: World, tools: dict[str, Tool] | None = None):
         self.store = store
@@ -57,7 +56,6 @@ class Desk:
         self.over: str | None = None
         self.faults: list[Fault] = []
         self._overlay: dict[str, dict[str, dict[str, Any]]] = {}
-        self._counter = 0
         self._mark, self._broken = _UNTOUCHED, False
 
     def row(self, table: str, key: str) -> dict[str, Any] | None:
@@ -83,10 +81,11 @@ class Desk:
         return mine[key]
 
     def add(self, table: str, prefix: str, row: dict[str, Any]) -> dict[str, Any]:
-        """Add a row under a generated id (``PREFIX-1``, ``PREFIX-2`` ...) and return it with its ``id``."""
-        self._counter += 1
-        row = {"id": f"{prefix}-{self._counter}", **row}
-        self._overlay.setdefault(table, {})[row["id"]] = row
+        """Add a row under a generated id (``PREFIX-1``, ``PREFIX-2`` ..., each prefix counted by itself) and return it."""
+        mine = self._overlay.setdefault(table, {})
+        number = 1 + sum(key.startswith(f"{prefix}-") for key in mine)
+        row = {"id": f"{prefix}-{number}", **row}
+        mine[row["id"]] = row
         return row
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
@@ -114,7 +113,7 @@ class Desk:
                 self._fail(call, "not_found", str(error))
         self.calls.append(call)
         if users_own:
-            self._mark = _Mark(len(self.calls), copy.deepcopy(self._overlay), self._counter, self.over)
+            self._mark = _Mark(len(self.calls), copy.deepcopy(self._overlay), self.over)
             self._broken = broken
         return call
 
@@ -150,11 +149,7 @@ class Desk:
         taken as it was found when it returned, and the desk is checked before it begins.
         """
         fresh = Desk(self.store, self.tools)
-        fresh._overlay, fresh._counter, fresh.over = (
-            copy.deepcopy(self._mark.overlay),
-            self._mark.counter,
-            self._mark.over,
-        )
+        fresh._overlay, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.over
         for call in self.calls[self._mark.calls :]:
             fresh.turn = call.turn
             again = fresh.call(call.name, call.arguments, call.side)

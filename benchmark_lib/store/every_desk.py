@@ -1,24 +1,23 @@
 """What every desk has, whatever it sells.
 
-A knowledge base to search, a human to hand over to, a ticket to close, and consent to ask for.
+A knowledge base to search, a human to hand over to, and a ticket to close.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from ..records import ToolCall
 from .desk import Desk
-from .protocols import World
-from .rules import Before
 from .tools import FromPolicy, Tool, tool
 
 HANDOVER, CLOSE, SEARCH = "hand_over_to_human", "close_ticket", "search_knowledge_base"
 
 
 @tool()
-def search_knowledge_base(desk: Desk, query: Annotated[str, "Words to look for."]) -> dict[str, Any]:
-    """Search the shop's knowledge base: policies, windows, limits, fees, care, sizes. The best four passages."""
+def search_knowledge_base(
+    desk: Desk, query: Annotated[str, "The matter in a few English words, whatever the customer writes in."]
+) -> dict[str, Any]:
+    """Search the knowledge base, in English: policies, windows, limits, fees, care, sizes. The best four passages."""
     return {"passages": desk.store.search.knowledge_base(query)}
 
 
@@ -29,7 +28,7 @@ def hand_over_to_human(
     reason: Annotated[str, "Why, in a few words."],
     summary: Annotated[str, "What the colleague must know: what is verified, what is only claimed, what is asked."],
 ) -> dict[str, Any]:
-    """Hand the conversation to a human colleague. It ends after your next message."""
+    """Hand the conversation to a human colleague. After it you write one last message, and no tool works any more."""
     row = desk.add("tickets", "HO", {"queue": queue, "reason": reason, "summary": summary})
     desk.over = "handed_over"
     return {"handover_id": row["id"], "queue": queue}
@@ -37,15 +36,10 @@ def hand_over_to_human(
 
 @tool(write=True)
 def close_ticket(desk: Desk, resolution: Annotated[str, "How it was solved."]) -> dict[str, Any]:
-    """Close the ticket as solved. The conversation ends after your next message."""
+    """Close the ticket, once the customer has said that nothing is left. After it you write one last message."""
     row = desk.add("tickets", "TK", {"resolution": resolution})
     desk.over = "closed"
     return {"ticket_id": row["id"], "status": "closed"}
-
-
-def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
-    """The customer had said yes to this kind of action, or to a proposal whose words did not tell which."""
-    return before.did("agreed", {call.name, "proposal"})
 
 
 def with_every_desks(own: dict[str, Tool]) -> dict[str, Tool]:

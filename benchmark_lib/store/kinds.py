@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import BadInput
 from ..records import ToolCall
 from .protocols import Played, Row, World
-from .rules import Predicate
+from .rules import Predicate, Telling
 from .tools import Tool
 
 
@@ -35,6 +35,13 @@ class DeskKind:
         Its tools; those of `every_desk` come by themselves.
     rules : dict of str to Predicate
         The predicates of its process rules, by the names that the policy uses.
+    tellings : mapping of str to Telling
+        Of those rules, the ones that also guard what a message of the agent tells.
+    objects : tuple of str
+        Arguments by which a call names what it is about, such as an order and its lines: a yes to one object is no yes
+        to another.
+    members : tuple of str
+        Fields of a row that list what it is about: one row for two of them leaves the same as two rows for one each.
     look_up : (str, str)
         The tool that shows one row of `subject`, and the argument that names the row.
     case_names, case_defaults, usual_ledger : callable
@@ -49,6 +56,9 @@ class DeskKind:
         for twice.
     evidence_slots : callable
         ``evidence_slots(call, case, store, attached, known)``: what it asks for before a call.
+    named_in : callable
+        ``named_in(text, call_arguments, store)``: which arguments of a call a message names, and in place of which it
+        names another one.
     described : callable
         ``described(call_arguments, tool, store)``: what a call is about, by the placeholders of the store's phrases.
     everything : callable
@@ -78,6 +88,9 @@ class DeskKind:
         Tables that an agent can search, on whose rows any case may rest.
     unsound : callable
         ``unsound(number, store)``: what is wrong with a row of `subject`, each as its field and a sentence.
+    days : callable or None
+        ``days(number, store)``: the days that policy and clock give a row of `subject`, each with what it is; None
+        where a case may require any day.
     """
 
     name: str
@@ -86,6 +99,9 @@ class DeskKind:
     tools: dict[str, Tool]
     look_up: tuple[str, str]
     rules: dict[str, Predicate] = field(default_factory=dict)
+    tellings: Mapping[str, Telling] = field(default_factory=dict)
+    objects: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
     case_names: Callable[[Row, Row, World], dict[str, Any]] = lambda raw, row, store: {}
     case_defaults: Callable[[dict[str, Any]], dict[str, Any]] = lambda names: {}
     usual_ledger: Callable[[Row, dict[str, Any]], dict[str, Any]] = lambda case, names: {}
@@ -95,6 +111,10 @@ class DeskKind:
     repeated_slots: tuple[str, ...] = ()
     evidence_slots: Callable[[Any, Played, World, set[str], set[str]], list[str]] = (
         lambda call, case, store, attached, known: []
+    )
+    named_in: Callable[[str, dict[str, Any], World], tuple[set[str], set[str]]] = lambda text, arguments, store: (
+        set(),
+        set(),
     )
     described: Callable[[dict[str, Any], str, World], dict[str, str]] = lambda arguments, tool, store: {}
     everything: Callable[[Callable[..., ToolCall], Played, str], list[Any]] = lambda call, case, words: []
@@ -109,6 +129,7 @@ class DeskKind:
     grounds: Callable[[Played, World], list[Any]] = lambda case, store: []
     catalogue: tuple[str, ...] = ()
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
+    days: Callable[[str, World], dict[str, str]] | None = None
 
 
 _SHIPPED = {"retail": "benchmark_lib.store.retail"}

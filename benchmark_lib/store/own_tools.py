@@ -100,7 +100,7 @@ def _guard(tool: Tool, limit_s: float) -> Callable[..., Any]:
             raise ArgumentError(error.kind, _message(error)) from None
         except BaseException as error:
             raise _fault(tool, error) from error
-        desk._overlay, desk._counter, desk.over = overlay, mine._counter, mine.over
+        desk._overlay, desk.over = overlay, mine.over
         desk.calls.extend(mine.calls[len(desk.calls) :])
         return result
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from .frozen import frozen
 
-CHUNK_WORDS = 90
+CHUNK_WORDS = 400
+"""Words from which a passage ends with its paragraph: an article of usual length is one passage, its rule beside its exceptions."""
 
 
 class Search:
@@ -16,7 +17,7 @@ class Search:
 
     def __init__(self, articles: list[dict[str, Any]]):
         self._chunks = [c for a in articles for c in chunks(a)]
-        self._index = Index([f"{c['title']} {' '.join(c['topics'])} {c['text']}" for c in self._chunks])
+        self._index = Index([f"{c['title']} {' '.join(c['words'])} {c['text']}" for c in self._chunks])
         self.knowledge_base = lru_cache(maxsize=4096)(self._knowledge_base)
 
     def _knowledge_base(self, query: str, count: int = 4) -> list[dict[str, str]]:
@@ -35,8 +36,8 @@ def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
             part = []
     if part:
         found.append("\n\n".join(part))
-    topics = article.get("topics") or []
-    return [{"article_id": article["id"], "title": article["title"], "topics": topics, "text": t} for t in found]
+    words = [*(article.get("topics") or []), *(article.get("asked_as") or [])]
+    return [{"article_id": article["id"], "title": article["title"], "words": words, "text": t} for t in found]
 
 
 class Index:

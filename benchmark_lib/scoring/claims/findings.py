@@ -151,8 +151,9 @@ class AgentClaims:
         return {value.lower() for arguments in calls for value in arguments.values() if isinstance(value, str)}
 
     def customer_words(self, until: int) -> str:
-        """All the customer wrote up to a turn, folded."""
+        """All the customer wrote up to a turn, and what its attachments show, folded."""
         if until not in self._words:
-            said = [m.text for m in self.conversation.messages if m.side == "customer" and m.turn <= until]
+            sent = [m for m in self.conversation.messages if m.side == "customer" and m.turn <= until]
+            said = [text for m in sent for text in (m.text, *m.shows.values())]
             self._words[until] = fold(" \n ".join(said))
         return self._words[until]

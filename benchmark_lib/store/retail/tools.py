@@ -40,10 +40,7 @@ def find_orders(
     name: Annotated[str | None, "The customer's full name; give it together with the postcode."] = None,
     postcode: Annotated[str | None, "The postcode of the delivery address."] = None,
 ) -> dict[str, Any]:
-    """List a customer's orders, found by email, or by name and postcode together.
-
-    Shows numbers, dates and status only.
-    """
+    """List a customer's orders (number, date, status, number of items), by email, or by name and postcode together."""
     if email:
         customer = by_email(desk.store).get(email.lower())
         customers = [customer] if customer else []
@@ -74,7 +71,7 @@ def find_orders(
 
 @tool()
 def get_order(desk: Desk, order_id: OrderId) -> dict[str, Any]:
-    """Show one order: lines, amounts, payments, delivery address, parcels with scans and weights, returns and notes."""
+    """Show one order: lines, amounts, payments, address, parcels with scans and weights, notes, what was done to it."""
     order = order_row(desk, order_id)
     customer = desk.row("customers", order["customer_id"])
     extra = {}
@@ -94,7 +91,7 @@ def track_shipment(desk: Desk, order_id: OrderId) -> dict[str, Any]:
 
 @tool()
 def get_customer(desk: Desk, email: Annotated[str, "The customer's email address."]) -> dict[str, Any]:
-    """Show a customer's record: name, addresses, tier, earlier claims and notes."""
+    """Show a customer's record: name, addresses, tier, notes, and earlier claims with order, kind and date."""
     customer = by_email(desk.store).get(email.lower())
     if customer is None:
         raise NotFound(f"No customer has the email {email!r}; check the spelling or search by name and postcode.")
