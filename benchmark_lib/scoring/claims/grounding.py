@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from ...store import Store
 
 NAME = "groundedness"
+CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "years", "percent"})
+"""Kinds whose values must stand or follow.
+
+A day is not among them: from the days of a record and the published windows nearly every near day follows.
+"""
 TIMES = range(2, 7)
 """How often an amount may be multiplied, or shared out."""
 MANY = 12
@@ -54,7 +59,7 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
             for value in told_in(sentence.text, claims.store.now.year):
                 if ground.holds(value, sentence.text):
                     ground.tell(value)
-                else:
+                elif value.kind in CHECKED:
                     found.append(
                         ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported")
                     )

@@ -14,7 +14,11 @@ from typing import Any
 from ...language.detection import languages_of
 from ...language.pieces import LONGEST_SPOKEN, kept, limited
 from ...language.sentences import Sentence, sentences
-from ...language.words import books
+from ...language.words import books, other_languages
+
+
+FEWEST_FOREIGN = 3
+"""Common words of a language that is not read, by which a message is in it."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +58,34 @@ class Reading:
         return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
 
 
-def read(text: str) -> Reading:
-    """Read one message, a very long one at both ends; the same text is read once."""
-    return _read(kept(text, LONGEST_SPOKEN))
+def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
+    """Read one message, a very long one at both ends; the same text is read once.
+
+    Parameters
+    ----------
+    text : str
+        The message.
+    languages : tuple of str
+        What to read it in where it is too short to show its language; else it is read in what it shows.
+    """
+    return _read(kept(text, LONGEST_SPOKEN), languages)
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> Reading:
+def _read(text: str, languages: tuple[str, ...]) -> Reading:
     found = tuple(sentences(text))
-    spoken = [b for language in languages_of(found) if (b := claim_patterns().get(language))]
+    spoken = [b for language in languages or languages_of(found) if (b := claim_patterns().get(language))]
     said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
+
+
+def foreign(text: str) -> bool:
+    """Whether a message is in a language that is not read: it holds its words, or letters of another script."""
+    letters = [c for c in kept(text, LONGEST_SPOKEN) if c.isalpha()]
+    if sum(c > "\u024f" for c in letters) * 3 > len(letters):
+        return True
+    words = {w for s in sentences(kept(text, LONGEST_SPOKEN)) for w in s.plain.split()}
+    return any(len(words & other) >= FEWEST_FOREIGN for other in other_languages())
 
 
 @lru_cache(maxsize=1)

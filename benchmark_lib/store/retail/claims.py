@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...language.folding import plain, squash
-from ...language.values import values_in
+from ...language.values import WINDOWS, values_in
 from ...language.words import books
 from ...records import ToolCall, as_text
 from ..every_desk import CLOSE, HANDOVER
@@ -34,6 +34,8 @@ LEFT_BY = {
 """The field of a tool's result that shows that an action was carried out before this conversation."""
 EDIT = "update_line_item"
 """The tool whose text may also name what the line was before."""
+DAY = 14
+"""Characters that a day or a window takes up, about."""
 MOST_VALUES = 60
 """Values of a message that are compared; no person writes so many."""
 
@@ -159,6 +161,7 @@ def _address(call: ToolCall, text: str, store: World) -> bool:
 def _numbers_of(text: str, store: World) -> set[str]:
     """The words with digits that are no amount, day or number of an order."""
     rest = text
-    for value in list(dict.fromkeys(v.value for v in values_in(text, store.now.year)))[:MOST_VALUES]:
-        rest = re.sub(re.escape(value), " ", rest, flags=re.I)
+    for value in values_in(text, store.now.year)[:MOST_VALUES]:
+        length = DAY if value.kind in ("date", *WINDOWS) else len(value.value)
+        rest = rest[: value.at] + " " * length + rest[value.at + length :]
     return {squash(t) for t in re.findall(r"[\w-]{0,40}\d[\w-]{0,40}", rest)} - {""}
