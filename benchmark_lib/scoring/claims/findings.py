@@ -131,14 +131,15 @@ class AgentClaims:
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:
         """Turn, tool and sentence of every transfer that the store's reader hears, announced or reported."""
-        parser = parser_of(self.store)
         for message, reading in self.replies:
             for sentence in reading.sentences:
-                heard = parser.hear([sentence])[0]
-                said = max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED
-                if said and heard.tools.get(HANDOVER, 0) >= SURELY and reading.states(sentence):
-                    if reading.names(HANDOVER, sentence):
-                        yield message.turn, HANDOVER, sentence.text
+                if self._passes_on(sentence) and reading.states(sentence, "transfer"):
+                    yield message.turn, HANDOVER, sentence.text
+
+    def _passes_on(self, sentence: Sentence) -> bool:
+        """Whether the store's reader takes a sentence for a transfer."""
+        heard = parser_of(self.store).hear([sentence])[0]
+        return max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED and heard.tools.get(HANDOVER, 0) >= SURELY
 
     def speaks(self, languages: tuple[str, ...]) -> bool:
         """Whether every reply is in one of these languages.

@@ -140,6 +140,8 @@ class Ground:
             return self._amount(int(value.value))
         if value.kind == "date":
             return self._day(date.fromisoformat(value.value))
+        if value.kind == "business_days" and "-" in value.value:
+            return value.value in _ranges(self.store) or set(value.value.split("-")) <= set(map(str, self._business))
         rule = bool(_rule().search(plain(sentence[: value.at])[-NEAR:]))
         return all(pair in self._seen or self._window(*pair, rule) for pair in self._ends(value))
 
@@ -196,7 +198,7 @@ class Ground:
     def _sums(self) -> frozenset[int]:
         rates = frozenset(rate for code, rate in self.published.codes if self._mentions(code))
         pool = self._pool if len(self._pool) <= MOST_AMOUNTS else frozenset()
-        return _following(pool, self.published.fees, rates)
+        return _following(pool, self.published.fees, rates, frozenset(self._prices))
 
     def _mentions(self, code: str) -> bool:
         """Whether a code has come up, in a look-up, the customer's words or a reply."""
@@ -272,14 +274,17 @@ class Ground:
 
 
 @lru_cache(maxsize=512)
-def _following(pool: frozenset[int], fees: frozenset[int], rates: frozenset[int]) -> frozenset[int]:
+def _following(
+    pool: frozenset[int], fees: frozenset[int], rates: frozenset[int], prices: frozenset[int]
+) -> frozenset[int]:
     """What follows from amounts: sums, differences, multiples, even shares, and what a rate takes off or leaves; with or without a fee."""
     sums = set(pool) | {a * n for a in pool for n in TIMES} | {a + b for a, b in combinations(pool, 2)}
     if len(pool) <= MANY:
         sums |= {sum(three) for three in combinations(pool, 3)}
-    left = {round(a * (100 - rate) / 100) for a in sums for rate in rates}
-    taken = {round(a * rate / 100) for a in sums for rate in rates}
-    apart = {abs(a - b) for a, b in combinations(pool, 2)} | {a // n for a in pool for n in TIMES if a % n == 0}
+    left = {round(a * (100 - rate) / 100) for a in sums | prices for rate in rates}
+    taken = {round(a * rate / 100) for a in sums | prices for rate in rates}
+    apart = {abs(a - b) for a, b in combinations(prices, 2)} if len(prices) <= MANY else set()
+    apart |= {abs(a - b) for a, b in combinations(pool, 2)} | {a // n for a in pool for n in TIMES if a % n == 0}
     few = set(pool) | {a * n for a in pool for n in TIMES[:2]} | {a + b for a, b in combinations(pool, 2)} | left
     return frozenset(sums | left | taken | apart | {a + fee for a in few for fee in fees})
 
@@ -298,6 +303,17 @@ def _price_list(store: Store) -> dict[str, frozenset[int]]:
 def _rule() -> re.Pattern[str]:
     """The words before a window that make it one of a rule, at the end of a text."""
     return re.compile(rf" (?:{'|'.join(of_values('within'))}) ?$")
+
+
+@lru_cache(maxsize=16)
+def _ranges(store: Store) -> frozenset[str]:
+    """The ranges of business days that are published, and the packing with each of them."""
+    known = [
+        tuple(map(int, v.split("-"))) for kind, v in published(store).values if kind == "business_days" and "-" in v
+    ]
+    packing = store.policy.get("processing", {}).get("business_days", [0, 0])
+    more = [(low + packing[0], high + packing[-1]) for low, high in known]
+    return frozenset(f"{low}-{high}" for low, high in [*known, *more])
 
 
 @lru_cache(maxsize=4096)
