@@ -1,11 +1,10 @@
-"""Groundedness: each number, link, amount, window and date of a reply stands in the record or in what the desk publishes, or follows from it.
+"""Groundedness: each number, link, amount and window of a reply stands in the record or in what the desk publishes, or follows from it.
 
 What stands somewhere: in a result the agent had seen, in the customer's words, in an article or the prompt (looked up or
 not: what the desk publishes is true), in a required fact of the case. Allowed derivations, and no others:
 
 - of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one), a
   multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole units;
-- a day that published windows lead to from a day of the results or from today;
 - the distance in days, business days, months or years between two days of which one is today or was already told, and in
   hours from a time of the results to now;
 - windows one after another.
@@ -14,7 +13,7 @@ not: what the desk publishes is true), in a required fact of the case. Allowed d
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from ...language.folding import fold, plain, squash
 from ...language.values import Value, values_in
 from ...language.words import of_values
 from ...records import as_text
-from ...store.calendar import add_business_days, business_days_between
+from ...store.calendar import business_days_between
 from .findings import AgentClaims, ClaimFinding, letters
 from .published import parts, published
 
@@ -46,8 +45,6 @@ SHORTEST_NUMBER = 4
 """Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
 NEAR = 40
 """Characters before a window that are searched for what makes it one of a rule."""
-FAR = 800
-"""Days from today beyond which no window leads on."""
 
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
@@ -57,9 +54,9 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
         ground.see(message.turn, message.text)
         for sentence in reading.sentences:
             for value in told_in(sentence.text, claims.store.now.year):
-                if ground.holds(value, sentence.text):
+                if value.kind not in CHECKED or ground.holds(value, sentence.text):
                     ground.tell(value)
-                elif value.kind in CHECKED:
+                else:
                     found.append(
                         ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported")
                     )
@@ -138,8 +135,6 @@ class Ground:
             return self._names(value)
         if value.kind == "money":
             return self._amount(int(value.value))
-        if value.kind == "date":
-            return self._day(date.fromisoformat(value.value))
         if value.kind == "business_days" and "-" in value.value:
             return value.value in _ranges(self.store) or set(value.value.split("-")) <= set(map(str, self._business))
         rule = bool(_rule().search(plain(sentence[: value.at])[-NEAR:]))
@@ -208,30 +203,14 @@ class Ground:
             or any(code.lower() in r for r in self.results)
         )
 
-    # --- days
-
-    def _day(self, day: date) -> bool:
-        return day in self.days or day in self._ahead
+    # --- windows
 
     @cached_property
     def days(self) -> set[date]:
-        """The days of the record and of what is published."""
-        return self._own_days | self.published.dates()
-
-    @cached_property
-    def _own_days(self) -> set[date]:
-        """Today, every day of the results, and the days already told."""
+        """Today, the days of the results, of what is published and of what was told."""
         named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
-        found = {self.today, *filter(None, map(_as_day, named))}
+        found = {self.today, *filter(None, map(_as_day, named)), *self.published.dates()}
         return found | {date.fromisoformat(value) for kind, value in self._seen if kind == "date"}
-
-    @cached_property
-    def _ahead(self) -> set[date]:
-        """Days that published windows lead to, from a day of the record."""
-        near = [day for day in self._own_days if abs((self.today - day).days) < FAR]
-        return {led for day in near for led in _led_to(day, self.store)}
-
-    # --- windows
 
     def _ends(self, value: Value) -> list[tuple[str, str]]:
         return [(value.kind, end) for end in value.value.split("-")]
@@ -316,18 +295,6 @@ def _ranges(store: Store) -> frozenset[str]:
     return frozenset(f"{low}-{high}" for low, high in [*known, *more])
 
 
-@lru_cache(maxsize=4096)
-def _led_to(start: date, store: Store) -> frozenset[date]:
-    """The days that the published windows lead to from a day."""
-    known = published(store)
-    found = {add_business_days(start, n, store) for n in known.business_days}
-    found |= {start + timedelta(n) for n in known.days}
-    for n in known.months:
-        year, month = divmod(start.year * 12 + start.month - 1 + n, 12)
-        found.add(date(year, month + 1, min(start.day, 28)))
-    return frozenset(found)
-
-
 def _as_day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
@@ -337,7 +304,7 @@ def _as_day(text: str) -> date | None:
 
 _FOLLOWING = {
     "money": ("_pool", "_sums"),
-    "date": ("days", "_own_days", "_ahead", "_anchors", "_distances", "_business"),
+    "date": ("days", "_anchors", "_distances", "_business"),
 }
 """What is worked out anew when a value of a kind has been told."""
 _WORKED_OUT = ("_seen", "_cents", "_prices", "_hours", *_FOLLOWING["money"], *_FOLLOWING["date"])
