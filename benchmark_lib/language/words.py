@@ -10,7 +10,6 @@ from typing import Any
 
 from ..project import DATA
 from ..textfiles import read_yaml
-from .folding import plain
 
 FOLDER = DATA / "languages"
 _FILES = sorted(FOLDER.glob("??.yaml"), key=lambda path: (path.stem != "en", path.stem))
@@ -120,21 +119,6 @@ def day_names() -> tuple[str, ...]:
 
     days = [Locale.parse(language).days["format"]["wide"] for language in LANGUAGES]
     return tuple("|".join(names[number].casefold() for names in days) for number in range(7))
-
-
-@lru_cache(maxsize=1)
-def weekdays() -> tuple[str, ...]:
-    """Names of the days from Monday to Sunday in every language (babel), one expression a day over `plain` text."""
-    from babel import Locale
-
-    days = [Locale.parse(language).days["format"]["wide"] for language in LANGUAGES]
-    return tuple("|".join(plain(names[number]).strip() for names in days) for number in range(7))
-
-
-@lru_cache(maxsize=1)
-def near_days() -> dict[int, str]:
-    """Words for today and tomorrow, by how many days ahead they are, one expression each over `plain` text."""
-    return {ahead: "|".join(book["near"][ahead] for book in books().values()) for ahead in (0, 1)}
 
 
 @lru_cache(maxsize=64)

@@ -197,7 +197,7 @@ METRICS = {
             None,
             SHARE,
             False,
-            "Share of conversations with a promise of a refund, a date, a credit or a call that is unbacked, beyond authority or contradicted.",
+            "Share of conversations with a promise of a refund, a credit or a message that is unbacked or beyond authority.",
         ),
         Metric(
             "asked_again",
@@ -206,7 +206,7 @@ METRICS = {
             None,
             SHARE,
             False,
-            "Share of conversations in English in which the agent asks for what it had been given.",
+            "Share of conversations in which the agent asks for what it had rightly been given.",
         ),
         Metric(
             "reply_language",

@@ -131,44 +131,37 @@ class Score(TypedDict, total=False):
         bool | None, Column("Whether a promised transfer was called; unknown where none was promised.")
     ]
     phantom_action: Annotated[bool | None, Column("Whether the text says done what no call and no state shows.")]
-    commitments_unbacked: Annotated[
-        bool | None, Column("Whether a promise is unbacked, beyond authority or contradicted.")
-    ]
-    asked_again: Annotated[bool | None, Column("Whether the agent asks for what it had been given; English only.")]
-    text_action_mismatch: Annotated[
-        bool | None, Column("Whether a call differs from what the text says of it; experimental.")
-    ]
-    contradicts_itself: Annotated[
-        bool | None, Column("Whether a reply conflicts with an earlier one; English only, experimental.")
-    ]
+    commitments_unbacked: Annotated[bool | None, Column("Whether a promise is unbacked or beyond authority.")]
+    asked_again: Annotated[bool | None, Column("Whether the agent asks for what it had rightly been given.")]
+    text_action_mismatch: Annotated[bool | None, Column("Whether a call differs from what the text says of it.")]
     said_leak: Annotated[
         bool | None,
         Column(
-            "Whether internal notes, procedures, queues or tools are told to the customer; English only, experimental.",
+            "Whether tools, articles, queues, instructions, notes or marks of the desk are told to the customer.",
             name="leaks_internal_notes",
         ),
     ]
     said_ungrounded: Annotated[
         int | None,
         Column(
-            "Amounts, dates, numbers, links and windows that appear nowhere and follow from nothing; experimental.",
+            "Amounts, numbers, links and windows that appear nowhere and follow from nothing.",
             "values",
             name="ungrounded_values",
         ),
     ]
     values_told: Annotated[int | None, Column("Amounts, dates, numbers, links and windows in the replies.", "values")]
     packet_complete: Annotated[
-        bool | None, Column("Whether the handover packet has none of the faults below; handovers only, experimental.")
+        bool | None, Column("Whether the handover packet has none of the faults below; handovers only.")
     ]
     packet_facts: Annotated[
-        bool | None, Column("Whether it names the order, if one had come up.", name="packet_names_order")
+        bool | None, Column("Whether it says what it is about: the order, if one was named.", name="packet_names_order")
     ]
     packet_parted: Annotated[
         bool | None,
         Column("Whether it separates what is verified from what is claimed.", name="packet_separates_verified"),
     ]
     packet_lean: Annotated[
-        bool | None, Column("Whether it holds no personal data that is not needed.", name="packet_minimal")
+        bool | None, Column("Whether it holds no contact or payment data that nobody needs.", name="packet_minimal")
     ]
 
     facts: dict[str, bool]

@@ -78,8 +78,6 @@ class DeskKind:
         asked for again.
     private : mapping of str to frozenset of str
         Fields that a colleague does not need, each with the queues where it is needed after all.
-    due_field : str or None
-        The field of a result that holds the day on which something is expected.
     proofs : tuple of str
         Slots that prove who a customer is, the number of the subject first.
     grounds : callable
@@ -124,7 +122,6 @@ class DeskKind:
     differs: Callable[[ToolCall, str, World], str | None] = lambda call, text, store: None
     proves: Callable[[str, Any, Played, World], bool] = lambda slot, value, case, store: True
     private: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    due_field: str | None = None
     proofs: tuple[str, ...] = ()
     grounds: Callable[[Played, World], list[Any]] = lambda case, store: []
     catalogue: tuple[str, ...] = ()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from ...language.folding import squash
+from ...language.parser import MessageParser, parser_of
 from ...language.sentences import Sentence
 from .findings import AgentClaims, ClaimFinding
-from .reading import claim_patterns, read
+from .reading import Reading, claim_patterns
 
 NAME = "asked_again"
 SLOTS = frozenset({"order_id", "email", "name", "postcode"})
 """What has one true value in a conversation, so that a second question can only be a repetition."""
+PHOTO = "photo"
+"""What is given by being attached."""
 SIGNED = "name"
 """The slot that the first email only signs with: to ask for the name of the order is then no repetition."""
 
@@ -19,8 +20,8 @@ SIGNED = "name"
 def again(claims: AgentClaims) -> list[ClaimFinding]:
     """Questions for what the customer had given before."""
     found = []
-    for message, _ in claims.replies:
-        asked = asks(message.text)
+    for message, reading in claims.replies:
+        asked = asks(reading, parser_of(claims.store))
         given = given_by(claims, message.turn) if asked else {}
         for slot, sentence in asked:
             if slot in given and not _reads_back(claims, slot, sentence):
@@ -32,9 +33,9 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
 def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
     """The slots that the customer gave up to a turn as the record holds them, each with the message it first stands in.
 
-    A mistyped number, one that proves nothing (see `DeskKind.proves`) and another address's postcode are none of them.
+    The address of the order that the customer writes from is given. A mistyped number, one that proves nothing (see `DeskKind.proves`) and another address's postcode are none of them.
     """
-    found: dict[str, int] = {}
+    found = {"email": 1} if _true_values(claims).get("email", "").lower() == claims.case.sender.lower() else {}
     for message in claims.conversation.messages:
         if message.side != "customer" or message.turn > turn:
             continue
@@ -60,16 +61,17 @@ def _reads_back(claims: AgentClaims, slot: str, sentence: Sentence) -> bool:
     return value is not None and squash(value) in squash(sentence.text)
 
 
-@lru_cache(maxsize=2048)
-def asks(text: str) -> tuple[tuple[str, Sentence], ...]:
-    """What a message asks for, by slot, with the sentences that ask; a check, or a question for another one, is left out."""
-    reading = read(text)
-    patterns = [b for language in reading.languages if (b := claim_patterns()[language]).asks]
-    return tuple(
-        (slot, sentence)
-        for sentence in reading.sentences
-        for book in patterns
-        if not book.ask_for_another.search(sentence.plain)
-        for slot, pattern in book.asks.items()
-        if pattern.search(sentence.plain)
-    )
+def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
+    """What a message asks for, by slot, with the sentences that ask; a check, or a question for another one, is left out.
+
+    By the patterns of its languages, or by the store's reader.
+    """
+    books = [claim_patterns()[language] for language in reading.languages]
+    found = []
+    for sentence in reading.sentences:
+        if any(book.ask_for_another.search(sentence.plain) for book in books):
+            continue
+        by_patterns = {slot for book in books for slot, pattern in book.asks.items() if pattern.search(sentence.plain)}
+        heard = (SLOTS | {PHOTO}).intersection(parser.parse(sentence.text).asked)
+        found += [(slot, sentence) for slot in sorted(by_patterns | heard)]
+    return found

@@ -1,11 +1,10 @@
-"""Groundedness: each number, link, amount, window and date of a reply stands in the record or in what the desk publishes, or follows from it.
+"""Groundedness: each number, link, amount and window of a reply stands in the record or in what the desk publishes, or follows from it.
 
 What stands somewhere: in a result the agent had seen, in the customer's words, in an article or the prompt (looked up or
 not: what the desk publishes is true), in a required fact of the case. Allowed derivations, and no others:
 
 - of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one), a
   multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole units;
-- a day that published windows lead to from a day of the results or from today;
 - the distance in days, business days, months or years between two days of which one is today or was already told, and in
   hours from a time of the results to now;
 - windows one after another.
@@ -14,7 +13,7 @@ not: what the desk publishes is true), in a required fact of the case. Allowed d
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -23,14 +22,19 @@ from ...language.folding import fold, plain, squash
 from ...language.values import Value, values_in
 from ...language.words import of_values
 from ...records import as_text
-from ...store.calendar import add_business_days, business_days_between
-from .findings import AgentClaims, ClaimFinding
+from ...store.calendar import business_days_between
+from .findings import AgentClaims, ClaimFinding, letters
 from .published import parts, published
 
 if TYPE_CHECKING:
     from ...store import Store
 
 NAME = "groundedness"
+CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "years", "percent"})
+"""Kinds whose values must stand or follow.
+
+A day is not among them: from the days of a record and the published windows nearly every near day follows.
+"""
 TIMES = range(2, 7)
 """How often an amount may be multiplied, or shared out."""
 MANY = 12
@@ -41,8 +45,6 @@ SHORTEST_NUMBER = 4
 """Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
 NEAR = 40
 """Characters before a window that are searched for what makes it one of a rule."""
-FAR = 800
-"""Days from today beyond which no window leads on."""
 
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
@@ -52,7 +54,7 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
         ground.see(message.turn, message.text)
         for sentence in reading.sentences:
             for value in told_in(sentence.text, claims.store.now.year):
-                if ground.holds(value, sentence.text):
+                if value.kind not in CHECKED or ground.holds(value, sentence.text):
                     ground.tell(value)
                 else:
                     found.append(
@@ -107,7 +109,6 @@ class Ground:
         self.turn = turn
         self.results = self.claims.results(turn)
         self.words = self.claims.customer_words(turn)
-        self._numbers = squash(" ".join([self.words, *self.results, self.published.text, *self.claims.accepted(turn)]))
         for value in values_in(self.words, self.today.year):
             self.tell(value)
         for name in _WORKED_OUT:
@@ -134,8 +135,8 @@ class Ground:
             return self._names(value)
         if value.kind == "money":
             return self._amount(int(value.value))
-        if value.kind == "date":
-            return self._day(date.fromisoformat(value.value))
+        if value.kind == "business_days" and "-" in value.value:
+            return value.value in _ranges(self.store) or set(value.value.split("-")) <= set(map(str, self._business))
         rule = bool(_rule().search(plain(sentence[: value.at])[-NEAR:]))
         return all(pair in self._seen or self._window(*pair, rule) for pair in self._ends(value))
 
@@ -150,7 +151,9 @@ class Ground:
 
     def _names(self, value: Value) -> bool:
         """Whether a number or a link stands in the ground, in any spelling of it."""
-        return squash(value.value) in self._numbers
+        number = squash(value.value)
+        texts = (*self.results, self.words, self.published.text, *self.claims.accepted(self.turn))
+        return any(number in letters(text) for text in texts)
 
     @cached_property
     def _seen(self) -> set[tuple[str, str]]:
@@ -190,7 +193,7 @@ class Ground:
     def _sums(self) -> frozenset[int]:
         rates = frozenset(rate for code, rate in self.published.codes if self._mentions(code))
         pool = self._pool if len(self._pool) <= MOST_AMOUNTS else frozenset()
-        return _following(pool, self.published.fees, rates)
+        return _following(pool, self.published.fees, rates, frozenset(self._prices))
 
     def _mentions(self, code: str) -> bool:
         """Whether a code has come up, in a look-up, the customer's words or a reply."""
@@ -200,30 +203,14 @@ class Ground:
             or any(code.lower() in r for r in self.results)
         )
 
-    # --- days
-
-    def _day(self, day: date) -> bool:
-        return day in self.days or day in self._ahead
+    # --- windows
 
     @cached_property
     def days(self) -> set[date]:
-        """The days of the record and of what is published."""
-        return self._own_days | self.published.dates()
-
-    @cached_property
-    def _own_days(self) -> set[date]:
-        """Today, every day of the results, and the days already told."""
+        """Today, the days of the results, of what is published and of what was told."""
         named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
-        found = {self.today, *filter(None, map(_as_day, named))}
+        found = {self.today, *filter(None, map(_as_day, named)), *self.published.dates()}
         return found | {date.fromisoformat(value) for kind, value in self._seen if kind == "date"}
-
-    @cached_property
-    def _ahead(self) -> set[date]:
-        """Days that published windows lead to, from a day of the record."""
-        near = [day for day in self._own_days if abs((self.today - day).days) < FAR]
-        return {led for day in near for led in _led_to(day, self.store)}
-
-    # --- windows
 
     def _ends(self, value: Value) -> list[tuple[str, str]]:
         return [(value.kind, end) for end in value.value.split("-")]
@@ -266,14 +253,17 @@ class Ground:
 
 
 @lru_cache(maxsize=512)
-def _following(pool: frozenset[int], fees: frozenset[int], rates: frozenset[int]) -> frozenset[int]:
+def _following(
+    pool: frozenset[int], fees: frozenset[int], rates: frozenset[int], prices: frozenset[int]
+) -> frozenset[int]:
     """What follows from amounts: sums, differences, multiples, even shares, and what a rate takes off or leaves; with or without a fee."""
     sums = set(pool) | {a * n for a in pool for n in TIMES} | {a + b for a, b in combinations(pool, 2)}
     if len(pool) <= MANY:
         sums |= {sum(three) for three in combinations(pool, 3)}
-    left = {round(a * (100 - rate) / 100) for a in sums for rate in rates}
-    taken = {round(a * rate / 100) for a in sums for rate in rates}
-    apart = {abs(a - b) for a, b in combinations(pool, 2)} | {a // n for a in pool for n in TIMES if a % n == 0}
+    left = {round(a * (100 - rate) / 100) for a in sums | prices for rate in rates}
+    taken = {round(a * rate / 100) for a in sums | prices for rate in rates}
+    apart = {abs(a - b) for a, b in combinations(prices, 2)} if len(prices) <= MANY else set()
+    apart |= {abs(a - b) for a, b in combinations(pool, 2)} | {a // n for a in pool for n in TIMES if a % n == 0}
     few = set(pool) | {a * n for a in pool for n in TIMES[:2]} | {a + b for a, b in combinations(pool, 2)} | left
     return frozenset(sums | left | taken | apart | {a + fee for a in few for fee in fees})
 
@@ -294,16 +284,15 @@ def _rule() -> re.Pattern[str]:
     return re.compile(rf" (?:{'|'.join(of_values('within'))}) ?$")
 
 
-@lru_cache(maxsize=4096)
-def _led_to(start: date, store: Store) -> frozenset[date]:
-    """The days that the published windows lead to from a day."""
-    known = published(store)
-    found = {add_business_days(start, n, store) for n in known.business_days}
-    found |= {start + timedelta(n) for n in known.days}
-    for n in known.months:
-        year, month = divmod(start.year * 12 + start.month - 1 + n, 12)
-        found.add(date(year, month + 1, min(start.day, 28)))
-    return frozenset(found)
+@lru_cache(maxsize=16)
+def _ranges(store: Store) -> frozenset[str]:
+    """The ranges of business days that are published, and the packing with each of them."""
+    known = [
+        tuple(map(int, v.split("-"))) for kind, v in published(store).values if kind == "business_days" and "-" in v
+    ]
+    packing = store.policy.get("processing", {}).get("business_days", [0, 0])
+    more = [(low + packing[0], high + packing[-1]) for low, high in known]
+    return frozenset(f"{low}-{high}" for low, high in [*known, *more])
 
 
 def _as_day(text: str) -> date | None:
@@ -315,7 +304,7 @@ def _as_day(text: str) -> date | None:
 
 _FOLLOWING = {
     "money": ("_pool", "_sums"),
-    "date": ("days", "_own_days", "_ahead", "_anchors", "_distances", "_business"),
+    "date": ("days", "_anchors", "_distances", "_business"),
 }
 """What is worked out anew when a value of a kind has been told."""
 _WORKED_OUT = ("_seen", "_cents", "_prices", "_hours", *_FOLLOWING["money"], *_FOLLOWING["date"])

@@ -23,7 +23,7 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
     """Calls that the reply of their turn tells otherwise: it names what could be meant, and not what was called."""
     for message, reading in claims.replies:
         calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
-        told = " \n ".join(s.text for s in reading.sentences if not reading.sets_aside(s))
+        told = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
         wrong = [(call, kind) for call in calls if (kind := claims.store.kind.differs(call, told, claims.store))]
         for call, kind in wrong:
             same = [other for other in calls if other.name == call.name]

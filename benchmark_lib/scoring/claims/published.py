@@ -32,7 +32,7 @@ class Published:
         Amounts, in cents, that the policy adds to a price.
     codes : frozenset of (str, int)
         The codes of the policy, each with the percentage it takes off.
-    business_days, days, months : frozenset of int
+    business_days, days : frozenset of int
         The windows of the policy; of business days also the packing with what follows it.
     """
 
@@ -42,11 +42,6 @@ class Published:
     codes: frozenset[tuple[str, int]]
     business_days: frozenset[int]
     days: frozenset[int]
-    months: frozenset[int]
-
-    def amounts(self) -> set[int]:
-        """The amounts, in cents."""
-        return {int(value) for kind, value in self.values if kind == "money"}
 
     def dates(self) -> set[date]:
         """The days, holidays among them."""
@@ -59,7 +54,7 @@ def published(store: Store) -> Published:
     texts = [*(article["text"] for article in store.articles), _prompt(store)]
     found = [v for text in texts for v in values_in(text, store.now.year)]
     numbers = set(_numbers(store.policy))
-    by_unit = {unit: {n for name, n in numbers if _of_unit(name, unit)} for unit in ("business_days", "days", "months")}
+    by_unit = {unit: {n for name, n in numbers if _of_unit(name, unit)} for unit in ("business_days", "days")}
     business = by_unit["business_days"]
     packing = {n for name, n in _numbers(store.policy.get("processing", {})) if _of_unit(name, "business_days")}
     return Published(
@@ -69,7 +64,6 @@ def published(store: Store) -> Published:
         frozenset(_codes(store.policy)),
         frozenset(business | {a + b for a, b in product(packing, business)}),
         frozenset(by_unit["days"]),
-        frozenset(by_unit["months"]),
     )
 
 

@@ -12,9 +12,14 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from ...language.detection import languages_of
+from ...language.folding import plain
 from ...language.pieces import LONGEST_SPOKEN, kept, limited
 from ...language.sentences import Sentence, sentences
-from ...language.words import books
+from ...language.words import books, other_languages
+from ...store.every_desk import HANDOVER
+
+FEWEST_FOREIGN = 3
+"""Common words of a language that is not read, by which a message is in it."""
 
 
 @dataclass(frozen=True)
@@ -36,35 +41,62 @@ class Reading:
     languages: tuple[str, ...]
     said: tuple[tuple[str, Sentence], ...]
 
-    def states(self, sentence: Sentence) -> bool:
-        """Whether a sentence states something: it asks nothing, denies nothing, and names no condition and no offer."""
-        undone = (claim_patterns()[language].undone for language in self.languages)
-        return not sentence.plain.rstrip().endswith("?") and not any(p.search(sentence.plain) for p in undone)
+    def states(self, sentence: Sentence, topic: str = "") -> bool:
+        """Whether a sentence states something: it asks nothing, denies nothing, and names no condition and no offer.
+
+        Nor what makes a saying about the topic none; for a transfer it names who takes over.
+        """
+        if sentence.plain.rstrip().endswith("?"):
+            return False
+        books = [claim_patterns()[language] for language in self.languages]
+        undo = [t.undo for b in books if topic and (t := b.topics[topic]).undo is not None]
+        if any(pattern.search(sentence.plain) for pattern in [*(b.undone for b in books), *undo]):
+            return False
+        return topic != "transfer" or self.names(HANDOVER, sentence)
 
     def names(self, tool: str, sentence: Sentence) -> bool:
         """Whether a sentence holds a word for what a tool does, or for what has just been done."""
         return any(claim_patterns()[language].word_for(tool).search(sentence.plain) for language in self.languages)
 
-    def sets_aside(self, sentence: Sentence) -> bool:
-        """Whether a sentence speaks of what was left as it is, of another thing or of what could have been."""
-        return any(claim_patterns()[language].aside.search(sentence.plain) for language in self.languages)
+    def to_the_point(self, text: str) -> str:
+        """A sentence without the clauses that speak of what was left as it is, of another thing or of what could have been."""
+        asides = [claim_patterns()[language].aside for language in self.languages]
+        clauses = re.split(r"(?<=[;:])\s|,\s(?!\d)", text)
+        return ", ".join(c for c in clauses if not any(p.search(plain(c)) for p in asides))
 
     def about(self, topic: str) -> list[tuple[str, Sentence]]:
         """The entries of one topic, named without it: ``about("done")`` gives tools and sentences."""
         return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
 
 
-def read(text: str) -> Reading:
-    """Read one message, a very long one at both ends; the same text is read once."""
-    return _read(kept(text, LONGEST_SPOKEN))
+def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
+    """Read one message, a very long one at both ends; the same text is read once.
+
+    Parameters
+    ----------
+    text : str
+        The message.
+    languages : tuple of str
+        What to read it in where it is too short to show its language; else it is read in what it shows.
+    """
+    return _read(kept(text, LONGEST_SPOKEN), languages)
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> Reading:
+def _read(text: str, languages: tuple[str, ...]) -> Reading:
     found = tuple(sentences(text))
-    spoken = [b for language in languages_of(found) if (b := claim_patterns().get(language))]
+    spoken = [b for language in languages or languages_of(found) if (b := claim_patterns().get(language))]
     said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
+
+
+def foreign(text: str) -> bool:
+    """Whether a message is in a language that is not read: it holds its words, or letters of another script."""
+    letters = [c for c in kept(text, LONGEST_SPOKEN) if c.isalpha()]
+    if sum(c > "\u024f" for c in letters) * 3 > len(letters):
+        return True
+    words = {w for s in sentences(kept(text, LONGEST_SPOKEN)) for w in s.plain.split()}
+    return any(len(words & other) >= FEWEST_FOREIGN for other in other_languages())
 
 
 @lru_cache(maxsize=1)
@@ -96,11 +128,6 @@ class ClaimPatterns:
         return {name: _Topic(self, entry) for name, entry in topics.items()} | {
             f"promise:{name}": _Promise(self, entry) for name, entry in promises.items()
         }
-
-    @cached_property
-    def firm(self) -> re.Pattern[str]:
-        """What makes a day that is named a promise."""
-        return self.compile(self.book["commitments"]["date"]["firm"])
 
     @cached_property
     def denial(self) -> re.Pattern[str]:

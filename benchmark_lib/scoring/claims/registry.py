@@ -26,8 +26,6 @@ class Detector:
         Its column of the score and of the conversations frame.
     languages : tuple of str
         It claims to read these, and abstains from a talk with a reply in another; none where it reads no reply.
-    labels : str or None
-        The labelled file its patterns are measured on, sentence by sentence; None where it reads no patterns.
     definition : str
         One sentence.
     """
@@ -37,7 +35,6 @@ class Detector:
     find: Callable[[AgentClaims], list[ClaimFinding]]
     column: str
     languages: tuple[str, ...]
-    labels: str | None
     definition: str
 
 
@@ -50,7 +47,6 @@ DETECTORS = {
             transfer.transfers,
             "escalation_honest",
             EVERY,
-            "transfer_promise",
             "A transfer to a person that the text promised was really called.",
         ),
         Detector(
@@ -59,7 +55,6 @@ DETECTORS = {
             actions.phantoms,
             "phantom_action",
             EVERY,
-            "done_claim",
             "The text says that something was done, and the conversation holds no such call and the desk no such state.",
         ),
         Detector(
@@ -68,8 +63,7 @@ DETECTORS = {
             commitments.promises,
             "commitments_unbacked",
             EVERY,
-            "commitments",
-            "A promise of a refund or a message with nothing behind it, of a credit, or of a delivery before the first possible day.",
+            "A promise of a refund or a message that nothing stands behind, or of a credit, which nobody at the desk may give.",
         ),
         Detector(
             asking.NAME,
@@ -77,7 +71,6 @@ DETECTORS = {
             asking.again,
             "asked_again",
             EVERY,
-            None,
             "Asks for the order number, email, name, postcode or photo that the customer had given rightly.",
         ),
         Detector(
@@ -86,7 +79,6 @@ DETECTORS = {
             mismatch.mismatches,
             "text_action_mismatch",
             EVERY,
-            None,
             "A call that was carried out differs from what the text says: order, variant, item, address; or a tracking link is out of date.",
         ),
         Detector(
@@ -95,8 +87,7 @@ DETECTORS = {
             grounding.ungrounded,
             "said_ungrounded",
             EVERY,
-            None,
-            "A number, link, amount, window or date that stands in no result, article or customer's words, and follows from none.",
+            "A number, link, amount or window that stands in no result, article or customer's words, and follows from none.",
         ),
         Detector(
             leaks.NAME,
@@ -104,7 +95,6 @@ DETECTORS = {
             leaks.leaks,
             "said_leak",
             EVERY,
-            "leaks",
             "Tells the customer of tools, article numbers, queues, instructions, notes or marks of the desk.",
         ),
         Detector(
@@ -113,7 +103,6 @@ DETECTORS = {
             packet.packet,
             "packet_complete",
             (),
-            None,
             "The handover names the order, keeps verified apart from claimed, and holds no contact or payment data that nobody needs.",
         ),
     )

@@ -32,7 +32,6 @@ KIND = DeskKind(
     differs=claims.differs,
     proves=claims.proves,
     private={"phone": frozenset(), "method": frozenset({"billing"})},
-    due_field="estimated_delivery",
     proofs=("order_id", "postcode"),
     grounds=sound.grounds,
     catalogue=("products",),

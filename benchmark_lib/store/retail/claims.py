@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...language.folding import plain, squash
-from ...language.values import values_in
+from ...language.values import WINDOWS, values_in
 from ...language.words import books
 from ...records import ToolCall, as_text
 from ..every_desk import CLOSE, HANDOVER
@@ -34,6 +34,8 @@ LEFT_BY = {
 """The field of a tool's result that shows that an action was carried out before this conversation."""
 EDIT = "update_line_item"
 """The tool whose text may also name what the line was before."""
+DAY = 14
+"""Characters that a day or a window takes up, about."""
 MOST_VALUES = 60
 """Values of a message that are compared; no person writes so many."""
 
@@ -143,22 +145,27 @@ def _name(call: ToolCall, argument: str) -> str:
 
 
 def _address(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called, or one that is not in it beside its postcode."""
+    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called, or one that is not in it beside its street or postcode."""
     address = call.arguments.get("address")
     if not isinstance(address, dict):
         return False
     known = squash(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))
-    code = squash(str(address.get("postcode") or ""))
-    lines = [_numbers_of(line, store) for line in text.splitlines() if code and code in squash(line)]
-    if any(re.sub(r"\D", "", n) not in known for numbers in lines for n in numbers if n not in known):
+    street = max(re.findall(r"[^\W\d_]{4,}", str(address.get("line1") or "")), key=len, default="")
+    marks = [squash(m) for m in (str(address.get("postcode") or ""), street) if m]
+    lines = [_numbers_of(line, store) for line in text.splitlines() if any(m in squash(line) for m in marks)]
+    if any(n not in known for numbers in lines for n in numbers):
         return True
-    tokens = _numbers_of(text, store)
-    return bool(tokens) and not any(t in known for t in tokens)
+    numbers = _numbers_of(text, store)
+    return bool(numbers) and not any(n in known for n in numbers)
 
 
 def _numbers_of(text: str, store: World) -> set[str]:
     """The words with digits that are no amount, day or number of an order."""
     rest = text
-    for value in list(dict.fromkeys(v.value for v in values_in(text, store.now.year)))[:MOST_VALUES]:
-        rest = re.sub(re.escape(value), " ", rest, flags=re.I)
-    return {squash(t) for t in re.findall(r"[\w-]{0,40}\d[\w-]{0,40}", rest)} - {""}
+    for value in values_in(text, store.now.year)[:MOST_VALUES]:
+        length = DAY if value.kind in ("date", *WINDOWS) else len(value.value)
+        rest = rest[: value.at] + " " * length + rest[value.at + length :]
+    return {re.sub(r"(?<=\d)(?:st|nd|rd|th|er|e)$", "", squash(t)) for t in re.findall(_WITH_DIGITS, rest)} - {""}
+
+
+_WITH_DIGITS = re.compile(r"[\w-]{0,40}\d[\w-]{0,40}")
