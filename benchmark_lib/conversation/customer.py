@@ -64,6 +64,7 @@ class ScriptedCustomer:
         self.followed_up: set[int] = set()
         self.argued: set[str] = set()
         self.used: dict[str, int] = {}
+        self.said: set[str] = set()
         self.seen: set[Any] = set()
         self._proofs = (*store.kind.proofs, *store.kind.attachments)
         self._capitals = not case.email.text.strip()[:1].islower()
@@ -96,10 +97,9 @@ class ScriptedCustomer:
         changed_mind = self._bring_up("next", said)
         if not changed_mind and now.heard.confirm:
             self._decide(now, talk, said)
-        if said.left or said.moves:
-            return said.reply()
-        self._go_on(now, talk, said)
-        return said.reply()
+        if not (said.left or said.moves):
+            self._go_on(now, talk, said)
+        return Reply(self._never_the_same(written(said.parts)), said.acts, said.attachments)
 
     def _round(self, talk: ConversationState) -> Round:
         """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before."""
@@ -286,7 +286,7 @@ class ScriptedCustomer:
             name, fact = missing
             if fact.ask and self.used.get(f"ask:{name}", 0) < ASKED_AGAIN:
                 self._count(f"ask:{name}")
-                said.add(self._new(fact.ask), Act("waited", name))
+                said.add(fact.ask, Act("waited", name))
                 return None
         hoped = [w for w in self._open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
         if now.heard.offer and hoped and not (now.calls or now.heard.declined):
@@ -410,11 +410,12 @@ class ScriptedCustomer:
         said.add(own or self._phrase(phrases, self.phrases["customer"][phrases]), Act("left", how))
         said.left = True
 
-    def _new(self, words: str) -> str:
-        """Words that it has not said before: the second time with what they are about in front."""
-        times = self.used.get(words, 0)
-        self._count(words)
-        return words if not times else f"{self._phrase('doing', self.phrases['customer']['doing'])} {words}"
+    def _never_the_same(self, text: str) -> str:
+        """No message twice, word for word."""
+        while text in self.said:
+            text = f"{self._phrase('again', self.phrases['customer']['again'])} {text}"
+        self.said.add(text)
+        return text
 
     def _count(self, kind: str) -> None:
         self.used[kind] = self.used.get(kind, 0) + 1
@@ -445,10 +446,6 @@ class _Said:
         """Add a sentence with its acts; a yes goes first."""
         self.parts.insert(0, words) if first else self.parts.append(words)
         self.acts += acts
-
-    def reply(self) -> Reply:
-        """The message as it is sent."""
-        return Reply(written(self.parts), self.acts, self.attachments)
 
 
 def _was_told(fact: Fact, texts: list[str]) -> bool:
