@@ -22,6 +22,8 @@ STALE = 3
 """Rounds without anything new after which a customer stops."""
 ASKED_AGAIN = 2
 """How often it asks for something that an answer left out."""
+DOUBT = 0.5
+"""Chance below which an answer is recorded as one that may not have been asked for."""
 CERTAIN, FAIRLY, AS_LIKELY = 0.75, 0.4, 0.4
 """Chance from which it answers what it has told before or does not know; from which it proves who it is, or sends a picture; and how likely,
 beside the likeliest offer, its own wish must be to be what was offered."""
@@ -94,6 +96,10 @@ class ScriptedCustomer:
         content = bool(now.calls) or (self._served(talk) and not self._untold(talk))
         for slot in self._meant(now.heard, content):
             self._answer(slot, said)
+            if now.heard.slots.get(slot, SURE) < DOUBT:
+                talk.faults.append(
+                    Fault("customer", "answer_doubtful", f"message {talk.turn}, {slot}: {now.words[:200]}")
+                )
         changed_mind = self._bring_up("next", said)
         if not changed_mind and now.heard.confirm:
             self._decide(now, talk, said)
@@ -128,7 +134,7 @@ class ScriptedCustomer:
             mine = next((s for s in options if self._open(s)), slot)
             if self._open(mine) or heard.slots.get(slot, 0.0) >= CERTAIN:
                 meant.append(mine)
-        if not meant and not heard.confirm:
+        if not meant and heard.question and not heard.confirm:
             meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
         meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
         if content or heard.confirm or len(meant) > 1:
@@ -199,7 +205,7 @@ class ScriptedCustomer:
         if said.moves and not offered:
             return None
         wish = open_wishes[0]
-        talk.faults.append(Fault("customer", "offer_not_recognised", now.words[:200]))
+        talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
         words = self._phrase("condition", self.phrases["customer"]["condition"])
         goal = self.case.ledger.get("goal")
         if goal and not self.followed_up and not self.given.get("goal"):
@@ -292,7 +298,7 @@ class ScriptedCustomer:
         if now.heard.offer and hoped and not (now.calls or now.heard.declined):
             return self._agree(hoped, now, talk.turn, said)
         if now.heard.question and not now.heard.declined and "unclear" not in self.used:
-            talk.faults.append(Fault("customer", "question_not_recognised", now.words[:200]))
+            talk.faults.append(Fault("customer", "question_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
             goal = self.case.ledger.get("goal")
             self._count("unclear")
             words = self._phrase("unclear_", self.phrases["customer"]["unclear"])

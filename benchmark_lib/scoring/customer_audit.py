@@ -34,7 +34,7 @@ FINDINGS = {
     "improvised_threat": "threatened with law, bank or violence, which its case does not",
     "called_for_a_human": "called for a human more than once, which its case does not",
     "no_usable_answer": "its model gave no usable answer, so the talk broke off",
-    "misheard": "did not understand a question of the agent",
+    "misheard": "was not sure what the agent asked or offered",
     "cut_for_length": "wrote more than is read in full: the beginning and the end of the message were read",
 }
 """What an audit can find, each with its meaning."""
@@ -45,6 +45,8 @@ FAULTS = {
     "left_too_early": "stopped_too_early",
     "failed": "no_usable_answer",
     "question_not_recognised": "misheard",
+    "answer_doubtful": "misheard",
+    "offer_not_recognised": "misheard",
 }
 """Faults that the talk itself recorded, by the finding they amount to."""
 
@@ -373,7 +375,7 @@ def _amounts(text: str, form: str) -> set[float]:
 
 
 def _turn_of(detail: str) -> int:
-    hit = re.match(r"message (\d+):", detail)
+    hit = re.match(r"message (\d+)\b", detail)
     return int(hit[1]) if hit else 0
 
 
