@@ -9,6 +9,7 @@ import time
 
 import floods
 import pytest
+from benchmark_lib.scoring.claims.consistency import contradicts
 
 from benchmark_lib.audit import play
 from benchmark_lib.language.parser import parser_of

@@ -103,7 +103,8 @@ async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
         many = f"{chairs.count} chairs" if chairs.count > 1 else "one chair"
         print(f"{many} at {address}; how to play: curl -s {address}/", flush=True)
         _tell(await play(chairs, experiment), experiment)
-        await goodbyes(chairs)
+        if experiment.stopped is None:
+            await goodbyes(chairs)
 
 
 def _tell(run: RunFile, experiment: Experiment) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Call, Case, Fact, FollowUp, Outcome
+from ..language.answers import cleaned
 from ..language.folding import fold
 from ..language.parser import LIKELY, SURE, ParsedMessage, parser_of
 from ..records import Act, Fault, ToolCall
@@ -21,8 +22,8 @@ STALE = 3
 """Rounds without anything new after which a customer stops."""
 ASKED_AGAIN = 2
 """How often it asks for something that an answer left out."""
-CERTAIN, AS_LIKELY = 0.75, 0.4
-"""Chance from which it answers what it has told before or does not know, and refuses what is not its wish; and how likely,
+CERTAIN, FAIRLY, AS_LIKELY = 0.75, 0.4, 0.4
+"""Chance from which it answers what it has told before or does not know; from which it proves who it is, or sends a picture; and how likely,
 beside the likeliest offer, its own wish must be to be what was offered."""
 VAGUE = ("goal", "reason", "use", "which_one")
 """What a customer that has all it wanted does not answer any more, nor beside a yes."""
@@ -64,6 +65,7 @@ class ScriptedCustomer:
         self.argued: set[str] = set()
         self.used: dict[str, int] = {}
         self.seen: set[Any] = set()
+        self._proofs = (*store.kind.proofs, *store.kind.attachments)
         self._capitals = not case.email.text.strip()[:1].islower()
 
     async def reply(self, talk: ConversationState) -> Reply:
@@ -88,7 +90,7 @@ class ScriptedCustomer:
         """What it says to the agent's latest message: answers and a yes first, else what the moment calls for."""
         now = self._round(talk)
         said = _Said()
-        content = self._served(talk) and not self._untold(talk)
+        content = bool(now.calls) or (self._served(talk) and not self._untold(talk))
         for slot in self._meant(now.heard, content):
             self._answer(slot, said)
         changed_mind = self._bring_up("next", said)
@@ -106,7 +108,7 @@ class ScriptedCustomer:
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
         self.claimed |= set(heard.claimed)
         reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []
-        told = {n for n, f in self.case.facts.items() if f.found_in(fold(words))}
+        told = {n for n, f in self.case.facts.items() if f.found_in(fold(cleaned(words)))}
         new = {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
         new |= {("asks", s) for s in heard.asked} | {("offers", t) for t in heard.proposed}
         fresh = bool(new - self.seen)
@@ -128,12 +130,17 @@ class ScriptedCustomer:
                 meant.append(mine)
         if not meant and not heard.confirm:
             meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
+        meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
         if content or heard.confirm or len(meant) > 1:
             meant = (
                 [s for s in meant if s not in VAGUE] if content or heard.confirm else [s for s in meant if s != "goal"]
             )
-        news = [s for s in meant if self._open(s)]
-        return list(dict.fromkeys(news or meant))
+        news = [s for s in dict.fromkeys(meant) if self._open(s)] or list(dict.fromkeys(meant))
+        for choice in heard.choices:
+            either = [s for s in self.store.kind.proofs if s in choice and s in news]
+            held = [s for s in either if self._open(s)] or [s for s in choice if self._open(s)][:1] or either
+            news = [s for s in news if s not in either or s in held[:1]] + [s for s in held[:1] if s not in news]
+        return news
 
     def _open(self, slot: str) -> bool:
         """Whether it knows something that it has not told yet."""
@@ -183,7 +190,7 @@ class ScriptedCustomer:
             return self._agree(wanted, now, talk.turn, said)
         if offered == {HANDOVER} and best >= CERTAIN and not (self._resolvable and open_wishes):
             return self._yes(HANDOVER, {}, talk.turn, said)
-        if not now.heard.offer and self._own_number(now.words):
+        if best < LIKELY and not now.heard.offer and self._own_number(now.words):
             if "order_id" not in {a.what for a in said.acts}:
                 self._answer("order_id", said)
             return None
@@ -192,11 +199,12 @@ class ScriptedCustomer:
         if said.moves and not offered:
             return None
         wish = open_wishes[0]
-        means = self.phrases["actions"].get(wish.tool, {}).get("wish")
-        if means is None:
-            return None
         talk.faults.append(Fault("customer", "offer_not_recognised", now.words[:200]))
-        words = self._phrase("condition", self.phrases["customer"]["condition"]).replace("{wish}", means)
+        words = self._phrase("condition", self.phrases["customer"]["condition"])
+        goal = self.case.ledger.get("goal")
+        if goal and not self.followed_up and not self.given.get("goal"):
+            self.given["goal"] = 1
+            words = f"{words} {goal.say or goal.value or ''}".strip()
         said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
         self.agreed_at[wish.tool] = talk.turn
         return None
@@ -230,7 +238,10 @@ class ScriptedCustomer:
     def _yes(self, tool: str, arguments: dict[str, Any], turn: int, said: _Said) -> None:
         self.agreed_at[tool] = turn
         book = self.phrases["actions"].get(tool, {})
-        words = self._phrase(f"agree_{tool}", book.get("agree") or self.phrases["customer"]["agree"])
+        own = self.case.agrees if tool in self.case.agreeable else []
+        words = self._phrase(
+            "agree" if own else f"agree_{tool}", own or book.get("agree") or self.phrases["customer"]["agree"]
+        )
         said.add(words, Act("agreed", tool, arguments=arguments), first=True)
 
     def _corrected(self, wish: Call, differing: set[str]) -> str:
@@ -277,6 +288,9 @@ class ScriptedCustomer:
                 self._count(f"ask:{name}")
                 said.add(self._new(fact.ask), Act("waited", name))
                 return None
+        hoped = [w for w in self._open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
+        if now.heard.offer and hoped and not (now.calls or now.heard.declined):
+            return self._agree(hoped, now, talk.turn, said)
         if now.heard.question and not now.heard.declined and "unclear" not in self.used:
             talk.faults.append(Fault("customer", "question_not_recognised", now.words[:200]))
             goal = self.case.ledger.get("goal")
@@ -439,7 +453,7 @@ class _Said:
 
 def _was_told(fact: Fact, texts: list[str]) -> bool:
     """Whether the value stands in one of the messages, as far as the customer can tell."""
-    return fact.told(texts) or any(fact.found_in(fold(t)) for t in texts)
+    return any(fact.found_in(fold(cleaned(t))) for t in texts)
 
 
 def _same(wish: Call, made: ToolCall) -> bool:

@@ -1,6 +1,6 @@
 """What an agent's message asks, offers, reports and declines, read sentence by sentence by a trained linear reader.
 
-The reader's weights stand in the store's ``reader/weights.npz``. Beside the words of a sentence it sees which patterns
+The reader's weights stand in the store's ``reader/weights.npz``; a store without them is read by its patterns alone. Beside the words of a sentence it sees which patterns
 of ``phrases/<language>.yaml`` the sentence holds. A message is read with those of every language whose common words it
 holds, since an agent may answer in another language than the customer's.
 """
@@ -8,7 +8,7 @@ holds, since an agent may answer in another language than the customer's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -17,11 +17,12 @@ from typing import Any, Protocol
 from ..errors import BadInput
 from .detection import nearest_languages
 from .features import KNOWN, features, of_patterns
-from .folding import fold
 from .linear import LinearReader
 from .patterns import compile_patterns, union
-from .pieces import LONGEST_SPOKEN, found_in, kept, limited
+from .pieces import LONGEST_SPOKEN, kept
+from .reasons import reasons_in
 from .sentences import Sentence, sentences
+from .words import of_values
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 """What a sentence can do."""
@@ -69,6 +70,8 @@ class ParsedMessage:
         Tools the message says will not be carried out.
     slots : dict of str to float
         How likely each slot is asked for, the likeliest first.
+    choices : list of set of str
+        Slots that stand in one sentence with an "or" between them: one of them will do.
     tools : dict of str to float
         How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
     offer : bool
@@ -84,6 +87,7 @@ class ParsedMessage:
     claimed: list[str] = field(default_factory=list)
     declined: list[str] = field(default_factory=list)
     slots: dict[str, float] = field(default_factory=dict)
+    choices: list[set[str]] = field(default_factory=list)
     tools: dict[str, float] = field(default_factory=dict)
     offer: bool = False
     confirm: bool = False
@@ -92,12 +96,13 @@ class ParsedMessage:
 
 @dataclass(frozen=True)
 class Heard:
-    """One sentence as it was heard: the probability of each act, and of each slot and tool that it may be about; `marked` by a question mark."""
+    """One sentence as it was heard: the probability of each act, and of each slot and tool that it may be about; `marked` by a question mark, `either` with an "or" in it."""
 
     acts: dict[str, float]
     slots: dict[str, float]
     tools: dict[str, float]
     marked: bool = False
+    either: bool = False
 
     def about(self, act: str, least: float = SURE) -> list[str]:
         """The slots that are asked for, or the tools that an act is about; at least the likeliest where the act is sure."""
@@ -114,14 +119,11 @@ class MessageParser:
         self.folder, self.raw = store.path / "phrases", store.phrases
         if not self.raw:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
-        self.reader = reader or LinearReader.load(store.path / "reader" / "weights.npz")
+        trained = store.path / "reader" / "weights.npz"
+        self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
         self.books: dict[str, _Book] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
-        reasons = [r for b in self.raw.values() for r in (b.get("reasons") or {}).items()]
-        self.reasons = {
-            name: re.compile("|".join(f"(?:{limited(p)})" for p in entry["patterns"])) for name, entry in reasons
-        }
 
     def parse(self, text: str) -> ParsedMessage:
         """Read one message; customer and score read the same ones, so each is parsed once."""
@@ -138,6 +140,8 @@ class MessageParser:
 
     def _hear(self, plain: str, item: bool, before: str, languages: tuple[str, ...]) -> Heard:
         books = [self._book(language) for language in languages]
+        if self.reader is None:
+            return _by_patterns(books, plain, item)
         seen = self.reader.seen(features(plain, item, before))
         seen = self.reader.seen(of_patterns(n for book in books for n in book.cues_in(plain)), KNOWN, seen)
         chances = self.reader.probabilities(seen)
@@ -149,7 +153,7 @@ class MessageParser:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
                 chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
                 found[kind] = _topics(chances, f"{kind}:")
-        return Heard(acts, found["slot"], found["tool"], _mark(plain) == "?")
+        return Heard(acts, found["slot"], found["tool"], _mark(plain) == "?", bool(_or().search(plain)))
 
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
         """What the reader sees of a sentence and what it counts, for its training.
@@ -179,10 +183,9 @@ class MessageParser:
                 ) from None
         return self.books[language]
 
-    def reasons_in(self, texts: list[str]) -> list[str]:
-        """The listed reasons that stand in the messages."""
-        folded = [fold(kept(t)) for t in texts]
-        return [name for name, pattern in self.reasons.items() if any(found_in(pattern, t) for t in folded)]
+    def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
+        """The listed reasons that stand in the messages of an agent, in other words than those heard from its customer."""
+        return reasons_in(texts, self.folder.parent / "reasons", heard)
 
 
 @lru_cache(maxsize=8)
@@ -220,6 +223,8 @@ def understood(heard: list[Heard]) -> ParsedMessage:
         if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
             _likelier(parsed.tools, one.tools, 1.0)
         _likelier(parsed.slots, one.slots, one.acts["ask"])
+        if one.either and one.acts["ask"] >= LIKELY:
+            parsed.choices.append({slot for slot, chance in one.slots.items() if chance >= LIKELY})
         parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     return parsed
@@ -250,6 +255,33 @@ class _Book:
         return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]
 
 
+def _by_patterns(books: list[_Book], plain: str, item: bool) -> Heard:
+    """A sentence as the patterns alone read it: for a store whose reader has not been trained."""
+    cues = {name for book in books for name in book.cues_in(plain)}
+    marked = _mark(plain) == "?"
+    yes = "confirm" in cues and "closing" not in cues
+    done = "done" in cues and not marked and not cues & {"deny", "doubt"}
+    does = {
+        "ask": (marked or item or "request" in cues) and not yes and "closing" not in cues,
+        "yes": yes,
+        "offer": not done and not marked and "deny" not in cues or yes,
+        "done": done,
+        "no": bool(cues & {"deny", "denied"}),
+        "bye": "closing" in cues,
+    }
+    about = {
+        kind: {
+            name.removeprefix(f"{kind}:"): 1.0
+            for book in books
+            for name in book.topics_in(plain, kind)
+            if name.startswith(f"{kind}:") or (done and name.startswith("claims:"))
+        }
+        for kind in ABOUT
+    }
+    tools = {name.removeprefix("claims:"): chance for name, chance in about["tool"].items()}
+    return Heard({act: float(does[act]) for act in ACTS}, about["slot"], tools, marked)
+
+
 def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
     return {
         name.removeprefix(kind): chance
@@ -271,6 +303,12 @@ def _sorted(chances: dict[str, float]) -> dict[str, float]:
 def _likeliest(chances: dict[str, float], least: float) -> list[str]:
     best = max(chances, key=chances.__getitem__, default=None)
     return [best] if best is not None and chances[best] >= least else []
+
+
+@lru_cache(maxsize=1)
+def _or() -> re.Pattern[str]:
+    """Words for "or" in every language, over `plain` text."""
+    return re.compile(rf" (?:{'|'.join(of_values('or'))}) ")
 
 
 def _mark(plain: str) -> str:

@@ -1,6 +1,6 @@
 """Training the linear reader of a store from labelled sentences: ``python -m benchmark_lib.language.train STORE``, or ``make reader``.
 
-The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, and ``sentences`` with text ``t`` and
+The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and ``sentences`` with text ``t`` and
 labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of ``reader/locked/``
 are never trained on.
 """
@@ -43,13 +43,13 @@ def messages(folder: Path) -> Iterator[dict[str, Any]]:
 
 def labelled(
     parser: MessageParser, rows: list[dict[str, Any]]
-) -> Iterator[tuple[tuple[dict[str, float], ...], set[str]]]:
-    """For each sentence its features without and with topics, and its labels."""
+) -> Iterator[tuple[tuple[dict[str, float], ...], set[str], float]]:
+    """For each sentence its features without and with topics, its labels, and how much it counts."""
     for row in rows:
         said = [_as_one(s["t"]) for s in row["sentences"]]
         languages = tuple(parser.languages(said))
         for sentence, before, given in zip(said, marks_before(said), row["sentences"]):
-            yield parser.features_of(sentence, before, languages), set(given["l"])
+            yield parser.features_of(sentence, before, languages), set(given["l"]), float(row.get("weight", 1))
 
 
 def _as_one(text: str) -> Sentence:
@@ -66,22 +66,23 @@ def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "
     about, over those that offer, report or decline one.
     """
     found = list(labelled(parser, rows))
-    names = _frequent([{**slots, **tools} for (_, slots, tools), _ in found])
+    names = _frequent([{**slots, **tools} for (_, slots, tools), _, _ in found])
     place = {name: i for i, name in enumerate(names)}
-    plain, asked, acted = (_matrix([seen[k] for seen, _ in found], place) for k in range(3))
-    labels = [given for _, given in found]
+    plain, asked, acted = (_matrix([seen[k] for seen, _, _ in found], place) for k in range(3))
+    labels = [given for _, given, _ in found]
+    counts = np.array([count for _, _, count in found])
     columns: dict[str, tuple[np.ndarray, float]] = {}
     does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
     for act in ACTS:
-        columns[act] = _fit(plain, does[act])
+        columns[act] = _fit(plain, does[act], counts)
     asking = np.flatnonzero(does["ask"])
     for slot in _named(labels, ("ask",)):
         is_it = np.array([f"ask:{slot}" in labels[i] for i in asking])
-        columns[f"slot:{slot}"] = _fit(asked[asking], is_it, balanced=True)
+        columns[f"slot:{slot}"] = _fit(asked[asking], is_it, counts[asking], balanced=True)
     acting = np.flatnonzero(does["offer"] | does["done"] | does["no"])
     for tool in _named(labels, ("offer", "done", "no")):
         is_it = np.array([any(f"{act}:{tool}" in labels[i] for act in ("offer", "done", "no")) for i in acting])
-        columns[f"tool:{tool}"] = _fit(acted[acting], is_it, balanced=True)
+        columns[f"tool:{tool}"] = _fit(acted[acting], is_it, counts[acting], balanced=True)
     weights = np.stack([w for w, _ in columns.values()], axis=1)
     weights[np.abs(weights) < SMALL] = 0
     used = np.abs(weights).sum(axis=1) > 0
@@ -117,7 +118,7 @@ def _matrix(found: list[dict[str, float]], place: dict[str, int]) -> csr_matrix:
     return csr_matrix((np.array(values), np.array(columns, np.int32), np.array(at, np.int32)), shape)
 
 
-def _fit(rows: csr_matrix, wanted: np.ndarray, balanced: bool = False) -> tuple[np.ndarray, float]:
+def _fit(rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, balanced: bool = False) -> tuple[np.ndarray, float]:
     from sklearn.linear_model import LogisticRegression
 
     with warnings.catch_warnings():
@@ -125,7 +126,7 @@ def _fit(rows: csr_matrix, wanted: np.ndarray, balanced: bool = False) -> tuple[
         model = LogisticRegression(
             C=STRENGTH, solver="liblinear", class_weight="balanced" if balanced else None, max_iter=300, random_state=0
         )
-        model.fit(rows, wanted)
+        model.fit(rows, wanted, sample_weight=counts)
     return model.coef_[0], float(model.intercept_[0])
 
 

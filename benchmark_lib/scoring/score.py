@@ -214,7 +214,8 @@ def score(conversation: Conversation, case: Case, store: Store) -> Score:
     queue = _queue(handover)
     forbidden = forbidden_calls(c.tool_calls, case, store)
     rules = check_rules(c, store, case.sender_name, case.sender)
-    reasons = parser_of(store).reasons_in(texts) if case.reasons else []
+    heard = [m.text for m in c.messages if m.side == "customer"]
+    reasons = parser_of(store).reasons_in(texts, heard) if case.reasons else []
     facts = {name: fact.told(texts) for name, fact in case.facts.items()}
     outcomes = matching_outcomes(c.changes, case, store)
     found: Score = {

@@ -134,7 +134,7 @@ class Chairs:
     # What a player does.
 
     async def news(self, number: int, wait_s: float = 0.0) -> list[Item]:
-        """What a chair has not been shown yet, waiting up to `wait_s` seconds for something to come.
+        """What a chair has not been shown yet; unless it is its turn, it waits up to `wait_s` seconds for something to come.
 
         A chair whose conversation is over takes the next one.
         """
@@ -142,7 +142,7 @@ class Chairs:
         chair.used = True
         while True:
             changed, found = self._changed, self._unseen(number, chair)
-            if found or time.monotonic() >= until:
+            if found or self.my_turn(number) or time.monotonic() >= until:
                 return found
             try:
                 await asyncio.wait_for(changed.wait(), until - time.monotonic())

@@ -154,7 +154,7 @@ class Seats:
         return self._told(request, await self.chairs.news(number, _wait(request)))
 
     def _chair(self, request: web.Request) -> int:
-        named = request.match_info.get("chair") or request.headers.get("X-Chair")
+        named = request.match_info.get("chair")
         if named is None and self.chairs.count == 1:
             return 1
         if named is None or not named.isdecimal() or not 1 <= int(named) <= self.chairs.count:
@@ -176,7 +176,11 @@ def _what_now(items: list[Item], mine: bool) -> str:
         return ""
     if items and items[-1]["kind"] == "over":
         return "GET .../next begins the next conversation.\n"
-    return "" if mine or items else "Nothing new yet: GET .../next again.\n"
+    if items:
+        return ""
+    if mine:
+        return "Nothing new: it is your turn. GET .../again shows the whole conversation.\n"
+    return "Nothing new yet: GET .../next again.\n"
 
 
 def _wait(request: web.Request) -> float:

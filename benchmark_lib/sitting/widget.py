@@ -21,6 +21,8 @@ from .wording import spread, tool_text, visible
 
 CHAIR = 1
 """The only chair of a widget."""
+PATIENCE_S = 60.0
+"""How long one look for something new lasts, in seconds."""
 WIDE = w.Layout(width="auto")
 STATIC = "A chair needs widgets: open this notebook in JupyterLab and run its cells, then press Begin."
 
@@ -140,6 +142,7 @@ class ChairWidget(w.VBox):
             return False
         self._enable(False)
         self._say_status("Sent.")
+        self._tasks.append(asyncio.ensure_future(self._watch()))
         return True
 
     # What the player is shown.
@@ -162,17 +165,18 @@ class ChairWidget(w.VBox):
         self._enable(False)
 
     async def _watch(self) -> None:
-        """Show what is new as long as the conversation goes on."""
+        """Show what is new until it is the player's turn, or the conversation is over."""
         chairs = self.chairs
         while chairs.closed is None:
-            items = await chairs.news(CHAIR, 60.0)
+            items = await chairs.news(CHAIR, PATIENCE_S)
             self._add(items)
-            self._enable(chairs.my_turn(CHAIR))
-            if chairs.my_turn(CHAIR):
-                self._say_status("It is your turn.")
             if items and items[-1]["kind"] == "over" and chairs.closed is None:
                 self._say_status("This conversation is over.")
                 self.onward.disabled = False
+                return
+            if chairs.my_turn(CHAIR):
+                self._say_status("It is your turn.")
+                self._enable(True)
                 return
 
     def _on_next(self) -> None:
@@ -189,9 +193,9 @@ class ChairWidget(w.VBox):
             self._items.append(item)
         head = [i for i in items if i["kind"] in ("prompt", "tools")]
         if head:
-            self.instructions.value = _page(head, self.chairs.side)
+            self.instructions.value = page_of(head, self.chairs.side)
             self.tool.options = [t["name"] for t in self.chairs.tools]
-        self.talk.value = _page([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.chairs.side)
+        self.talk.value = page_of([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.chairs.side)
 
     def _enable(self, mine: bool) -> None:
         for one in (self.send, self.make_call):
@@ -201,7 +205,7 @@ class ChairWidget(w.VBox):
         self.status.value = str(Markup('<p role="status">{}</p>').format(visible(text)))
 
 
-def _page(items: list[Item], side: str) -> str:
+def page_of(items: list[Item], side: str) -> str:
     """Items as HTML."""
     return str(Markup('<div class="db-talk">{}</div>').format(Markup("").join(_html(item, side) for item in items)))
 

@@ -10,6 +10,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from .chairs import Item
 
 BAR = "| "
@@ -52,8 +54,8 @@ def tool_text(tool: dict[str, Any]) -> str:
 def spread(text: str) -> str:
     """JSON over several lines, with the line breaks of the texts in it; anything else as it is."""
     try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False).replace("\\n", "\n")
-    except ValueError:
+        return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2).decode().replace("\\n", "\n")
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # the latter where it is nested too deep to be shown so
         return text
 
 
@@ -84,15 +86,15 @@ class _Wording:
         return f"{OTHER[self.side]}\n{self._quoted(item['text'])}"
 
     def result(self, item: Item) -> str:
-        return f"RESULT OF {visible(item['name'])}\n{self._quoted(self._json(item['text']))}"
+        return f"RESULT OF {_on_one_line(item['name'])}\n{self._quoted(self._json(item['text']))}"
 
     def own(self, item: Item) -> str:
         said = [f"YOU WROTE\n{self._quoted(item['text'])}"] if item["text"] else []
-        calls = [f"YOU CALLED {visible(name)}\n{self._quoted(self._json(given))}" for name, given in item["calls"]]
+        calls = [f"YOU CALLED {_on_one_line(name)}\n{self._quoted(self._json(given))}" for name, given in item["calls"]]
         return "\n\n".join([*said, *calls])
 
     def over(self, item: Item) -> str:
-        why = f" It was ended here: {visible(item['why'])}." if item["why"] else ""
+        why = f" It was ended here: {_on_one_line(item['why'])}." if item["why"] else ""
         return f"THIS CONVERSATION IS OVER.{why}"
 
     def finished(self, item: Item) -> str:
@@ -107,6 +109,10 @@ class _Wording:
 
     def _json(self, text: str) -> str:
         return spread(text) if self.indent else text
+
+
+def _on_one_line(text: str) -> str:
+    return visible(text).replace("\n", "\\n")
 
 
 def _broken(line: str, width: int) -> list[str]:

@@ -1,33 +1,59 @@
-"""BM25 search (library: bm25s) over texts, and over the knowledge base in chunks."""
+"""BM25 search (library: bm25s) over texts, and over the knowledge base in passages."""
 
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .frozen import frozen
 
+if TYPE_CHECKING:
+    import numpy as np
+
 CHUNK_WORDS = 400
-"""Words from which a passage ends with its paragraph: an article of usual length is one passage, its rule beside its exceptions."""
+"""Words from which a passage ends with its paragraph.
+
+An article of the usual length is one passage, so that a rule is found together with its exceptions.
+"""
+BEGINNING = 5
+"""Letters by which forms of a word are alike: "cancelled" and "cancellation"."""
+WEIGHT_OF_PHRASE = 0.6
+"""What the best single phrase of an article (its title, a topic, a wording it is asked for in) counts beside its text."""
 
 
 class Search:
     """The index of a knowledge base; answers are kept, since the same question is asked in many conversations."""
 
     def __init__(self, articles: list[dict[str, Any]]):
+        import numpy as np
+
         self._chunks = [c for a in articles for c in chunks(a)]
-        self._index = Index([f"{c['title']} {' '.join(c['words'])} {c['text']}" for c in self._chunks])
+        self._index = Index([f"{'; '.join(c['phrases'])} {c['text']}" for c in self._chunks], words_and_beginnings)
+        named = [(phrase, place) for place, c in enumerate(self._chunks) for phrase in c["phrases"]]
+        self._phrases = Index([phrase for phrase, _ in named], words_and_beginnings)
+        self._named = np.array([place for _, place in named], dtype=int)
         self.knowledge_base = lru_cache(maxsize=4096)(self._knowledge_base)
 
     def _knowledge_base(self, query: str, count: int = 4) -> list[dict[str, str]]:
-        """The `count` best chunks: article_id, title, text."""
-        places = self._index.best(query, count)
+        """The `count` best passages: article_id, title, text."""
+        import numpy as np
+
+        scores = self._index.scores(query)
+        nearest = np.zeros(len(scores))
+        np.maximum.at(nearest, self._named, self._phrases.scores(query))
+        places = best(scores + WEIGHT_OF_PHRASE * nearest, count)
         return frozen([{k: self._chunks[i][k] for k in ("article_id", "title", "text")} for i in places])
 
 
 def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
-    """Split an article at paragraph ends into chunks of about `CHUNK_WORDS` words."""
+    """Split an article at paragraph ends into passages of about `CHUNK_WORDS` words.
+
+    The phrases of each are the article's id and title, its ``topics`` and, separated by semicolons, the wordings it is
+    ``asked_as``; they are searched, and of them only id and title are shown.
+    """
     found, part = [], []
     for paragraph in article["text"].split("\n\n"):
         part.append(paragraph)
@@ -36,25 +62,51 @@ def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
             part = []
     if part:
         found.append("\n\n".join(part))
-    words = [*(article.get("topics") or []), *(article.get("asked_as") or [])]
-    return [{"article_id": article["id"], "title": article["title"], "words": words, "text": t} for t in found]
+    asked = [phrase.strip() for phrase in (article.get("asked_as") or "").split(";")]
+    phrases = [article["id"], article["title"], *(article.get("topics") or []), *filter(None, asked)]
+    return [{"article_id": article["id"], "title": article["title"], "phrases": phrases, "text": t} for t in found]
+
+
+def words_and_beginnings(text: str) -> list[str]:
+    """The words of a text that mean something, and beside each its beginning, which the forms of a word share."""
+    from bm25s.stopwords import STOPWORDS_EN
+
+    words = [w for w in re.findall(r"\w\w+", text) if w not in STOPWORDS_EN]
+    return words + [f"{w[:BEGINNING]}*" for w in words]
 
 
 class Index:
-    """One BM25 index with the tokenizer of its texts."""
+    """One BM25 index with the tokenizer of its texts.
 
-    def __init__(self, texts: list[str]):
+    Parameters
+    ----------
+    texts : list of str
+        What is searched.
+    splitter : callable, optional
+        Makes the words of a text in lower case that are compared; by default all but the most common ones.
+    """
+
+    def __init__(self, texts: list[str], splitter: Callable[[str], list[str]] | None = None):
         import bm25s
         from bm25s.tokenization import Tokenizer
 
         logging.getLogger("bm25s").setLevel(logging.WARNING)
-        self._tokenizer, self._bm25 = Tokenizer(stopwords="en"), bm25s.BM25()
+        own: dict[str, Any] = {"splitter": splitter, "stopwords": None} if splitter else {"stopwords": "en"}
+        self._tokenizer, self._bm25, self._count = Tokenizer(**own), bm25s.BM25(), len(texts)
         self._bm25.index(self._tokenizer.tokenize(texts, return_as="tuple", show_progress=False), show_progress=False)
+
+    def scores(self, query: str) -> np.ndarray:
+        """How well each text answers a query; 0 for one that shares no word with it."""
+        import numpy as np
+
+        words = next(self._tokenizer.streaming_tokenize([query], update_vocab=False, allow_empty=False))
+        return self._bm25.get_scores_from_ids(words) if words else np.zeros(self._count)
 
     def best(self, query: str, count: int) -> list[int]:
         """Places of the `count` best texts, best first; none that shares no word with the query."""
-        words = next(self._tokenizer.streaming_tokenize([query], update_vocab=False, allow_empty=False))
-        if not words:
-            return []
-        scores = self._bm25.get_scores_from_ids(words)
-        return [int(i) for i in (-scores).argsort(kind="stable")[:count] if scores[i] > 0]
+        return best(self.scores(query), count)
+
+
+def best(scores: np.ndarray, count: int) -> list[int]:
+    """Places of the `count` highest scores above 0, highest first."""
+    return [int(i) for i in (-scores).argsort(kind="stable")[:count] if scores[i] > 0]

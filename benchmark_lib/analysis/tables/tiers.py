@@ -24,7 +24,7 @@ def cost_tier(conversations: pd.DataFrame) -> str:
     """
     if set(conversations["source"]) <= {"scripted", "synthetic"}:
         return NO_MODEL
-    if all(map(is_played, conversations["source"])) and conversations["cost_usd"].isna().all():
+    if all(map(is_played, conversations["source"])) and not conversations["cost_usd"].fillna(0).any():
         return PLAYED
     if conversations["cost_usd"].isna().any():
         return UNKNOWN
