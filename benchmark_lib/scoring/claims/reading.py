@@ -253,6 +253,10 @@ class _Topic:
         self.condition = book.compile(entry["condition"]) if "condition" in entry else book.condition
         self.deny = book.compile(entry["deny"]) if "deny" in entry else book.deny
 
+    def patterns(self) -> list[re.Pattern[str]]:
+        """All that it is read with."""
+        return [p for p in (self.now, self.will, self.undo, self.deny, self.condition) if p is not None]
+
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
         said = any(self._undenied(m) for m in self.now.finditer(text))
@@ -281,6 +285,10 @@ class _Promise:
         self.parts = [book.compile([rf"(?:{'|'.join(part)})(?!\w)"]) for part in entry["with"]]
         self.undo = book.compile(entry["not"])
         self.unless = book.compile(entry["unless"]) if "unless" in entry else book.unless
+
+    def patterns(self) -> list[re.Pattern[str]]:
+        """All that it is read with."""
+        return [self.act, *self.parts, self.undo, self.unless]
 
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
