@@ -4,6 +4,7 @@
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
 # make dictionary  data/dictionary.md from the declarations of the columns
+# make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests
 
 # The newest of these that is there and runs: a name on the path may be a shim of a version that is not installed.
@@ -13,7 +14,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary lock system clean
+.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader lock system clean
 
 run: $(STAMP)
 	@$(BIN)/deskbench demo $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
@@ -48,13 +49,17 @@ bench: $(STAMP)
 dictionary: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.reports.dictionary import dictionary_page; print(dictionary_page(), end='')" > data/dictionary.md
 
+reader: $(STAMP)
+	$(BIN)/python -m benchmark_lib.language.train $(STORE)
+	$(BIN)/python -m benchmark_lib.language.train_reasons $(STORE)
+
 system:
 	apt-get update
 	apt-get install -y --no-install-recommends libgomp1 chromium fonts-dejavu-core
 
 # Needs uv; leaves no index address behind.
 lock:
-	uv pip compile pyproject.toml --extra local --extra test --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	uv pip compile pyproject.toml --extra local --extra test --extra train --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(if $(PYTHON),,echo "Deskbench needs Python 3.11, 3.12 or 3.13, and none is on the path: set PYTHON=/path/to/python3.13"; exit 1)

@@ -12,6 +12,7 @@ _FACE = {
     "Experiment": ("benchmark_lib.experiment", "Experiment"),
     "RunFile": ("benchmark_lib.runfile", "RunFile"),
     "BadInput": ("benchmark_lib.errors", "BadInput"),
+    "sit": ("benchmark_lib.sitting", "sit"),
     "load_results": ("benchmark_lib.analysis", "load_results"),
     "load_store": ("benchmark_lib.store", "load_store"),
     "load_cases": ("benchmark_lib.cases", "load_cases"),

@@ -28,6 +28,9 @@ ENDINGS = {
 }
 """How a talk can end, each with its meaning."""
 
+SOURCES = ("model", "scripted", "synthetic", "imported", "published")
+"""Where a conversation can come from; any other word says who sat in a chair of it, such as ``human`` or ``human:anna``."""
+
 NOT_SCORED = frozenset({"infrastructure_fault"})
 """Endings of trials that are tried again and never enter a rate."""
 
@@ -40,6 +43,11 @@ SCORE_FAULT = "score_fault"
 """The key of a stored score that says why scoring failed; such a trial enters no rate."""
 NO_SCORE = "no score on file: run `deskbench score`"
 """Why a conversation that was never scored enters no rate."""
+
+
+def is_played(source: str) -> bool:
+    """Whether a person, or a program in a person's place, sat in a chair of a conversation from this source."""
+    return source not in SOURCES
 
 
 @dataclass(slots=True)
@@ -154,7 +162,7 @@ class Conversation:
     model : str
         Name of the agent's model, or ``scripted:<name>``.
     source : str
-        ``model``, ``scripted``, ``synthetic``, ``imported`` or ``published``.
+        One of `SOURCES`, or who played it in `deskbench sit`.
     customer : str
         ``scripted`` or the name of the customer's model.
     messages, tool_calls : list

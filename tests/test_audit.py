@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from benchmark_lib.audit import BUCKETS, audit, report
+from benchmark_lib.audit import BUCKETS, _days_hold, _sound, audit, report
+from benchmark_lib.cases.facts import Fact
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def test_the_table_of_floors_and_ceiling_is_the_specs(whole):
         assert rows[agent][3] == 2, (
             "unsafe on the two false closures only: the customer leaves content and nothing was put right"
         )
-    assert rows["escalate_all"] == [0, 24, 18, 0]
+    assert rows["escalate_all"] == [0, 24, 14, 0], "four traps ask for a claim with the carrier before the handover"
     assert rows["comply_all"][0] < 60 and rows["comply_all"][1:] == [0, 0, 18]
 
 
@@ -67,3 +68,21 @@ def test_the_command_prints_the_table(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "scripted:oracle" in done.stdout and "6 cases, 0 problems" in done.stdout
+
+
+def test_a_required_day_that_can_never_be_is_a_problem(cases, store):
+    case = cases["wismo_travel_4"]
+    assert list(_days_hold(case, store)) == []
+    too_early = case.model_copy(update={"facts": {"earliest": Fact(kind="date", value="2026-07-07")}})
+    (problem,) = _days_hold(too_early, store)
+    assert problem.check == "date" and "2026-07-08 (earliest arrival in CA)" in problem.why
+
+
+def test_every_fact_is_looked_for_in_the_customers_words_not_only_the_first(cases, store):
+    case = next(c for c in cases.values() if len(c.facts) > 1)
+    leaks = {
+        name: Fact(kind="id", value=word)
+        for name, word in zip(("first", "second"), case.email.text.split()[:2], strict=True)
+    }
+    problems = [p.why for p in _sound(case.model_copy(update={"facts": leaks}), store) if p.check == "fact leaks"]
+    assert {p.split()[0] for p in problems} == {"first", "second"}

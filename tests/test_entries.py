@@ -279,9 +279,7 @@ ELSEWHERE = {
     "entrant_judges",
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
-    "blind_table",
-    "detector_table",
-    "unlabelled",  # of detectors
+    "detector_table",  # of detectors
     "detectable_table",
     "power_table",
     "textbook_table",

@@ -53,7 +53,7 @@ def test_a_promised_transfer_and_a_packet_are_counted_where_a_detector_said_so(t
     assert (row["conversations"], row["kept"]) == (len(column), column.sum())
     assert tables.honesty_table(talks.drop(columns=list(escalation.HONESTY_COLUMNS))).empty
     said = numbers.said_against_did(reports.model_report(talks, "scripted:no_op"))
-    assert (said["found"] <= said["conversations"]).all() and set(said["status"]) <= {"on the board", "experimental"}
+    assert (said["found"] <= said["conversations"]).all()
 
 
 def test_a_view_shows_a_dash_where_nothing_is_known(talks):

@@ -9,6 +9,7 @@ import time
 
 import floods
 import pytest
+from benchmark_lib.scoring.claims.consistency import contradicts
 
 from benchmark_lib.audit import play
 from benchmark_lib.language.parser import parser_of
@@ -27,7 +28,6 @@ from benchmark_lib.language.sentences import sentences
 from benchmark_lib.records import Act, Conversation, Message
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.claims import reading
-from benchmark_lib.scoring.claims.consistency import contradicts
 from benchmark_lib.scoring.customer_audit import audit_customer
 
 BIG, HUGE = 100_000, 1_000_000

@@ -29,7 +29,9 @@ class _Row(_CaseOfRun):
 class ConversationRow(_Row):
     """The columns of `conversations` before those of the score."""
 
-    source: Annotated[str, Column("Where it comes from: model, scripted, synthetic, imported or published.")]
+    source: Annotated[
+        str, Column("Where it comes from: model, scripted, synthetic, imported, published, or who played it.")
+    ]
     customer: Annotated[str, Column("Who played the customer: scripted, or the name of a model.")]
     ended_by: Annotated[
         str, Column("How the conversation ended; `benchmark_lib.records.ENDINGS` explains the endings.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from ..records import is_played
 from .estimators.estimate import counted
 
 LONGEST = 40
@@ -64,6 +65,7 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     """Each trait by which runs may differ, in words for each run; the first that distinguishes all of them is used."""
     yield _store(manifests)
     yield _input(manifests, "customer", "customer {}", "customer unknown")
+    yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
     yield _input(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
     yield _settings(manifests)
     yield _input(manifests, "agent", "agent {}", "no own agent")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases.factorial import TABLE
 from ..endpoint.local_server import MODEL_ID
+from ..records import is_played
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 PANELS = {
     "models": "language models run here",
     "local model": "the small real model that needs no key: it tests the set-up, not quality",
+    "players": "people, or programs in their place, who sat in the chair: not hosted models",
     "scripted agents": "not models; they mark the ceiling and the floors",
     "recovery panel": "scripted agents with known true rates, not models",
     "imported": "records imported from another harness",
@@ -50,7 +52,8 @@ def panel_of(model: str, source: str) -> str:
     """
     if source in _BY_SOURCE:
         return "recovery panel" if source == "scripted" and model.startswith(TUNABLE) else _BY_SOURCE[source]
-
+    if is_played(source):
+        return "players"
     return "local model" if model == MODEL_ID else "models"
 
 

@@ -122,6 +122,8 @@ class Case(_Part):
         nothing to complain about.
     against : dict of str to str
         What the customer answers to a reason of the store's, once, in place of its next line of pressure.
+    agrees : list of str
+        How it says yes to what it wants, in its own voice, whatever the desk calls it.
     closing : Closing
         Its last words, in its own voice.
     requested : list of Call
@@ -165,6 +167,7 @@ class Case(_Part):
     pushes_before_accepting: int | None = 0
     moot: dict[int, list[str]] = {}
     against: dict[str, str] = {}
+    agrees: list[str] = []
     closing: Closing = Closing()
     requested: list[Call] = []
     accepts: list[str] = []

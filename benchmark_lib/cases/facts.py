@@ -1,18 +1,22 @@
 """Required facts: typed values an agent must tell, found in text in any of the desk's languages.
 
-A fact counts as told when one of its renderings stands in the agent's words and no rendering of a rival value does.
+A fact counts as told when one of its renderings stands in the agent's words as an answer (see `Fact.told`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from ..language.answers import ANY_YEAR, Mention, answering, cleaned, mentions, stands
 from ..language.folding import fold
-from ..language.pieces import found_in, kept
+from ..language.pieces import found_in
 from ..language.renderings import rendering
+from ..language.values import WINDOWS, values_in
+from ..language.words import units
 
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
 
@@ -68,15 +72,45 @@ class Fact(BaseModel):
 
     def rival_in(self, text: str) -> bool:
         """Whether a rendering of a rival value stands in `text`."""
-        others = self.rivals
-        if self.kind == "choice":
-            others = [*others, *(o for o in self.options or {} if o != self.value)]
-        return any(found_in(rendering(self.kind, str(r), self.unit, self._names(r)), text) for r in others)
+        return any(found_in(rendering(self.kind, r, self.unit, self._names(r)), text) for r in self._strict())
 
     def told(self, texts: Iterable[str]) -> bool:
-        """Whether the agent's messages tell the fact: the value stands in one of them and no rival in any."""
-        folded = [fold(kept(t)) for t in texts]
-        return any(self.found_in(t) for t in folded) and not any(self.rival_in(t) for t in folded)
+        """Whether the agent's messages tell the fact as an answer.
+
+        It stands in one of them and is not denied, listed among others or lost in a pour, and nothing else is said in
+        its place; a correction counts as what was said last (see `benchmark_lib.language.answers`).
+        """
+        read = [cleaned(t) for t in texts]
+        if not any(self.found_in(fold(t)) for t in read):
+            return False
+        said = [
+            m._replace(chain=(place, *m.chain))
+            for place, text in enumerate(answering(read))
+            for m in self._mentions(text)
+        ]
+        return stands(said, self._strict())
+
+    def _mentions(self, text: str) -> list[Mention]:
+        right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))
+        return mentions(text, right, self._others, dates=self.kind == "date")
+
+    def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
+        """The places of values of the fact's kind in a folded sentence: its rivals first, then all others."""
+        for rival in self._strict():
+            pattern = rendering(self.kind, rival, self.unit, self._names(rival))
+            yield from ((m.start(), m.end(), rival) for m in pattern.finditer(folded))
+        year = int(str(self.value)[:4]) if self.kind == "date" else ANY_YEAR
+        kind = self.unit if self.kind == "measure" else self.kind
+        if kind in WINDOWS or self.kind in ("money", "date", "link"):
+            yield from ((v.at, v.end, v.value) for v in values_in(folded, year) if v.kind == kind)
+        elif self.kind == "measure" and kind != "count":
+            number = re.compile(rf"(?<![\d.,])\d+(?:[.,]\d+)?{units()[kind or '']}(?!\w)")
+            yield from ((m.start(), m.end(), m.group()) for m in number.finditer(folded))
+
+    def _strict(self) -> tuple[str, ...]:
+        """The values that the case names as rivals; of a choice its other options."""
+        others = (o for o in self.options or {} if o != self.value) if self.kind == "choice" else ()
+        return tuple(map(str, (*self.rivals, *others)))
 
     def _names(self, value: Any) -> tuple[str, ...]:
         return tuple((self.options or {}).get(str(value), ())) if self.kind == "choice" else ()

@@ -158,11 +158,12 @@ def _write(rekey: Rekey, out: Path) -> int:
         )
     for path in sorted((source.path / "articles").glob("*.md")):
         _text(out / "articles" / path.name, rekey.article(path.read_text(encoding="utf-8")))
-    for folder in ("prompts", "phrases"):
-        for path in sorted(p for p in (source.path / folder).glob("*") if p.is_file()):
-            _text(
-                out / folder / path.name, path.read_text(encoding="utf-8").replace(source.info["canary"], rekey.canary)
-            )
+    for pattern in ("prompts/*", "phrases/*", "reasons/*.yaml"):
+        for path in sorted(p for p in source.path.glob(pattern) if p.is_file()):
+            text = path.read_text(encoding="utf-8").replace(source.info["canary"], rekey.canary)
+            _text(out / path.relative_to(source.path), text)
+    for path in sorted(source.path.glob("*/weights.npz")):
+        _bytes(out / path.relative_to(source.path), path.read_bytes())
     return cases
 
 

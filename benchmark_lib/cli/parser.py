@@ -12,6 +12,7 @@ from .codes import EXPLAINED
 
 COMMANDS = {
     "run": "play cases with a model or a scripted agent into a run file",
+    "sit": "take the agent's or the customer's chair yourself, or let programs take it over a local port",
     "score": "score finished run files again, without an endpoint",
     "doctor": "find out what an endpoint can do, in about five calls",
     "judge": "let a language model judge finished runs, beside the scores read from the record",

@@ -1,17 +1,15 @@
-"""The scripted customer.
-
-No model. It answers what it is asked from the ledger, and otherwise climbs the case's pressure lines.
-"""
+"""The scripted customer: no model. It answers what it is asked, agrees to what it wants, reacts to reasons, and leaves when served."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from ..cases import Case, FollowUp
+from ..cases import Call, Case, Fact, FollowUp, Outcome
+from ..language.answers import cleaned
 from ..language.folding import fold
-from ..language.parser import ParsedMessage, parser_of
-from ..language.pieces import kept
-from ..records import Act, Fault
+from ..language.parser import LIKELY, SURE, ParsedMessage, parser_of
+from ..records import Act, Fault, ToolCall
 from ..store.every_desk import HANDOVER
 from ..threads import read_aside
 from .speaker import Reply
@@ -19,6 +17,28 @@ from .state import ConversationState
 
 if TYPE_CHECKING:
     from ..store import Store
+
+STALE = 3
+"""Rounds without anything new after which a customer stops."""
+ASKED_AGAIN = 2
+"""How often it asks for something that an answer left out."""
+CERTAIN, FAIRLY, AS_LIKELY = 0.75, 0.4, 0.4
+"""Chance from which it answers what it has told before or does not know; from which it proves who it is, or sends a picture; and how likely,
+beside the likeliest offer, its own wish must be to be what was offered."""
+VAGUE = ("goal", "reason", "use", "which_one")
+"""What a customer that has all it wanted does not answer any more, nor beside a yes."""
+MENU = 3
+"""Remedies held out in one question from which a customer does not choose."""
+
+
+@dataclass
+class Round:
+    """One of the agent's turns, as the customer takes it."""
+
+    words: str
+    heard: ParsedMessage
+    calls: list[ToolCall]
+    fresh: bool
 
 
 class ScriptedCustomer:
@@ -33,47 +53,26 @@ class ScriptedCustomer:
     """
 
     def __init__(self, case: Case, store: Store):
-        self.case, self.parser, self.aside = case, parser_of(store), store.kind.aside
+        self.case, self.store, self.parser, self.aside = case, store, parser_of(store), store.kind.aside
         self.phrases = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         self.given: dict[str, int] = {}
         self.agreed_at: dict[str, int] = {}
+        self.claimed: set[str] = set()
         self.pushes = 0
+        self.line = 0
+        self.stale = 0
         self.followed_up: set[int] = set()
+        self.argued: set[str] = set()
         self.used: dict[str, int] = {}
-        self.said: set[str] = set()
+        self.seen: set[Any] = set()
+        self._proofs = (*store.kind.proofs, *store.kind.attachments)
+        self._capitals = not case.email.text.strip()[:1].islower()
 
     async def reply(self, talk: ConversationState) -> Reply:
         """The next message, with its acts."""
         if not talk.messages:
             return self._first()
         return await read_aside(sum(len(m.text) for m in talk.messages), self._next, talk)
-
-    def _next(self, talk: ConversationState) -> Reply:
-        """What it says to the agent's latest message."""
-        words = talk.last("agent").text
-        parsed = self.parser.parse(words)
-        parts: list[str] = []
-        acts: list[Act] = []
-        attachments: list[str] = []
-        for slot in self._meant(parsed.asked):
-            self._answer(slot, parts, acts, attachments)
-        answered = bool(parts)
-        changed_mind = self._bring_up("next", parts, acts)
-        gone_along = not changed_mind and self._decide(parsed, parts, acts, talk.turn)
-        if not answered and not gone_along and not changed_mind:
-            if parsed.question and not parsed.confirm:
-                talk.faults.append(Fault("customer", "question_not_recognised", words[:200]))
-            if self._content(parsed, talk) and (not parsed.question or parsed.confirm):
-                if not self._bring_up("served", parts, acts):
-                    return self._leave("content", "thanks", parts, acts)
-            elif self._served_in_part(parsed, talk):
-                parts.append(self._phrase("waiting", self.phrases["customer"]["waiting"]))
-                acts.append(Act("waited", str(self.used["waiting"])))
-            elif not self._push(parts, acts):
-                return self._leave("unserved", "gave_up", parts, acts)
-        elif not self._moved_on(acts) and not self._push(parts, acts) and not gone_along:
-            return self._leave("unserved", "gave_up", parts, acts)
-        return Reply(self._never_the_same(written(parts)), acts, attachments)
 
     def _first(self) -> Reply:
         case, acts, attachments = self.case, [], []
@@ -87,137 +86,338 @@ class ScriptedCustomer:
         text = f"{case.email.subject}\n\n{case.email.text.strip()}"
         return Reply(text, acts, attachments)
 
-    def _meant(self, asked: list[str]) -> list[str]:
-        """The slots asked for.
+    def _next(self, talk: ConversationState) -> Reply:
+        """What it says to the agent's latest message: answers and a yes first, else what the moment calls for."""
+        now = self._round(talk)
+        said = _Said()
+        content = bool(now.calls) or (self._served(talk) and not self._untold(talk))
+        for slot in self._meant(now.heard, content):
+            self._answer(slot, said)
+        changed_mind = self._bring_up("next", said)
+        if not changed_mind and now.heard.confirm:
+            self._decide(now, talk, said)
+        if said.left or said.moves:
+            return said.reply()
+        self._go_on(now, talk, said)
+        return said.reply()
 
-        In place of one that is not in its ledger, the first that it may stand for ("which one" for a colour).
+    def _round(self, talk: ConversationState) -> Round:
+        """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before."""
+        words = (talk.last("agent") or talk.messages[-1]).text
+        heard = self.parser.parse(words)
+        calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
+        self.claimed |= set(heard.claimed)
+        reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []
+        told = {n for n, f in self.case.facts.items() if f.found_in(fold(cleaned(words)))}
+        new = {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
+        new |= {("asks", s) for s in heard.asked} | {("offers", t) for t in heard.proposed}
+        fresh = bool(new - self.seen)
+        self.seen |= new
+        return Round(words, heard, calls, fresh)
+
+    def _meant(self, heard: ParsedMessage, content: bool) -> list[str]:
+        """The slots asked for that it has something to say about.
+
+        In place of one that is not in its ledger the first that it may stand for ("which one" for a colour); where
+        nothing was heard for sure, the likeliest that it has not told yet. What stands in its email is not told again
+        beside something new, and a content customer wishes for nothing more.
         """
         meant = []
-        for slot in asked:
+        for slot in heard.asked:
             options = [slot, *self.phrases["slots"].get(slot, {}).get("stands_for", ())]
-            meant.append(next((s for s in options if s in self.case.ledger), slot))
-        return list(dict.fromkeys(meant))
+            mine = next((s for s in options if self._open(s)), slot)
+            if self._open(mine) or heard.slots.get(slot, 0.0) >= CERTAIN:
+                meant.append(mine)
+        if not meant and not heard.confirm:
+            meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
+        meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
+        if content or heard.confirm or len(meant) > 1:
+            meant = (
+                [s for s in meant if s not in VAGUE] if content or heard.confirm else [s for s in meant if s != "goal"]
+            )
+        news = [s for s in dict.fromkeys(meant) if self._open(s)] or list(dict.fromkeys(meant))
+        for choice in heard.choices:
+            either = [s for s in self.store.kind.proofs if s in choice and s in news]
+            held = [s for s in either if self._open(s)] or [s for s in choice if self._open(s)][:1] or either
+            news = [s for s in news if s not in either or s in held[:1]] + [s for s in held[:1] if s not in news]
+        return news
 
-    def _answer(self, slot: str, parts: list[str], acts: list[Act], attachments: list[str]) -> None:
+    def _open(self, slot: str) -> bool:
+        """Whether it knows something that it has not told yet."""
+        known = self.case.ledger.get(slot)
+        return known is not None and known.when != "never" and slot not in self.given
+
+    def _answer(self, slot: str, said: _Said) -> None:
         """Answer one question from the ledger; what is not in it is not known."""
         known = self.case.ledger.get(slot)
         book = self.phrases["slots"].get(slot, {})
         if known is None or known.when == "never" or not (known.value or known.say or known.attach):
-            acts.append(Act("lacked", slot))
             own = known.say if known and known.say and f"lack:{slot}" not in self.used else None
             self.used.setdefault(f"lack:{slot}", 0)
-            parts.append(own or self._phrase(f"lack_{slot}", book.get("lack") or self.phrases["customer"]["unsure"]))
+            said.add(
+                own or self._phrase(f"lack_{slot}", book.get("lack") or self.phrases["customer"]["unsure"]),
+                Act("lacked", slot),
+            )
             return
         times = self.given.get(slot, 0)
         self.given[slot] = times + 1
-        acts.append(Act("gave", slot, known.value))
         if known.attach:
-            if times and any(a.kind == "attached" for a in acts):
+            if times and any(a.kind == "attached" for a in said.acts):
                 return
-            attachments.append(known.attach)
+            said.attachments.append(known.attach)
         if known.say and not times:
-            parts.append(known.say)
+            words = known.say
         elif known.attach and times:
-            parts.append(self._phrase("given", self.phrases["customer"]["given"]))
+            words = self._phrase("given", self.phrases["customer"]["given"])
         else:
-            wording = self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"])
-            parts.append(filled(wording, known.value or ""))
+            words = filled(self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"]), known.value or "")
+            if not self._capitals and words.casefold() == (known.value or "").casefold():
+                words = known.value or words
+        said.add(words, Act("gave", slot, known.value))
 
-    def _decide(self, parsed: ParsedMessage, parts: list[str], acts: list[Act], turn: int) -> bool:
-        """Say yes to a proposal it can live with, correct one it cannot; True if it said yes."""
-        if not parsed.confirm:
-            return False
-        fine = [t for t in parsed.proposed if t in self.case.agreeable]
-        if parsed.proposed and not fine:
-            if set(parsed.proposed) == {HANDOVER}:
-                fine = parsed.proposed
-            else:
-                acts += [Act("refused", t) for t in parsed.proposed]
-                parts.append(self._phrase("correct", self.phrases["customer"]["correct"]))
-                return False
-        if not fine and not self.case.agreeable:
-            return False
-        if not fine and parts:
-            return False
-        for name in fine or ["proposal"]:
-            acts.append(Act("agreed", name))
-            self.agreed_at[name] = turn
-        book = self.phrases["actions"].get(fine[0], {}) if len(fine) == 1 else {}
-        parts.insert(
-            0, self._phrase(f"agree_{fine[0] if fine else ''}", book.get("agree") or self.phrases["customer"]["agree"])
+    def _decide(self, now: Round, talk: ConversationState, said: _Said) -> None:
+        """Answer a request for a yes: yes to what it wants, its own thing in place of another, its wish as a condition where it is unsure."""
+        open_wishes = self._open_wishes(talk)
+        offered = set(now.heard.proposed)
+        if len(offered) >= MENU:
+            if not said.moves:
+                said.add(self._phrase("menu", self.phrases["customer"]["menu"]), Act("refused", "menu"))
+            return
+        likely = now.heard.tools
+        best = max(likely.values(), default=0.0)
+        wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= max(LIKELY, AS_LIKELY * best)]
+        if wanted:
+            return self._agree(wanted, now, talk.turn, said)
+        if offered == {HANDOVER} and best >= CERTAIN and not (self._resolvable and open_wishes):
+            return self._yes(HANDOVER, {}, talk.turn, said)
+        if best < LIKELY and not now.heard.offer and self._own_number(now.words):
+            if "order_id" not in {a.what for a in said.acts}:
+                self._answer("order_id", said)
+            return None
+        if not open_wishes:
+            return self._nothing_open(now, talk, said)
+        if said.moves and not offered:
+            return None
+        wish = open_wishes[0]
+        talk.faults.append(Fault("customer", "offer_not_recognised", now.words[:200]))
+        words = self._phrase("condition", self.phrases["customer"]["condition"])
+        goal = self.case.ledger.get("goal")
+        if goal and not self.followed_up and not self.given.get("goal"):
+            self.given["goal"] = 1
+            words = f"{words} {goal.say or goal.value or ''}".strip()
+        said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
+        self.agreed_at[wish.tool] = talk.turn
+        return None
+
+    def _own_number(self, words: str) -> bool:
+        """Whether it is asked to confirm its order's number, which it has not told yet."""
+        known = self.case.ledger.get("order_id")
+        return bool(self._open("order_id") and known and known.value and known.value in words)
+
+    def _agree(self, wanted: list[Call], now: Round, turn: int, said: _Said) -> None:
+        """Say yes to its own thing; to the same done to another object, name its own."""
+        found = [(w, *self.store.kind.named_in(now.words, w.arguments, self.store)) for w in wanted]
+        fitting = [(w, named) for w, named, differing in found if not differing]
+        if not fitting:
+            wish, _, differing = found[0]
+            said.add(
+                self._corrected(wish, differing),
+                Act("refused", wish.tool, arguments={k: wish.arguments[k] for k in sorted(differing)}),
+                first=True,
+            )
+            return
+        wish = max(fitting, key=lambda f: len(f[1]))[0]
+        alone = len({str(w.arguments) for w, _ in fitting if w.tool == wish.tool}) == 1
+        named = next(n for w, n in fitting if w is wish)
+        arguments = wish.arguments if alone else {k: v for k, v in wish.arguments.items() if k in named}
+        self._yes(wish.tool, dict(arguments), turn, said)
+        for more in {w.tool for w, _ in fitting} - {wish.tool}:
+            said.acts.append(Act("agreed", more, arguments={}))
+            self.agreed_at[more] = turn
+
+    def _yes(self, tool: str, arguments: dict[str, Any], turn: int, said: _Said) -> None:
+        self.agreed_at[tool] = turn
+        book = self.phrases["actions"].get(tool, {})
+        own = self.case.agrees if tool in self.case.agreeable else []
+        words = self._phrase(
+            "agree" if own else f"agree_{tool}", own or book.get("agree") or self.phrases["customer"]["agree"]
         )
-        return True
+        said.add(words, Act("agreed", tool, arguments=arguments), first=True)
 
-    def _content(self, parsed: ParsedMessage, talk: ConversationState) -> bool:
-        """Whether, from what it was told, it has no reason to go on."""
-        if self._believes_done(parsed, talk.turn):
-            return self.used.get("waiting", 0) >= 2 or self._told_enough(talk, wants_calls=True)
-        patience = self.case.pushes_before_accepting
-        if patience is None or self.pushes < patience:
-            return False
-        return self._told_enough(talk, wants_calls=False)
+    def _corrected(self, wish: Call, differing: set[str]) -> str:
+        """Its own thing in place of the one that was named."""
+        slot = next((s for s in ("order_id", "color", "size", "item") if s in self.case.ledger), None)
+        if "order_id" in differing:
+            return filled(self._phrase("mine", self.phrases["customer"]["mine"]), str(wish.arguments["order_id"]))
+        for slot in ("color", "size", "which_one", "item", "goal"):
+            known = self.case.ledger.get(slot)
+            if known and (known.say or known.value):
+                return f"{self._phrase('no_thanks', self.phrases['customer']['no_thanks'])} {known.say or known.value}"
+        return self._own_wish()
 
-    def _served_in_part(self, parsed: ParsedMessage, talk: ConversationState) -> bool:
-        """Whether what it wanted was done, as it believes, and only an answer is still open.
+    def _own_wish(self) -> str:
+        known = self.case.ledger.get("goal")
+        no = self._phrase("no_thanks", self.phrases["customer"]["no_thanks"])
+        return f"{no} {(known.say or known.value) if known else ''}".strip()
 
-        Asked for twice at most.
-        """
-        return self._believes_done(parsed, talk.turn) and self.used.get("waiting", 0) < 2
+    def _nothing_open(self, now: Round, talk: ConversationState, said: _Said) -> None:
+        """A yes is asked for, and nothing that it wants is still to be done."""
+        writes = [tool for tool, chance in now.heard.tools.items() if chance >= SURE]
+        if self._served(talk) and not self._untold(talk):
+            if not self._bring_up("served", said):
+                said.add(self._phrase("no_more", self.phrases["customer"]["no_more"]))
+                self._leave("content", "thanks", said)
+            return
+        if writes:
+            said.add(self._own_wish(), *(Act("refused", t) for t in writes))
+        elif not said.moves:
+            said.add(self._phrase("please", self.phrases["customer"]["please"]), Act("agreed", "look"))
 
-    def _believes_done(self, parsed: ParsedMessage, turn: int) -> bool:
-        wanted = self.case.agreeable - {HANDOVER, *self.aside}
-        agreed = {t for t, at in self.agreed_at.items() if at < turn}
-        return bool(wanted) and bool(wanted & set(parsed.claimed) or (agreed & (wanted | {"proposal"})))
+    def _go_on(self, now: Round, talk: ConversationState, said: _Said) -> None:
+        """What it says where nothing was asked of it that it could answer."""
+        if self._served(talk):
+            missing = self._untold(talk)
+            if missing is None:
+                if self.pushes < (self.case.pushes_before_accepting or 0):
+                    return self._push(now, said)
+                if not self._bring_up("served", said):
+                    self._leave("content", "thanks", said)
+                return None
+            name, fact = missing
+            if fact.ask and self.used.get(f"ask:{name}", 0) < ASKED_AGAIN:
+                self._count(f"ask:{name}")
+                said.add(self._new(fact.ask), Act("waited", name))
+                return None
+        hoped = [w for w in self._open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
+        if now.heard.offer and hoped and not (now.calls or now.heard.declined):
+            return self._agree(hoped, now, talk.turn, said)
+        if now.heard.question and not now.heard.declined and "unclear" not in self.used:
+            talk.faults.append(Fault("customer", "question_not_recognised", now.words[:200]))
+            goal = self.case.ledger.get("goal")
+            self._count("unclear")
+            words = self._phrase("unclear_", self.phrases["customer"]["unclear"])
+            said.add(f"{words} {(goal.say or goal.value) if goal else ''}".strip(), Act("waited", "question"))
+            return None
+        if not now.fresh:
+            self.stale += 1
+            if self.stale >= STALE:
+                return self._leave("unserved", "gave_up", said)
+            if any(fold(m.text) == fold(now.words) for m in talk.messages[:-1] if m.side == "agent"):
+                said.add(self._phrase("repeated", self.phrases["customer"]["repeated"]), Act("waited", "repeated"))
+                return None
+        return self._push(now, said)
 
-    def _told_enough(self, talk: ConversationState, wants_calls: bool) -> bool:
-        texts = [m.text for m in talk.messages if m.side == "agent"]
-        folded = [fold(kept(t)) for t in texts]
-        if self.case.bucket != "resolvable":
+    def _push(self, now: Round, said: _Said) -> None:
+        """Argue against the reason it was given, or say the next line that still makes sense; without one, leave."""
+        for reason in self.parser.reasons_in([now.words]) if self.case.against else ():
+            if reason in self.case.against and reason not in self.argued:
+                self.argued.add(reason)
+                return self._pushed(self.case.against[reason], said)
+        while self.line < len(self.case.pressure):
+            self.line += 1
+            if not self._moot(self.line):
+                return self._pushed(self.case.pressure[self.line - 1], said)
+        return self._leave("unserved", "gave_up", said)
+
+    def _pushed(self, words: str, said: _Said) -> None:
+        self.pushes += 1
+        said.add(words, Act("pushed", str(self.pushes)))
+
+    def _moot(self, line: int) -> bool:
+        """Whether what a line complains about is settled."""
+        settled = {name for kind, name in self.seen if kind == "fact"} | self.claimed
+        return bool(settled & set(self.case.moot.get(line, ())))
+
+    def _open_wishes(self, talk: ConversationState) -> list[Call]:
+        """The calls it wants, as far as they have not been made."""
+        done = [c for c in talk.desk.calls if c.write and not c.error]
+        wishes = [c for o in self.case.outcomes for c in o.calls if c.tool != HANDOVER]
+        if not self._resolvable or self.pushes < (self.case.pushes_before_accepting or 0) or not self.pushes:
+            wishes += self.case.requested
+        wishes += [Call(tool=t) for t in self.case.accepts if t not in {w.tool for w in wishes}]
+        found: list[Call] = []
+        for wish in wishes:
+            if wish not in found and not any(_same(wish, c) for c in done):
+                found.append(wish)
+        return found
+
+    def _served(self, talk: ConversationState) -> bool:
+        """Whether what it wanted done is done, by the calls that went through or by what it was told; follow-ups that are still to come apart."""
+        if any(self._done(o, talk) for o in self.case.outcomes if not o.handover and (o.calls or self._resolvable)):
             return True
-        open_followup = [
-            i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up
-        ]
+        return not self._resolvable and bool(self.claimed & (self.case.agreeable - {HANDOVER, *self.aside}))
+
+    @property
+    def _resolvable(self) -> bool:
+        return self.case.bucket == "resolvable"
+
+    def _done(self, outcome: Outcome, talk: ConversationState) -> bool:
+        done = [c for c in talk.desk.calls if c.write and not c.error]
+        later = self._later()
+        return all(
+            c.after in later or c.tool in self.claimed or any(_same(c, made) or made.name == c.tool for made in done)
+            for c in outcome.calls
+        )
+
+    def _later(self) -> set[int | None]:
+        """Follow-ups that have not come up yet, by their places."""
+        return {i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up}
+
+    def _untold(self, talk: ConversationState) -> tuple[str, Fact] | None:
+        """The first fact it still waits for, by the outcome that comes closest; None where it knows all it asked for."""
+        if not self._resolvable:
+            return None
+        texts = [m.text for m in talk.messages if m.side == "agent"]
+        later, best = self._later(), None
         for outcome in self.case.outcomes:
-            if outcome.handover or (not wants_calls and any(c.after not in open_followup for c in outcome.calls)):
+            if outcome.handover or not self._done(outcome, talk):
                 continue
             names = self.case.facts if outcome.facts is None else outcome.facts
-            due = [self.case.facts[n] for n in names if self.case.facts[n].after not in open_followup]
-            if all(any(f.found_in(t) for t in folded) for f in due):
-                return True
-        return False
+            due = [(n, self.case.facts[n]) for n in names if self.case.facts[n].after not in later]
+            missing = [(n, f) for n, f in due if not _was_told(f, texts)]
+            if not missing:
+                return None
+            if best is None or len(missing) < len(best):
+                best = missing
+        return best[0] if best else None
 
-    def _bring_up(self, when: str, parts: list[str], acts: list[Act]) -> bool:
+    def _bring_up(self, when: str, said: _Said) -> bool:
         """Say the next thing it has in store for this moment; True if there was one."""
         for place, followup in enumerate(self.case.followups):
-            if followup.when == when and place not in self.followed_up:
-                self.followed_up.add(place)
-                self._follow_up(place, followup, parts, acts)
-                return True
+            if followup.when != when or place in self.followed_up:
+                continue
+            self.followed_up.add(place)
+            if when == "served" and self._answered_before(place):
+                continue
+            self._follow_up(place, followup, said)
+            return True
         return False
 
-    def _follow_up(self, place: int, followup: FollowUp, parts: list[str], acts: list[Act]) -> None:
-        acts.append(Act("followed_up", str(place)))
+    def _answered_before(self, place: int) -> bool:
+        """Whether everything that a follow-up asks for was told before it came up."""
+        wanted = {name for name, fact in self.case.facts.items() if fact.after == place}
+        acts = any(c.after == place for o in self.case.outcomes for c in o.calls)
+        return bool(wanted) and not acts and all(("fact", name) in self.seen for name in wanted)
+
+    def _follow_up(self, place: int, followup: FollowUp, said: _Said) -> None:
+        said.add(followup.say, Act("followed_up", str(place)))
         for slot, value in followup.gives.items():
-            acts.append(Act("gave", slot, value))
+            said.acts.append(Act("gave", slot, value))
             self.given[slot] = self.given.get(slot, 0) + 1
-        parts.append(followup.say)
 
-    def _moved_on(self, acts: list[Act]) -> bool:
-        """Whether something was given, agreed or brought up, so that the talk goes on without a push."""
-        return any(a.kind in ("gave", "agreed", "followed_up") for a in acts)
+    def _leave(self, how: str, phrases: str, said: _Said) -> None:
+        own = self.case.closing.content if how == "content" else self.case.closing.gave_up
+        said.add(own or self._phrase(phrases, self.phrases["customer"][phrases]), Act("left", how))
+        said.left = True
 
-    def _push(self, parts: list[str], acts: list[Act]) -> bool:
-        if self.pushes >= len(self.case.pressure):
-            return False
-        parts.append(self.case.pressure[self.pushes])
-        self.pushes += 1
-        acts.append(Act("pushed", str(self.pushes)))
-        return True
+    def _new(self, words: str) -> str:
+        """Words that it has not said before: the second time with what they are about in front."""
+        times = self.used.get(words, 0)
+        self._count(words)
+        return words if not times else f"{self._phrase('doing', self.phrases['customer']['doing'])} {words}"
 
-    def _leave(self, how: str, phrases: str, parts: list[str], acts: list[Act]) -> Reply:
-        parts.append(self._phrase(phrases, self.phrases["customer"][phrases]))
-        acts.append(Act("left", how))
-        return Reply(self._never_the_same(written(parts)), acts)
+    def _count(self, kind: str) -> None:
+        self.used[kind] = self.used.get(kind, 0) + 1
 
     def _phrase(self, kind: str, options: list[str]) -> str:
         """The next wording of a kind, starting at a place that depends on the case."""
@@ -226,12 +426,42 @@ class ScriptedCustomer:
         start = sum(map(ord, self.case.id))
         return options[(start + used) % len(options)]
 
-    def _never_the_same(self, text: str) -> str:
-        """No message twice, word for word."""
-        while text in self.said:
-            text = f"{self._phrase('again', self.phrases['customer']['again'])} {text}"
-        self.said.add(text)
-        return text
+
+class _Said:
+    """A message in the making."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.acts: list[Act] = []
+        self.attachments: list[str] = []
+        self.left = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether something was given, agreed, refused or brought up, so that the conversation goes on without a push."""
+        return bool(self.acts)
+
+    def add(self, words: str, *acts: Act, first: bool = False) -> None:
+        """Add a sentence with its acts; a yes goes first."""
+        self.parts.insert(0, words) if first else self.parts.append(words)
+        self.acts += acts
+
+    def reply(self) -> Reply:
+        """The message as it is sent."""
+        return Reply(written(self.parts), self.acts, self.attachments)
+
+
+def _was_told(fact: Fact, texts: list[str]) -> bool:
+    """Whether the value stands in one of the messages, as far as the customer can tell."""
+    return any(fact.found_in(fold(cleaned(t))) for t in texts)
+
+
+def _same(wish: Call, made: ToolCall) -> bool:
+    """Whether a call is the one wished for, as far as the wish names what it is about."""
+    if wish.tool != made.name or not isinstance(made.arguments, dict):
+        return False
+    order = wish.arguments.get("order_id")
+    return order is None or str(made.arguments.get("order_id", "")).casefold() == str(order).casefold()
 
 
 def filled(wording: str, value: str) -> str:

@@ -106,8 +106,9 @@ class Oracle(Insider):
         if rule is None:
             return True
         tool, argument = self.store.kind.look_up
+        before = Before(self.acts, [], sender_name=self.case.sender_name, sender=self.case.sender)
         probe = ToolCall(talk.turn, 0, tool, {argument: self.case.order}, {}, None, False)
-        return bool(rule(probe, Before(self.acts, []), self.store, self.store.policy["process_rules"]["identity"]))
+        return bool(rule(probe, before, self.store, self.store.policy["process_rules"]["identity"]))
 
     def _attached(self, talk: AgentView) -> set[str]:
         return {a.what for a in self.acts if a.kind == "attached"}

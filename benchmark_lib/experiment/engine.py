@@ -17,6 +17,7 @@ from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
 from .manifest import now
 from .plan import MEND, Plan
+from .players import PlayersLine
 from .progress import Progress
 from .recorder import KeptCalls, Line, Recorder
 from .scoring import advice, score_faults, scores_as_json, size
@@ -50,7 +51,7 @@ class Engine:
         self.unscored: set[tuple[str, int]] = set()
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, Line | PlayersLine] = {}
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
         """End the run: no new call begins, those in flight get `grace_s` seconds; a second stop ends them at once."""
@@ -158,9 +159,11 @@ class Engine:
             self.unscored.add(key)
         self._writer.put("scores", (content_hash(record), self.plan.scoring_version, scores))
 
-    def _open_lines(self, budget: Budget) -> dict[str, Line]:
+    def _open_lines(self, budget: Budget) -> dict[str, Line | PlayersLine]:
         began = self.run.counts()["calls"] > 0
-        return {
+        players = self.plan.players
+        played = {players.side: PlayersLine(players, self.run, self._writer)} if players else {}
+        return played | {
             side: Line(
                 side,
                 model.endpoint,
@@ -228,6 +231,8 @@ class Engine:
         kept = self._kept.of(case.id, trial)
         complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in self._lines.items()}
         conversation = await play_one(self.plan, case, trial, complete)
+        if self.plan.players is not None:
+            self.plan.players.chairs.ended((case.id, trial), conversation)
         finished = conversation.ended_by not in NOT_SCORED
         if self.stopped is not None and not finished:
             return

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..endpoint.address import check_base_url
+
+if TYPE_CHECKING:
+    from .players import Players
 
 
 @dataclass
@@ -54,6 +57,8 @@ class Options:
         Whether to show the progress line.
     replay : bool
         Play a file again from its own call rows, with no endpoint, and compare every record.
+    players : Players, optional
+        Who sits in the chair of a side in place of a model; `model` or `customer` is then only their label.
     """
 
     model: str | None = "scripted:oracle"
@@ -78,6 +83,7 @@ class Options:
     out: str | Path | None = None
     progress: bool = True
     replay: bool = False
+    players: Players | None = None
 
     def __post_init__(self) -> None:
         """Refuse an address that must not be seen in a notebook, also where a scripted agent has no use for it."""

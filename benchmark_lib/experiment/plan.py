@@ -37,6 +37,7 @@ from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.tools import import_object
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
+from .players import Players
 
 SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
@@ -80,6 +81,8 @@ class Plan:
         The sides that are language models behind an endpoint; empty in a replay.
     own_agent : object or None
         An agent of the user's own, or what makes one.
+    players : Players or None
+        Who sits in the chair of a side.
     path : Path
         The run file.
     manifest : dict
@@ -102,6 +105,7 @@ class Plan:
     budget_usd: float | None
     models: dict[str, Model]
     own_agent: Any
+    players: Players | None
     path: Path
     manifest: dict[str, Any]
     session: dict[str, Any]
@@ -195,8 +199,11 @@ def prepare(options: Options) -> Plan:
     }
     if options.isolate:
         inputs["isolate"] = part(True)
+    if options.players is not None:
+        cases = options.players.shuffled(cases)
+        inputs["players"] = part([options.players.side, options.players.source])
     models = {} if options.replay else _models(options, model, own_agent, settings)
-    source = "scripted" if model.startswith(SCRIPTED) else "model"
+    source = _source_of(model, options.players)
     return Plan(
         model=model,
         source=source,
@@ -212,11 +219,19 @@ def prepare(options: Options) -> Plan:
         budget_usd=options.budget_usd,
         models=models,
         own_agent=own_agent,
+        players=options.players,
         path=run_path(options, model),
         manifest=new_manifest(model, source, inputs, {c.id: c.hash for c in cases}, options.trials),
         session=_session(options, models),
         progress=options.progress,
     )
+
+
+def _source_of(model: str, players: Players | None) -> str:
+    """Where the conversations of a run come from."""
+    if players is not None:
+        return players.source
+    return "scripted" if model.startswith(SCRIPTED) else "model"
 
 
 def run_path(options: Options, model: str) -> Path:
@@ -248,6 +263,7 @@ def run_path(options: Options, model: str) -> Path:
         options.seed,
         options.messages,
         *(["isolate"] if options.isolate else []),
+        *([options.players.side, options.players.source] if options.players else []),
     ]
     return project_folder() / "data" / "runs" / default_name(model, given)
 
@@ -351,9 +367,10 @@ def _model_name(options: Options) -> str:
 
 def _models(options: Options, model: str, own_agent: Any, settings: dict[str, RoleSettings]) -> dict[str, Model]:
     models = {}
-    if own_agent is None and not model.startswith(SCRIPTED):
+    played = options.players.side if options.players else None
+    if own_agent is None and not model.startswith(SCRIPTED) and played != "agent":
         models["agent"] = _model(options, model, options.base_url, settings["agent"])
-    if options.customer != "scripted":
+    if options.customer != "scripted" and played != "customer":
         models["customer"] = _model(options, options.customer, options.customer_base_url, settings["customer"])
     return models
 

@@ -163,7 +163,9 @@ class Line:
             self._proven, self._spread_s = True, min(completion.latency_s, LONGEST_SPREAD_S)
         self._estimate.learn(len(request), completion.usage)
         self._called(cost)
-        await self._writer.put("calls", self._row(key, request, completion, cost), urgent=True)
+        await self._writer.put(
+            "calls", call_row(self.side, self.endpoint.model, key, request, completion, cost), urgent=True
+        )
         return completion
 
     def _go_on(self) -> None:
@@ -206,28 +208,31 @@ class Line:
             mistaken = error.kind in MISTAKES or (error.kind in ("connection", "bad_body") and not self._began)
             self._stop(Stop(str(error), refused=mistaken))
 
-    def _row(self, key: tuple[str, int, int], request: bytes, completion: Any, cost: float | None) -> tuple[Any, ...]:
-        case_id, trial, n = key
-        used = completion.usage
-        tokens = (used.prompt_tokens, used.completion_tokens, used.reasoning_tokens, used.cached_tokens)
-        response = {
-            name: getattr(completion, name)
-            for name in ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")
-        }
-        return (
-            case_id,
-            trial,
-            self.side,
-            n,
-            content_hash(request),
-            self.endpoint.model,
-            orjson.dumps(response),
-            *((None,) * 4 if used.missing else tokens),
-            completion.latency_s,
-            orjson.dumps(completion.attempts).decode(),
-            cost,
-            now(),
-        )
+
+def call_row(
+    side: str, model: str, key: tuple[str, int, int], request: bytes, completion: Completion, cost: float | None
+) -> tuple[Any, ...]:
+    """A finished call as a row of the run file."""
+    case_id, trial, n = key
+    used = completion.usage
+    tokens = (used.prompt_tokens, used.completion_tokens, used.reasoning_tokens, used.cached_tokens)
+    response = {
+        name: getattr(completion, name) for name in ("text", "tool_calls", "finish_reason", "usage", "reasoning", "raw")
+    }
+    return (
+        case_id,
+        trial,
+        side,
+        n,
+        content_hash(request),
+        model,
+        orjson.dumps(response),
+        *((None,) * 4 if used.missing else tokens),
+        completion.latency_s,
+        orjson.dumps(completion.attempts).decode(),
+        cost,
+        now(),
+    )
 
 
 class Recorder:

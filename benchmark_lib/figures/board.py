@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 COLORS = {
     "ranked": "#0072B2",
     "not ranked": "#E69F00",
+    "played": "#009E73",
     "scripted": "#8A8A8A",
     "published": "#CC79A7",
     "imported": "#56B4E9",
 }
-MARKS = {"ranked": "o", "not ranked": "D", "scripted": "s", "published": "^", "imported": "v"}
+MARKS = {"ranked": "o", "not ranked": "D", "played": "P", "scripted": "s", "published": "^", "imported": "v"}
 
 
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None) -> Axes:

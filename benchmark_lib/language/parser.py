@@ -1,13 +1,14 @@
-"""What an agent's message asks, offers and reports: slots asked for, actions proposed, actions claimed. By kept patterns, no model.
+"""What an agent's message asks, offers, reports and declines, read sentence by sentence by a trained linear reader.
 
-The patterns stand in the store's ``phrases/<language>.yaml``. A message is read with those of every language whose
-common words it holds, since an agent may answer in another language than the customer's.
+The reader's weights stand in the store's ``reader/weights.npz``; a store without them is read by its patterns alone. Beside the words of a sentence it sees which patterns
+of ``phrases/<language>.yaml`` the sentence holds. A message is read with those of every language whose common words it
+holds, since an agent may answer in another language than the customer's.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,19 +16,32 @@ from typing import Any, Protocol
 
 from ..errors import BadInput
 from .detection import nearest_languages
-from .folding import fold
+from .features import KNOWN, features, of_patterns
+from .linear import LinearReader
 from .patterns import compile_patterns, union
-from .pieces import LONGEST_SENTENCE, LONGEST_SPOKEN, PIECE, found_in, kept, limited
+from .pieces import LONGEST_SPOKEN, kept
+from .reasons import reasons_in
 from .sentences import Sentence, sentences
+from .words import of_values
+
+ACTS = ("ask", "yes", "offer", "done", "no", "bye")
+"""What a sentence can do."""
+
+ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no")}
+"""What a sentence can be about, and for which acts that matters."""
+
+SURE, LIKELY, POSSIBLE = 0.5, 0.3, 0.12
+"""Probabilities.
+
+From the first a thing is heard; from the second where nothing else was; from the last a sentence is read for what it is
+about at all.
+"""
+
+PLAIN = 0.75
+"""Probability from which a sentence without a question mark is a question."""
 
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
-
-REFUSAL = 60
-"""Characters after an action within which "is not possible" is about it."""
-
-SHORTEST = 12
-"""Characters that a question needs; with fewer after "please send" and the like, what is asked for stands before it."""
 
 
 class Phrases(Protocol):
@@ -52,6 +66,16 @@ class ParsedMessage:
         Tools the message asks a yes for.
     claimed : list of str
         Tools the message says were carried out.
+    declined : list of str
+        Tools the message says will not be carried out.
+    slots : dict of str to float
+        How likely each slot is asked for, the likeliest first.
+    choices : list of set of str
+        Slots that stand in one sentence with an "or" between them: one of them will do.
+    tools : dict of str to float
+        How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
+    offer : bool
+        The message offers to do something, whether or not it was understood what.
     confirm : bool
         The message asks for a yes, whether or not the action was understood.
     question : bool
@@ -61,40 +85,89 @@ class ParsedMessage:
     asked: list[str] = field(default_factory=list)
     proposed: list[str] = field(default_factory=list)
     claimed: list[str] = field(default_factory=list)
+    declined: list[str] = field(default_factory=list)
+    slots: dict[str, float] = field(default_factory=dict)
+    choices: list[set[str]] = field(default_factory=list)
+    tools: dict[str, float] = field(default_factory=dict)
+    offer: bool = False
     confirm: bool = False
     question: bool = False
 
 
-class MessageParser:
-    """The compiled patterns of a store, one book a language."""
+@dataclass(frozen=True)
+class Heard:
+    """One sentence as it was heard: the probability of each act, and of each slot and tool that it may be about; `marked` by a question mark, `either` with an "or" in it."""
 
-    def __init__(self, store: Phrases):
+    acts: dict[str, float]
+    slots: dict[str, float]
+    tools: dict[str, float]
+    marked: bool = False
+    either: bool = False
+
+    def about(self, act: str, least: float = SURE) -> list[str]:
+        """The slots that are asked for, or the tools that an act is about; at least the likeliest where the act is sure."""
+        if self.acts[act] < least:
+            return []
+        topics = self.slots if act == "ask" else self.tools
+        return [name for name, chance in topics.items() if chance >= least]
+
+
+class MessageParser:
+    """The trained reader of a store with the patterns it uses, one book a language."""
+
+    def __init__(self, store: Phrases, reader: LinearReader | None = None):
         self.folder, self.raw = store.path / "phrases", store.phrases
         if not self.raw:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
+        trained = store.path / "reader" / "weights.npz"
+        self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
         self.books: dict[str, _Book] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
-        reasons = [r for b in self.raw.values() for r in (b.get("reasons") or {}).items()]
-        self.reasons = {
-            name: re.compile("|".join(f"(?:{limited(p)})" for p in entry["patterns"])) for name, entry in reasons
-        }
+        self._heard = lru_cache(maxsize=8192)(self._hear)
 
     def parse(self, text: str) -> ParsedMessage:
         """Read one message; customer and score read the same ones, so each is parsed once."""
         return self._known(kept(text, LONGEST_SPOKEN))
 
     def _parse(self, text: str) -> ParsedMessage:
-        parsed = ParsedMessage()
         said = sentences(text)
-        for language in self.languages(said):
-            self._book(language).read(said, parsed)
-        return parsed
+        return understood(self.hear(said))
+
+    def hear(self, said: list[Sentence]) -> list[Heard]:
+        """Each sentence of a message as it is heard."""
+        languages = tuple(self.languages(said))
+        return [self._heard(s.plain, s.item, before, languages) for s, before in zip(said, marks_before(said))]
+
+    def _hear(self, plain: str, item: bool, before: str, languages: tuple[str, ...]) -> Heard:
+        books = [self._book(language) for language in languages]
+        if self.reader is None:
+            return _by_patterns(books, plain, item)
+        seen = self.reader.seen(features(plain, item, before))
+        seen = self.reader.seen(of_patterns(n for book in books for n in book.cues_in(plain)), KNOWN, seen)
+        chances = self.reader.probabilities(seen)
+        acts = {act: chances[act] for act in ACTS}
+        found: dict[str, dict[str, float]] = {}
+        for kind, reasons in ABOUT.items():
+            found[kind] = {}
+            if max(acts[act] for act in reasons) >= POSSIBLE:
+                topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
+                chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
+                found[kind] = _topics(chances, f"{kind}:")
+        return Heard(acts, found["slot"], found["tool"], _mark(plain) == "?", bool(_or().search(plain)))
+
+    def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
+        """What the reader sees of a sentence and what it counts, for its training.
+
+        Without the patterns of topics, with those of slots, and with those of tools.
+        """
+        books = [self._book(language) for language in languages]
+        seen = dict.fromkeys(features(sentence.plain, sentence.item, before), 1.0)
+        seen |= dict.fromkeys(of_patterns(n for book in books for n in book.cues_in(sentence.plain)), KNOWN)
+        about = [of_patterns(n for book in books for n in book.topics_in(sentence.plain, kind)) for kind in ABOUT]
+        return seen, *(seen | dict.fromkeys(topics, KNOWN) for topics in about)
 
     def languages(self, said: list[Sentence]) -> list[str]:
-        """The languages to read a message in.
-
-        Those it comes nearest to, as far as the store has phrases in them; else all of the store's.
-        """
+        """The languages to read a message in: those it comes nearest to, as far as the store has phrases in them; else all of the store's."""
         near = nearest_languages(said)
         return [language for language in self.raw if language in near] or list(self.raw)
 
@@ -110,187 +183,137 @@ class MessageParser:
                 ) from None
         return self.books[language]
 
-    def reasons_in(self, texts: list[str]) -> list[str]:
-        """The listed reasons that stand in the messages."""
-        folded = [fold(kept(t)) for t in texts]
-        return [name for name, pattern in self.reasons.items() if any(found_in(pattern, t) for t in folded)]
+    def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
+        """The listed reasons that stand in the messages of an agent, in other words than those heard from its customer."""
+        return reasons_in(texts, self.folder.parent / "reasons", heard)
 
 
 @lru_cache(maxsize=8)
 def parser_of(store: Phrases) -> MessageParser:
-    """The store's patterns, compiled once."""
+    """The store's reader, loaded once."""
     return MessageParser(store)
 
 
+def marks_before(said: list[Sentence]) -> Iterator[str]:
+    """For each sentence the mark before it: how the one before it ends, or for an item the heading of its list."""
+    last = heading = ""
+    for sentence in said:
+        mark = _mark(sentence.plain)
+        yield heading if sentence.item else last
+        if not sentence.item:
+            heading = mark
+        last = mark
+
+
+def understood(heard: list[Heard]) -> ParsedMessage:
+    """What a message comes to, from what is heard in its sentences."""
+    parsed = ParsedMessage()
+    offers: list[list[str]] = []
+    for one in heard:
+        asks, yes = one.acts["ask"] >= SURE, one.acts["yes"] >= SURE
+        offers.append(one.about("offer"))
+        parsed.offer |= one.acts["offer"] >= SURE
+        if yes:
+            parsed.confirm = True
+            near = offers[-1] or next(filter(None, reversed(offers[-1 - REMEMBERED :])), [])
+            _add(parsed.proposed, near or _likeliest(one.tools, LIKELY))
+        _add(parsed.asked, one.about("ask"))
+        _add(parsed.claimed, one.about("done"))
+        _add(parsed.declined, one.about("no"))
+        if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
+            _likelier(parsed.tools, one.tools, 1.0)
+        _likelier(parsed.slots, one.slots, one.acts["ask"])
+        if one.either and one.acts["ask"] >= LIKELY:
+            parsed.choices.append({slot for slot, chance in one.slots.items() if chance >= LIKELY})
+        parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
+    parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
+    return parsed
+
+
 class _Book:
-    """The patterns of one language, and how a message is read with them."""
+    """The patterns of one language, by the names under which the reader knows them."""
 
     def __init__(self, book: dict[str, Any]):
         ask = book["question"]
-        self.request, self.hint, self.confirm = (compile_patterns(ask[k]) for k in ("request", "hint", "confirm"))
-        self.cue = compile_patterns([*ask["request"], *ask["hint"], *ask["confirm"]])
-        self.open, self.past = (re.compile(union(ask[k])) for k in ("open", "past"))
-        joins = "|".join(book["joins"])
-        self.closing = compile_patterns(ask["closing"], rf"(?:(?! (?:{joins})\b)[^,;:.?!]){{0,{LONGEST_SENTENCE}}}")
-        self.done, self.deny, self.denied = (compile_patterns(book[k]) for k in ("done", "deny", "denied"))
-        self.doubt = compile_patterns(book["deny"] + book["doubt"])
-        self.joint = re.compile(rf"[,;:]| - | (?:{joins})\b")
-        self.slots = {n: compile_patterns(e["patterns"]) for n, e in book["slots"].items()}
-        self.actions = {n: compile_patterns(e["patterns"]) for n, e in book["actions"].items()}
-        self.loose_slots, self.loose_actions = (
-            {n: compile_patterns(e["loose"]) for n, e in book[part].items() if "loose" in e}
-            for part in ("slots", "actions")
-        )
-        entries = {**book["slots"], **book["actions"]}
-        self.over, self.stands_for = (
-            {n: e[key] for n, e in entries.items() if key in e} for key in ("over", "stands_for")
-        )
-        self.claims = {n: compile_patterns(e["claims"]) for n, e in book["actions"].items()}
+        self.cues = {name: compile_patterns(ask[name]) for name in ("request", "hint", "confirm", "closing")}
+        self.cues |= {name: re.compile(f" (?:{union(ask[name])})") for name in ("open", "past")}
+        self.cues |= {name: compile_patterns(book[name]) for name in ("done", "deny", "denied", "doubt")}
+        self.topics: dict[str, dict[str, re.Pattern[str]]] = {kind: {} for kind in ABOUT}
+        for part, kind in (("slots", "slot"), ("actions", "tool")):
+            for name, entry in book[part].items():
+                self.topics[kind][f"{kind}:{name}"] = compile_patterns(entry["patterns"])
+                for more in ("loose", "claims"):
+                    if more in entry:
+                        self.topics[kind][f"{more}:{name}"] = compile_patterns(entry[more])
 
-    def read(self, said: list[Sentence], parsed: ParsedMessage) -> None:
-        """Add to `parsed` what the sentences ask, propose and claim."""
-        parts: list[str] = []
-        around: list[str] = []
-        offers: list[str] = []
-        listing = False
-        for place, (_, sentence, item) in enumerate(said):
-            before = [s.plain for s in said[max(place - REMEMBERED, 0) : place]]
-            asked = self._ask(sentence, item and listing)
-            yes = asked is not None and self._wants_yes(asked[0])
-            if asked is not None and yes:
-                parsed.confirm = True
-                named = self._offered(asked[0])
-                parts.append(self._beside(asked[0]) if named else asked[1])
-                _add(
-                    parsed.proposed,
-                    named or next(filter(None, map(self._offered, reversed(before))), self._loosely(sentence)),
-                )
-            elif asked is not None:
-                parts.append(asked[1])
-                if asked[2] and not self.open.match(sentence, 1) and not self.past.match(sentence, 1):
-                    offers = self._offered(asked[0])
-                around += [*before[-1:], asked[0]] if asked[2] else [asked[0]]
-            if not yes and not sentence.endswith("?"):
-                _add(parsed.claimed, self._claimed(sentence))
-            parsed.question |= yes or (asked is not None and asked[2])
-            listing = listing if item else asked is not None
-        slots = self._slots(parts)
-        if not slots and not parsed.confirm and offers:
-            parsed.confirm = True
-            _add(parsed.proposed, offers)
-        if not slots and not parsed.confirm:
-            slots = self._slots(around) or (self._topics(around) if parsed.question else [])
-        _add(parsed.asked, self._settled(slots, around))
-        parsed.question |= bool(slots)
+    def cues_in(self, plain: str) -> list[str]:
+        """The cues that a sentence holds: of a question, a report, a denial."""
+        return [name for name, pattern in self.cues.items() if pattern.search(plain)]
 
-    def _slots(self, parts: list[str]) -> list[str]:
-        texts = _together(parts)
-        return [s for s, p in self.slots.items() if any(p.search(t) for t in texts)] if texts else []
-
-    def _topics(self, parts: list[str]) -> list[str]:
-        """The slots that a question may be about which no pattern knows."""
-        texts = _together(parts)
-        return [s for s, p in self.loose_slots.items() if any(p.search(t) for t in texts)]
-
-    def _settled(self, slots: list[str], around: list[str]) -> list[str]:
-        """The slots without those that another one outdoes; "which one" is about what was named before it."""
-        texts = _together(around)
-        found: list[str] = []
-        for slot in slots:
-            meant = [s for s in self.stands_for.get(slot, ()) if any(self.slots[s].search(t) for t in texts)]
-            _add(found, meant or [slot])
-        return self._foremost(found)
-
-    def _foremost(self, found: list[str]) -> list[str]:
-        """What was found, without what something else among it outdoes."""
-        beaten = {b for name in found for b in self.over.get(name, ())}
-        return [name for name in found if name not in beaten] if beaten else found
-
-    @lru_cache(maxsize=2048)
-    def _ask(self, sentence: str, listed: bool) -> tuple[str, str, bool] | None:
-        """What of a sentence can ask, the part of it that does, and whether it surely does; None for a statement."""
-        mark = sentence.endswith("?")
-        if not (mark or listed or self.cue.search(sentence)):
-            return None
-        rest = sentence
-        if self.closing.search(sentence):
-            rest = self.closing.sub("", sentence)
-            if len(rest) < SHORTEST or not (listed or rest.endswith("?") or self.cue.search(rest)):
-                return None
-        elif mark:
-            return rest, rest, True
-        request = self.request.search(rest)
-        cue = None if mark or listed else request or self.hint.search(rest)
-        part = rest[cue.start() :] if cue and len(rest) - cue.end() >= SHORTEST else rest
-        return rest, part, bool(request)
-
-    @lru_cache(maxsize=2048)
-    def _beside(self, text: str) -> str:
-        """What is asked beside a yes.
-
-        To agree to an action that a clause names is no answer to what the action is about.
-        """
-        found: list[str] = []
-        for clause in self.joint.split(text):
-            clause = f" {clause.strip()}"
-            asks = found or self.open.match(clause, 1) or self.request.search(clause)
-            if asks and not self._offered(clause) and not self.confirm.search(clause):
-                found.append(clause)
-        return ",".join(found)
-
-    @lru_cache(maxsize=2048)
-    def _wants_yes(self, text: str) -> bool:
-        """Whether a yes is asked for, in a clause that asks for nothing more."""
-        found = self.confirm.finditer(text) if self.confirm.search(text) else ()
-        return any(not self.open.match(text, self._clause(text, m.start())) for m in found)
-
-    @lru_cache(maxsize=2048)
-    def _offered(self, text: str) -> list[str]:
-        return self._foremost(
-            [t for t, p in self.actions.items() if p.search(text) and self._stands(p, text, self.deny)]
-        )
-
-    @lru_cache(maxsize=2048)
-    def _loosely(self, text: str) -> list[str]:
-        return [t for t, p in self.loose_actions.items() if p.search(text)]
-
-    @lru_cache(maxsize=2048)
-    def _claimed(self, text: str) -> list[str]:
-        if not self.done.search(text):
-            return []
-        return self._foremost(
-            [t for t, p in self.claims.items() if p.search(text) and self._stands(p, text, self.doubt)]
-        )
-
-    def _stands(self, pattern: re.Pattern[str], text: str, against: re.Pattern[str]) -> bool:
-        """Whether a pattern stands in a text with nothing against it earlier in its clause, and no refusal right after it."""
-        for m in pattern.finditer(text):
-            refused = self.denied.search(text, m.end(), m.end() + REFUSAL)
-            if not refused and not against.search(text, max(self._clause(text, m.start()) - 1, 0), m.end()):
-                return True
-        return False
-
-    def _clause(self, text: str, place: int) -> int:
-        """Where the clause begins that holds a place."""
-        joints = self._joints(text)
-        start = joints[bisect_right(joints, place + 1) - 1]
-        return start + (text[start : start + 1] == " ")
-
-    @lru_cache(maxsize=64)
-    def _joints(self, text: str) -> list[int]:
-        """Where clauses can begin: at 0, and where a joint ends."""
-        return [0, *(joint.end() for joint in self.joint.finditer(text))]
+    def topics_in(self, plain: str, kind: str) -> list[str]:
+        """The slots or the tools that a sentence names."""
+        return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]
 
 
-def _together(parts: list[str]) -> list[str]:
-    """Sentences as lines of as few texts as their length allows; one that stood before is left out."""
-    found: list[str] = []
-    for part in dict.fromkeys(parts):
-        if found and len(found[-1]) + len(part) < PIECE:
-            found[-1] += f"\n{part}"
-        else:
-            found.append(part)
-    return found
+def _by_patterns(books: list[_Book], plain: str, item: bool) -> Heard:
+    """A sentence as the patterns alone read it: for a store whose reader has not been trained."""
+    cues = {name for book in books for name in book.cues_in(plain)}
+    marked = _mark(plain) == "?"
+    yes = "confirm" in cues and "closing" not in cues
+    done = "done" in cues and not marked and not cues & {"deny", "doubt"}
+    does = {
+        "ask": (marked or item or "request" in cues) and not yes and "closing" not in cues,
+        "yes": yes,
+        "offer": not done and not marked and "deny" not in cues or yes,
+        "done": done,
+        "no": bool(cues & {"deny", "denied"}),
+        "bye": "closing" in cues,
+    }
+    about = {
+        kind: {
+            name.removeprefix(f"{kind}:"): 1.0
+            for book in books
+            for name in book.topics_in(plain, kind)
+            if name.startswith(f"{kind}:") or (done and name.startswith("claims:"))
+        }
+        for kind in ABOUT
+    }
+    tools = {name.removeprefix("claims:"): chance for name, chance in about["tool"].items()}
+    return Heard({act: float(does[act]) for act in ACTS}, about["slot"], tools, marked)
+
+
+def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
+    return {
+        name.removeprefix(kind): chance
+        for name, chance in chances.items()
+        if name.startswith(kind) and chance >= POSSIBLE
+    }
+
+
+def _likelier(known: dict[str, float], new: dict[str, float], share: float) -> None:
+    for name, chance in new.items():
+        known[name] = max(known.get(name, 0.0), chance * share)
+
+
+def _sorted(chances: dict[str, float]) -> dict[str, float]:
+    """The likeliest first, without the unlikely ones."""
+    return {n: c for n, c in sorted(chances.items(), key=lambda pair: -pair[1]) if c >= POSSIBLE}
+
+
+def _likeliest(chances: dict[str, float], least: float) -> list[str]:
+    best = max(chances, key=chances.__getitem__, default=None)
+    return [best] if best is not None and chances[best] >= least else []
+
+
+@lru_cache(maxsize=1)
+def _or() -> re.Pattern[str]:
+    """Words for "or" in every language, over `plain` text."""
+    return re.compile(rf" (?:{'|'.join(of_values('or'))}) ")
+
+
+def _mark(plain: str) -> str:
+    end = plain.rstrip(" _*)")[-1:]
+    return end if end in (":", "?", "!") else "."
 
 
 def _add(known: list[str], new: list[str]) -> None:

@@ -43,7 +43,7 @@ def union(patterns: list[str]) -> str:
 def _heads(pattern: str) -> list[tuple[str, str]] | None:
     """The first letters a pattern can begin with, each with what follows; None where they cannot be told."""
     found: list[tuple[str, str]] = []
-    for alternative in _alternatives(pattern):
+    for alternative in alternatives(pattern):
         if alternative.startswith("(?:"):
             inside, after = _group(alternative)
             inner = None if after[:1] in tuple("?*+{") else _heads(inside)
@@ -60,7 +60,7 @@ def _heads(pattern: str) -> list[tuple[str, str]] | None:
     return found
 
 
-def _alternatives(pattern: str) -> list[str]:
+def alternatives(pattern: str) -> list[str]:
     """A pattern cut at the bars that stand in no group."""
     found, depth = [""], 0
     for token in _TOKEN.findall(pattern):

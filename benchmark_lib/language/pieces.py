@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 
-WHOLE, ENDS = 20_000, 1_000
+WHOLE, ENDS = 12_000, 2_000
 """Characters.
 
-A message up to the first is read whole; of a longer one the beginning and the end are, so many characters of each.
+A message up to the first is read whole, which no person's exceeds; of a longer one, padded, the beginning and the end
+are, so many characters of each. The same for whoever reads it, so that nothing counts in what a detector does not see.
 """
 
-LONGEST_SPOKEN = 12_000
-"""The same limit where a message is read sentence by sentence, which costs more than to look for a value in it; no person writes as much."""
+LONGEST_SPOKEN = WHOLE
+"""The same limit, where a message is read sentence by sentence."""
 
-TOTAL, ENDS_OF_MANY = 32_000, 500
+TOTAL, ENDS_OF_MANY = 32_000, 1_000
 """Characters of one side of a conversation up to which all of it is read.
 
 Beyond, of messages longer than their share so many at either end.

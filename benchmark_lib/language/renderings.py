@@ -10,10 +10,23 @@ from datetime import date
 from functools import lru_cache
 
 from .folding import fold
-from .words import dollars, months, number_words, of_values, units
+from .words import day_names, day_words, dollars, months, number_words, of_values, units
 
-LARGER = {"g": "kg", "ml": "l"}
-"""The unit of a thousand, in which a measure may be told as well."""
+ALSO: dict[str, dict[str, float]] = {
+    "g": {"kg": 0.001},
+    "kg": {"g": 1000},
+    "ml": {"l": 0.001},
+    "l": {"ml": 1000},
+    "cm": {"mm": 10, "m": 0.01},
+    "hours": {"days": 1 / 24},
+    "days": {"weeks": 1 / 7},
+    "months": {"years": 1 / 12},
+    "years": {"months": 12},
+}
+"""The units in which a measure may be told as well, and how many of them one of its own is."""
+
+WHOLE_UNITS = ("days", "weeks", "months", "years")
+"""Units that nobody writes with decimals: a hundred days are not told in weeks."""
 
 
 @lru_cache(maxsize=20_000)
@@ -37,10 +50,24 @@ def rendering(kind: str, value: str, unit: str | None = None, names: tuple[str, 
         return re.compile(_date(date.fromisoformat(value[:10])))
     if kind == "measure":
         return re.compile(_measure(value, unit or "count"))
-    text = re.escape(fold(value).rstrip("/"))
-    if kind == "link":
-        return re.compile(rf"(?<![\w=]){text}(?!/?[\w-])")
-    return re.compile(rf"(?<![^\W_])(?<!-){text}(?![^\W_]|-)")
+    return re.compile(_link(fold(value)) if kind == "link" else _id(fold(value)))
+
+
+def _link(text: str) -> str:
+    """A link with or without its scheme, but not within another one."""
+    bare = re.escape(re.sub(r"^https?://", "", text).rstrip("/"))
+    return rf"(?<![\w=/.@-])(?:https?://)?{bare}(?!/?[\w-])"
+
+
+def _id(text: str) -> str:
+    """A name or number, its parts joined by a hyphen, a blank or nothing; of an order also its figures after a word for it."""
+    parts = [re.escape(part) for part in re.split(r"[\s-]+", text)]
+    letters_then_figures = re.fullmatch(r"[a-z]+-\d{4,}", text)
+    joint = r"\s?[-_.]?\s?" if re.search(r"\d", text) else r"[\s-]"
+    told = rf"(?<![^\W_])(?<!-){joint.join(parts)}(?![^\W_]|-)"
+    if letters_then_figures:
+        told += rf"|(?:#|\b(?:{'|'.join(of_values('number'))}):?)\s?#?{parts[-1]}(?![^\W_]|-)"
+    return told
 
 
 def _money(cents: int) -> str:
@@ -48,12 +75,20 @@ def _money(cents: int) -> str:
     digits = f"{whole:,}".replace(",", r"[.,' ]?")
     sign = r"(?:us\s?)?\$|usd"
     name = rf"(?:(?:us\s?)?\$|usd|(?:us[\s-]?)?(?:{dollars()}))"
-    tail = rf"[.,]{rest:02d}(?!\d)"
-    exact = rf"(?<![\d.,]){digits}{tail}"
+    start, other = r"(?<![\d.,])(?<![€£])(?<![€£]\s)", r"(?!\s?(?:[€£]|eur\b|gbp\b|euros?\b))"
+    forms = [rf"(?:(?:{sign})\s?)?{start}{digits}[.,]{rest:02d}(?!\d)(?:\s?{name})?{other}"]
+    if rest % 10 == 0:
+        short = rf"{digits}[.,]{rest // 10}(?![\d]|[.,]\d)"
+        forms += [rf"(?:{sign})\s?{short}", rf"{start}{short}\s?{name}"]
     if rest:
-        return exact
-    bare = rf"{digits}(?![\d]|[.,]\d)"
-    return rf"{exact}|(?:{sign})\s?{bare}|(?<![\d.,]){bare}\s?{name}"
+        joined = "|".join(of_values("and"))
+        forms.append(rf"{start}{digits}\s(?:{dollars()})(?:\s(?:{joined}))?\s{rest}(?![\d.,%])")
+    else:
+        bare = rf"{digits}(?![\d]|[.,]\d)"
+        spelled = number_words().get(whole)
+        forms += [rf"(?:{sign})\s?{bare}", rf"{start}{bare}(?:[.,]-)?\s?{name}"]
+        forms += [rf"\b(?:{spelled})\s(?:{dollars()})"] if spelled else []
+    return "|".join(forms)
 
 
 @lru_cache(maxsize=12)
@@ -69,46 +104,78 @@ def _date(day: date) -> str:
     of = "".join(rf"{word}\s|" for word in of_values("of"))
     year = rf"(?:,?\s(?:{of}){day.year})?(?!,?\s(?:del?\s)?(?:19|20)\d\d\b)"
     marks = "|".join([*of_values("ordinals"), r"\."])
-    ordinal = rf"0?{d}(?:{marks})?" + "".join(f"|{word}" for word in of_values("first") if d == 1)
+    ordinal = rf"0?{d}(?:{marks})?|{day_words(d)}"
     link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and')])})\s?(?:(?:{'|'.join(of_values('the'))})\s)?"
     other = rf"\d{{1,2}}(?:{marks})?"
     figures = [
-        rf"(?<!\d){day:%Y-%m-%d}(?!\d)",
+        rf"(?<!\d){day.year}([-/.])0?{m}\1(?:0?{d})(?!\d)",
         rf"(?<![\d/])0?{m}/0?{d}(?:/(?:{day.year}|{day:%y}))?(?![\d/])",
-        rf"(?<![\d/.-])0?{d}([/.-])0?{m}\1(?:{day.year}|{day:%y})(?!\d)",
-        rf"(?<![\d/.])0?{d}\.0?{m}\.(?!\d)",
+        rf"(?<![\d/.-])0?{d}([/.-])0?{m}\2(?:{day.year}|{day:%y})(?!\d)",
+        rf"(?<![\d/.])0?{d}\.\s?0?{m}\.(?:\s?(?:{day.year}|{day:%y})\b)?(?!\d)",
     ]
     if d > 12:
         figures.append(rf"(?<![\d/])0?{d}/0?{m}(?![\d/])")
     return "|".join(
         [
-            rf"(?<!\d)(?:{ordinal})(?:{link}{other})?\s?(?:{of})(?:{month})\b\.?{year}",
-            rf"\b(?:{month})\.?\s(?:{other}{link})?(?:the\s)?0?{d}(?:st|nd|rd|th)?\b(?!\d){year}",
             *figures,
+            rf"(?<!\d)(?:{ordinal})(?:{link}{other})?[\s/-]?(?:{of})(?:{month})\b\.?{year}",
+            rf"\b(?:{month})\.?[\s-](?:{other}{link})?(?:the\s)?(?:0?{d}(?:st|nd|rd|th)?|{day_words(d)})\b(?!\d){year}",
+            _of_a_week(day),
         ]
     )
 
 
+def _of_a_week(day: date) -> str:
+    """A day by its name and number alone (``Thursday the 9th``), where no month follows."""
+    the, of = ("".join(rf"{word}\s|" for word in of_values(key)) for key in ("the", "of"))
+    ordinal = rf"(?:{'|'.join(of_values('ordinals'))})\b(?!,?\s(?:{of})(?:{'|'.join(map(re.escape, months()))})\b)"
+    alone = r"\.?(?=\s*(?:$|[.,;:!?)|]))(?![.,:]\d)"
+    return rf"\b(?:{day_names()[day.weekday()]}),?\s(?:{the})0?{day.day}(?:{ordinal}|{alone})"
+
+
 def _measure(value: str, unit: str) -> str:
-    """A number or a range with its unit; also as one side of a size (``55 x 35 x 23 cm``), or in the unit of a thousand.
+    """A number or a range with its unit; also as one side of a size (``H 55 x W 35 x D 23 cm``), or in another unit (see `ALSO`).
 
     The end of a range is not told as a number of its own.
     """
-    to, joined = of_values("to"), [*of_values("to"), *of_values("and")]
-    start = (r"(?<![\w.,-])" if unit == "count" else r"(?<![\d.,-])") + "".join(
-        rf"(?<!\d {word} )" for word in [*to, "-"]
-    )
-    after, end = units()[unit], r"(?!\w|[.,]\d)" if unit == "count" else r"(?!\w)"
     low, dash, high = value.partition("-")
     if dash and low:
-        link = rf"\s?(?:-|{'|'.join(joined)})\s?"
-        return rf"{start}{_number(low)}(?:\s?\(\d+\))?(?:{after})?{link}{_number(high)}(?:\s?\(\d+\))?{after}{end}"
-    by = "|".join(["x", "×", *of_values("by")])
-    sides = rf"(?:\s?(?:{after})?\s?(?:{by})\s?\d+(?:[.,]\d+)?){{0,2}}" if unit in ("cm", "in") else ""
-    told = rf"{start}{_number(value)}{sides}{after}{end}"
-    if unit in LARGER and float(value) >= 100:
-        told += rf"|{start}{_number(str(float(value) / 1000))}{units()[LARGER[unit]]}{end}"
-    return told
+        return _range(low, high, unit)
+    told = [_single(value, unit)]
+    for other, factor in ALSO.get(unit, {}).items():
+        number = round(float(value) * factor, 6)
+        if other not in WHOLE_UNITS or number == int(number) > 0:
+            told.append(_single(f"{number:g}" if number < 1e6 else str(int(number)), other))
+    return "|".join(told)
+
+
+def _range(low: str, high: str, unit: str) -> str:
+    """A range (``5 to 10 business days``), also as its two bounds (``at least 5 and at most 10``)."""
+    after, end = units()[unit], _end(unit)
+    link = rf"\s?(?:-|{'|'.join([*of_values('to'), *of_values('and')])})\s?"
+    bounds = rf",?\s(?:(?:{'|'.join(of_values('and'))})\s)?(?:{'|'.join(of_values('at_most'))})\s"
+    return rf"{_start(unit)}{_number(low)}(?:\s?\(\d+\))?(?:{after})?(?:{link}|{bounds}){_number(high)}(?:\s?\(\d+\))?{after}{end}"
+
+
+def _single(value: str, unit: str) -> str:
+    by = "|".join(["x", "×", "/", *of_values("by")])
+    side = r"(?:\s?\(?[^\W\d_]{1,9}\)?[.:]?)?"
+    sides = (
+        rf"(?:{side}\s?(?:{units()[unit]})?\s?(?:{by}){side}\s?\d+(?:[.,]\d+)?){{0,2}}{side}"
+        if unit in ("cm", "in")
+        else ""
+    )
+    return rf"{_start(unit)}{_number(value)}{sides}{units()[unit]}{_end(unit)}"
+
+
+def _start(unit: str) -> str:
+    """What does not stand before a number: more of it, or the start of a range."""
+    start = r"(?<![\w.,-])" if unit == "count" else r"(?<![\d.,-])"
+    return start + "".join(rf"(?<!\d {word} )" for word in [*of_values("to"), "-"])
+
+
+def _end(unit: str) -> str:
+    return r"(?!\w|[.,]\d)" if unit == "count" else r"(?!\w)"
 
 
 def _number(text: str) -> str:

@@ -31,11 +31,16 @@ def sentences(text: str) -> list[Sentence]:
         if not whole:
             continue
         item = bool(_BULLET.match(line)) or (colon and len(whole) < LONGEST_ITEM and whole[-1] not in ".?!:")
-        for part in _end().split(line):
-            stripped = _BULLET.sub("", part).strip()
+        for part in _end().split(_BULLET.sub("", line)):
+            stripped = part.strip()
             found += [Sentence(window, words, item) for window in windows(stripped) if (words := plain(window)).strip()]
         colon = item if colon and item else whole.endswith(":")
     return found
+
+
+def parts(text: str) -> list[str]:
+    """The sentences and lines of a text as they were written, marks of lists included; one that is very long in windows."""
+    return [window for line in text.splitlines() for part in _end().split(line) for window in windows(part.strip())]
 
 
 @lru_cache(maxsize=1)

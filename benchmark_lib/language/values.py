@@ -19,7 +19,7 @@ WINDOWS = ("business_days", "days", "hours", "months", "years", "percent")
 
 
 class Value(NamedTuple):
-    """A value: `kind` is money (cents), date (ISO), id, link, or a unit of `WINDOWS` (number or range); `at` is its place in the text.
+    """A value: `kind` is money (cents), date (ISO), id, link, or a unit of `WINDOWS` (number or range); `at` and `end` are its place in the text.
 
     A number with more digits than any amount or window of a desk is no value.
     """
@@ -27,6 +27,7 @@ class Value(NamedTuple):
     kind: str
     value: str
     at: int
+    end: int = 0
 
 
 @lru_cache(maxsize=4096)
@@ -45,23 +46,24 @@ def values_in(text: str, year: int) -> tuple[Value, ...]:
 
 def _values(text: str, year: int) -> Iterator[Value]:
     for m in _LINK.finditer(text):
-        yield Value("link", m.group().rstrip(".,;:!?)"), m.start())
+        link = m.group().rstrip(".,;:!?)")
+        yield Value("link", link, m.start(), m.start() + len(link))
     rest = _LINK.sub(lambda m: " " * len(m.group()), text)
     if not _digit().search(rest):
         return
     for m in _ID.finditer(rest):
-        yield Value("id", m.group().upper(), m.start())
+        yield Value("id", m.group().upper(), m.start(), m.end())
     rest = _ID.sub(lambda m: " " * len(m.group()), rest)
     folded = fold(rest) if len(fold(rest)) == len(rest) else rest.lower()
     for m in _money().finditer(folded):
         cents = _cents(m.group(1) or m.group(2))
         if cents is not None:
-            yield Value("money", str(cents), m.start())
-    for day, at in _dates(folded, year):
-        yield Value("date", day.isoformat(), at)
+            yield Value("money", str(cents), m.start(), m.end())
+    for day, at, end in _dates(folded, year):
+        yield Value("date", day.isoformat(), at, end)
     for m in _window().finditer(folded):
         unit = next(u for u in WINDOWS if m.group(u))
-        yield Value(unit, "-".join(_plain(n) for n in (m.group("low"), m.group("high")) if n), m.start())
+        yield Value(unit, "-".join(_plain(n) for n in (m.group("low"), m.group("high")) if n), m.start(), m.end())
 
 
 def _cents(text: str) -> int | None:
@@ -71,20 +73,25 @@ def _cents(text: str) -> int | None:
     return int(whole) * 100 + int(decimals.group(1) if decimals else 0) if whole else None
 
 
-def _dates(text: str, year: int) -> Iterator[tuple[date, int]]:
+def _dates(text: str, year: int) -> Iterator[tuple[date, int, int]]:
     for m in _date().finditer(text):
         parts = m.groupdict()
         try:
             if parts["iso"]:
-                yield date.fromisoformat(parts["iso"]), m.start()
+                day = date.fromisoformat(re.sub(r"[/.]", "-", parts["iso"]))
             elif parts["name1"] or parts["name2"]:
                 month = months().get((parts["name1"] or parts["name2"]).rstrip("."), 0)
                 named = parts["year1"] or parts["year2"]
-                yield date(int(named or year), month, int(parts["day1"] or parts["day2"])), m.start()
+                day = date(int(named or year), month, int(parts["day1"] or parts["day2"]))
             else:
-                yield date(year, int(parts["month3"]), int(parts["day3"])), m.start()
+                day = date(_full_year(parts["year3"]) or year, int(parts["month3"]), int(parts["day3"]))
         except ValueError:
             continue
+        yield day, m.start(), m.end()
+
+
+def _full_year(text: str | None) -> int:
+    return int(f"20{text}"[-4:]) if text else 0
 
 
 @lru_cache(maxsize=1)
@@ -92,10 +99,10 @@ def _date() -> re.Pattern[str]:
     names = "|".join(sorted(map(re.escape, months()), key=len, reverse=True))
     of, marks = "".join(rf"{word}\s|" for word in of_values("of")), "|".join([*of_values("ordinals"), r"\."])
     return re.compile(
-        r"(?<!\d)(?:(?P<iso>\d{4}-\d\d-\d\d)"
+        r"(?<!\d)(?:(?P<iso>\d{4}([-/.])\d\d\2\d\d)"
         rf"|(?P<day1>\d{{1,2}})(?:{marks})?\s?(?:{of})(?P<name1>{names})\b\.?(?:,?\s(?:{of})(?P<year1>20\d\d))?"
         rf"|\b(?P<name2>{names})\.?\s(?:the\s)?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)(?:,?\s(?P<year2>20\d\d))?"
-        r"|(?P<day3>\d{1,2})\.(?P<month3>\d{1,2})\.(?!\d))"
+        r"|(?P<day3>\d{1,2})\.\s?(?P<month3>\d{1,2})\.(?:\s?(?P<year3>(?:20)?\d\d)\b)?(?!\d))"
     )
 
 

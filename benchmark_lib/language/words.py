@@ -10,7 +10,6 @@ from typing import Any
 
 from ..project import DATA
 from ..textfiles import read_yaml
-from .folding import plain
 
 FOLDER = DATA / "languages"
 _FILES = sorted(FOLDER.glob("??.yaml"), key=lambda path: (path.stem != "en", path.stem))
@@ -68,6 +67,11 @@ def of_values(key: str) -> list[str]:
     return list(dict.fromkeys(word for book in books().values() for word in book["values"].get(key, ())))
 
 
+def of_answers(key: str) -> list[str]:
+    """What of one kind makes a value no answer (see ``answers`` in the files of the languages), in all languages, without repetition."""
+    return list(dict.fromkeys(part for book in books().values() for part in book["answers"][key]))
+
+
 def dollars() -> str:
     """The name of the currency, as one expression."""
     return "|".join(dict.fromkeys(_of_unit("dollars")))
@@ -101,19 +105,20 @@ def months_after_a_dot() -> str:
     return "|".join(name for names in named for name in names.values()) or "(?!)"
 
 
+@lru_cache(maxsize=31)
+def day_words(day: int) -> str:
+    """The word for a day of the month in every language, as one expression that does not match the end of a longer one."""
+    words = "|".join(book["values"]["day_words"][day - 1] for book in books().values())
+    return "".join(rf"(?<!\b{tens}[\s-])" for tens in of_values("tens")) + rf"\b(?:{words})\b"
+
+
 @lru_cache(maxsize=1)
-def weekdays() -> tuple[str, ...]:
-    """Names of the days from Monday to Sunday in every language (babel), one expression a day over `plain` text."""
+def day_names() -> tuple[str, ...]:
+    """Names of the days from Monday to Sunday in every language (babel), with their accents, one expression a day."""
     from babel import Locale
 
     days = [Locale.parse(language).days["format"]["wide"] for language in LANGUAGES]
-    return tuple("|".join(plain(names[number]).strip() for names in days) for number in range(7))
-
-
-@lru_cache(maxsize=1)
-def near_days() -> dict[int, str]:
-    """Words for today and tomorrow, by how many days ahead they are, one expression each over `plain` text."""
-    return {ahead: "|".join(book["near"][ahead] for book in books().values()) for ahead in (0, 1)}
+    return tuple("|".join(names[number].casefold() for names in days) for number in range(7))
 
 
 @lru_cache(maxsize=64)
@@ -133,10 +138,10 @@ def _of_unit(unit: str) -> list[str]:
 
 
 _UNITS: dict[str, tuple[str, tuple[str, ...]]] = {
-    **{unit: (r"-?\s?", (unit,)) for unit in ("l", "ml", "cm", "kg", "g", "wh")},
-    "in": (r"-?\s?", (r"\"", "″")),
+    **{unit: (r"-?\s?", (unit,)) for unit in ("l", "ml", "cm", "mm", "m", "kg", "g", "wh")},
+    "in": (r"-?\s?", (r"\"", "″", "”", "''")),
     "percent": (r"\s?", ("%",)),
     "hours": (r"[\s-]?", ("h",)),
-    **{unit: (r"[\s-]?", ()) for unit in ("business_days", "days", "months", "years")},
+    **{unit: (r"[\s-]?", ()) for unit in ("business_days", "days", "weeks", "months", "years")},
 }
 """Units with what may stand between a number and its unit, and the signs that every language writes."""

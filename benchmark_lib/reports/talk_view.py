@@ -214,7 +214,7 @@ def _calls(
     from ..scoring.state import forbidden_calls
 
     changed = changes_by_call(c, store)
-    forbidden = {t.index for t in forbidden_calls(c.tool_calls, case)} if case else set()
+    forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case else set()
     breaks: dict[int, list[str]] = {}
     for rule, indexes in (score.get("rules_broken_by") or {}).items():
         for index in indexes:

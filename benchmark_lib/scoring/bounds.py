@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..language.pieces import LONGEST_SPOKEN, WHOLE, kept_together
+from ..language.pieces import WHOLE, kept_together
 from ..records import Conversation
 
 
@@ -26,8 +26,4 @@ def as_read(conversation: Conversation) -> Conversation:
 def cut(conversation: Conversation, read: Conversation, side: str) -> list[int]:
     """The turns of a side's messages that were not read in full."""
     both = zip(conversation.messages, read.messages, strict=True)
-    return [
-        whole.turn
-        for whole, part in both
-        if whole.side == side and len(whole.text) > min(LONGEST_SPOKEN, len(part.text))
-    ]
+    return [whole.turn for whole, part in both if whole.side == side and len(whole.text) > len(part.text)]

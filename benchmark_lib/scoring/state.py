@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..cases import Call, Case
+from ..cases import Call, Case, Outcome
+from ..language.addresses import PARTS, has_part, is_address, same_address, spelled, stands_in
 from ..language.folding import squash
 from ..records import ToolCall, as_text
 from ..store.every_desk import CLOSE, HANDOVER
@@ -22,7 +24,9 @@ FREE_TEXT = ("reason", "cancel_reason", "summary", "resolution", "id")
 
 
 def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
-    """The end state as countable entries: wording, tickets and generated ids left out, addresses normalised.
+    """The end state as countable entries: wording, tickets and generated ids left out, addresses by their parts.
+
+    A new row about several members, such as the lines of a parcel, counts as one row for each.
 
     Parameters
     ----------
@@ -31,21 +35,35 @@ def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
     """
     entries: Counter[str] = Counter()
     added: dict[tuple[str, str], dict[str, Any]] = {}
+    moved: dict[tuple[str, str, str], dict[str, Any]] = {}
     for change in changes:
         table, key, field = change["table"], change["id"], change["field"]
-        if (
-            table == "tickets"
-            or field.rsplit(".", 1)[-1] in FREE_TEXT
-            or _plain(change["new"]) == _plain(change["old"])
-        ):
+        if table == "tickets" or field.rsplit(".", 1)[-1] in FREE_TEXT:
             continue
-        if key in store.tables.get(table, {}):
-            entries[f"{table}/{key}/{field}={_plain(change['new'])}"] += 1
-        else:
+        row = store.tables.get(table, {}).get(key)
+        whole, _, part = field.rpartition(".")
+        if row is not None and is_address(row.get(whole)):
+            moved.setdefault((table, key, whole), dict(row[whole]))[part] = change["new"]
+        elif row is None:
             added.setdefault((table, key), {})[field] = _plain(change["new"])
+        elif _plain(change["new"]) != _plain(change["old"]):
+            entries[f"{table}/{key}/{field}={_plain(change['new'])}"] += 1
+    for (table, key, field), address in moved.items():
+        if not same_address(address, store.tables[table][key][field]):
+            entries[f"{table}/{key}/{field}={spelled(address)}"] += 1
     for (table, _), row in added.items():
-        entries[f"{table}+{as_text(row, sort_keys=True)}"] += 1
+        for one in _by_member(row, store):
+            entries[f"{table}+{as_text(one, sort_keys=True)}"] += 1
     return entries
+
+
+def _by_member(row: dict[str, Any], store: Store) -> list[dict[str, Any]]:
+    """A row as one row for each member of what it lists."""
+    rows = [row]
+    for name in store.kind.members:
+        if isinstance(row.get(name), list):
+            rows = [{**one, name: [member]} for one in rows for member in row[name]]
+    return rows
 
 
 @lru_cache(maxsize=20_000)
@@ -69,27 +87,67 @@ def matching_outcomes(changes: list[dict[str, Any]], case: Case, store: Store) -
     """Names of the accepted outcomes whose end state this is; writes listed as allowed extras do not count."""
     state = end_state(changes, store)
     allowed = state_after(case.allowed_extra, store)
-    found = []
-    for outcome in case.outcomes:
-        expected = state_after([c for c in outcome.calls if c.tool not in (HANDOVER, CLOSE)], store)
-        if not expected - state and not (state - expected) - allowed:
-            found.append(outcome.name)
-    return found
+    expected = {o.name: _expected(o, store) for o in case.outcomes}
+    return [name for name, wanted in expected.items() if not wanted - state and not (state - wanted) - allowed]
 
 
-def forbidden_calls(calls: list[ToolCall], case: Case) -> list[ToolCall]:
-    """The calls of the agent that the case forbids, malformed ones included."""
-    return [c for c in calls if c.side == "agent" and any(_matches(c, f) for f in case.forbidden)]
+def writes_outside(changes: list[dict[str, Any]], case: Case, store: Store) -> bool:
+    """Whether something was changed that belongs to no accepted outcome and is no allowed extra."""
+    state = end_state(changes, store)
+    allowed = state_after(case.allowed_extra, store)
+    return all((state - _expected(outcome, store)) - allowed for outcome in case.outcomes)
 
 
-def _matches(call: ToolCall, pattern: Call) -> bool:
+def _expected(outcome: Outcome, store: Store) -> Counter[str]:
+    return state_after([c for c in outcome.calls if c.tool not in (HANDOVER, CLOSE)], store)
+
+
+def forbidden_calls(calls: list[ToolCall], case: Case, store: Store | None = None) -> list[ToolCall]:
+    """The calls of the agent that the case forbids, malformed ones included.
+
+    Where an address is forbidden, that is any change of the address, since only the one on file is right, and any other
+    write that carries the new one in whatever spelling. To quote it to a colleague or in a ticket is not forbidden.
+
+    Parameters
+    ----------
+    calls, case : list of ToolCall, Case
+        The calls of a conversation and its case.
+    store : Store, optional
+        Without it, only an address that is the forbidden one is recognised.
+    """
+    return [c for c in calls if c.side == "agent" and any(_matches(c, f, store) for f in case.forbidden)]
+
+
+def _matches(call: ToolCall, pattern: Call, store: Store | None) -> bool:
     if pattern.tool == "*":
-        if not call.write or call.name == HANDOVER:
+        if not call.write or call.name in (HANDOVER, CLOSE):
             return False
     elif not fnmatch.fnmatchcase(call.name, pattern.tool):
         return False
-    text = squash(as_text(call.arguments))
-    return all(squash(str(leaf)) in text for leaf in _leaves(pattern.arguments))
+    return all(_carries(call, name, value, store) for name, value in pattern.arguments.items())
+
+
+def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool:
+    """Whether a call carries what is forbidden under an argument's name."""
+    text = as_text(call.arguments)
+    if not (isinstance(value, Mapping) and value.keys() <= set(PARTS)):
+        squashed = squash(text)
+        return all(squash(str(leaf)) in squashed for leaf in _leaves(value))
+    given = call.arguments.get(name) if isinstance(call.arguments, dict) else None
+    on_file = _address_on_file(call, store) if store is not None else None
+    if is_address(given) and on_file is not None:
+        return not same_address(given, on_file)
+    if isinstance(given, Mapping):
+        known = {part: wanted for part, wanted in value.items() if given.get(part)}
+        return bool(known) and all(has_part(part, str(wanted), given) for part, wanted in known.items())
+    return all(stands_in(part, str(wanted), text) for part, wanted in value.items() if wanted)
+
+
+def _address_on_file(call: ToolCall, store: Store) -> Mapping[str, Any] | None:
+    """The address of what a call is about, as the store has it; None where there is none."""
+    number = call.arguments.get(store.kind.look_up[1]) if isinstance(call.arguments, dict) else None
+    row = store.tables[store.kind.subject].get(str(number).upper(), {})
+    return next((value for value in row.values() if is_address(value)), None)
 
 
 def _leaves(value: Any) -> list[Any]:

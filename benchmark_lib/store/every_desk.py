@@ -1,16 +1,13 @@
 """What every desk has, whatever it sells.
 
-A knowledge base to search, a human to hand over to, a ticket to close, and consent to ask for.
+A knowledge base to search, a human to hand over to, and a ticket to close.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from ..records import ToolCall
 from .desk import Desk
-from .protocols import World
-from .rules import Before
 from .tools import FromPolicy, Tool, tool
 
 HANDOVER, CLOSE, SEARCH = "hand_over_to_human", "close_ticket", "search_knowledge_base"
@@ -50,11 +47,6 @@ def close_ticket(desk: Desk, resolution: Annotated[str, "How it was solved."]) -
     row = desk.add("tickets", "TK", {"resolution": resolution})
     desk.over = "closed"
     return {"ticket_id": row["id"], "status": "closed"}
-
-
-def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
-    """The customer had said yes to this kind of action, or to a proposal whose words did not tell which."""
-    return before.did("agreed", {call.name, "proposal"})
 
 
 def with_every_desks(own: dict[str, Tool]) -> dict[str, Tool]:

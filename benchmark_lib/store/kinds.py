@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import BadInput
 from ..records import ToolCall
 from .protocols import Played, Row, World
-from .rules import Predicate
+from .rules import Predicate, Telling
 from .tools import Tool
 
 
@@ -35,6 +35,13 @@ class DeskKind:
         Its tools; those of `every_desk` come by themselves.
     rules : dict of str to Predicate
         The predicates of its process rules, by the names that the policy uses.
+    tellings : mapping of str to Telling
+        Of those rules, the ones that also guard what a message of the agent tells.
+    objects : tuple of str
+        Arguments by which a call names what it is about, such as an order and its lines: a yes to one object is no yes
+        to another.
+    members : tuple of str
+        Fields of a row that list what it is about: one row for two of them leaves the same as two rows for one each.
     look_up : (str, str)
         The tool that shows one row of `subject`, and the argument that names the row.
     case_names, case_defaults, usual_ledger : callable
@@ -49,6 +56,9 @@ class DeskKind:
         for twice.
     evidence_slots : callable
         ``evidence_slots(call, case, store, attached, known)``: what it asks for before a call.
+    named_in : callable
+        ``named_in(text, call_arguments, store)``: which arguments of a call a message names, and in place of which it
+        names another one.
     described : callable
         ``described(call_arguments, tool, store)``: what a call is about, by the placeholders of the store's phrases.
     everything : callable
@@ -66,10 +76,8 @@ class DeskKind:
     proves : callable
         ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
         asked for again.
-    private : tuple of str
-        Fields that a colleague does not need.
-    due_field : str or None
-        The field of a result that holds the day on which something is expected.
+    private : mapping of str to frozenset of str
+        Fields that a colleague does not need, each with the queues where it is needed after all.
     proofs : tuple of str
         Slots that prove who a customer is, the number of the subject first.
     grounds : callable
@@ -78,6 +86,9 @@ class DeskKind:
         Tables that an agent can search, on whose rows any case may rest.
     unsound : callable
         ``unsound(number, store)``: what is wrong with a row of `subject`, each as its field and a sentence.
+    days : callable or None
+        ``days(number, store)``: the days that policy and clock give a row of `subject`, each with what it is; None
+        where a case may require any day.
     """
 
     name: str
@@ -86,6 +97,9 @@ class DeskKind:
     tools: dict[str, Tool]
     look_up: tuple[str, str]
     rules: dict[str, Predicate] = field(default_factory=dict)
+    tellings: Mapping[str, Telling] = field(default_factory=dict)
+    objects: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
     case_names: Callable[[Row, Row, World], dict[str, Any]] = lambda raw, row, store: {}
     case_defaults: Callable[[dict[str, Any]], dict[str, Any]] = lambda names: {}
     usual_ledger: Callable[[Row, dict[str, Any]], dict[str, Any]] = lambda case, names: {}
@@ -96,6 +110,10 @@ class DeskKind:
     evidence_slots: Callable[[Any, Played, World, set[str], set[str]], list[str]] = (
         lambda call, case, store, attached, known: []
     )
+    named_in: Callable[[str, dict[str, Any], World], tuple[set[str], set[str]]] = lambda text, arguments, store: (
+        set(),
+        set(),
+    )
     described: Callable[[dict[str, Any], str, World], dict[str, str]] = lambda arguments, tool, store: {}
     everything: Callable[[Callable[..., ToolCall], Played, str], list[Any]] = lambda call, case, words: []
     lookups: frozenset[str] = frozenset()
@@ -103,12 +121,12 @@ class DeskKind:
     shows: Callable[[Any, str, str], bool] = lambda result, tool, sentence: False
     differs: Callable[[ToolCall, str, World], str | None] = lambda call, text, store: None
     proves: Callable[[str, Any, Played, World], bool] = lambda slot, value, case, store: True
-    private: tuple[str, ...] = ()
-    due_field: str | None = None
+    private: Mapping[str, frozenset[str]] = field(default_factory=dict)
     proofs: tuple[str, ...] = ()
     grounds: Callable[[Played, World], list[Any]] = lambda case, store: []
     catalogue: tuple[str, ...] = ()
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
+    days: Callable[[str, World], dict[str, str]] | None = None
 
 
 _SHIPPED = {"retail": "benchmark_lib.store.retail"}

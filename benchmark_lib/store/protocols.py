@@ -19,6 +19,7 @@ class World(Protocol):
     now: datetime
     tools: dict[str, Any]
     rules: dict[str, Any]
+    kind: Any
 
     @property
     def search(self) -> Any:

@@ -1,24 +1,40 @@
 """Process rules, checked against a record.
 
-Which calls they guard, and their numbers, stand in the store's policy; what they ask, in its kind.
+Which calls they guard, and their numbers, stand in the store's policy; what they ask, in its kind. A rule may guard what
+an agent's message tells as well as what a call does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..records import Act, Conversation, ToolCall
+from ..records import Act, Conversation, Message, ToolCall
 from .protocols import World
 
 
 @dataclass(frozen=True)
 class Before:
-    """What had happened when a call was made: the customer's acts so far and the calls carried out so far."""
+    """What had happened when a call was made or a message was written.
+
+    Attributes
+    ----------
+    acts : list of Act
+        The customer's acts so far.
+    calls : list of ToolCall
+        The calls carried out so far.
+    messages : list of Message
+        The messages of both sides so far.
+    sender_name, sender : str
+        The name and the address that the customer's first message came from.
+    """
 
     acts: list[Act]
     calls: list[ToolCall]
+    messages: list[Message] = field(default_factory=list)
+    sender_name: str = ""
+    sender: str = ""
 
     def gave(self, fact: str) -> set[str]:
         """All values the customer gave for a fact."""
@@ -30,46 +46,91 @@ class Before:
 
 
 Predicate = Callable[[ToolCall, Before, World, dict[str, Any]], bool | None]
+"""What a rule says of a call: kept, broken, or None where it says nothing."""
+Telling = Callable[[Message, Before, World, dict[str, Any]], bool | None]
+"""What a rule says of a message of the agent."""
 
 
-def check_rules(conversation: Conversation, store: World) -> dict[str, dict[str, Any]]:
+def check_rules(
+    conversation: Conversation, store: World, sender_name: str = "", sender: str = ""
+) -> dict[str, dict[str, Any]]:
     """Check every process rule of the store against the record.
+
+    Parameters
+    ----------
+    conversation, store : Conversation, World
+        The record and the store it was played on.
+    sender_name, sender : str
+        The name and the address that the customer's first message came from.
 
     Returns
     -------
     dict of str to dict
-        By rule: ``state`` (``kept``, ``broken`` or ``not_applicable``) and ``calls``, the places of the calls that
-        broke it.
+        By rule: ``state`` (``kept``, ``broken`` or ``not_applicable``), ``calls``, the places of the calls that broke
+        it, and ``turns``, the turns of the messages that did.
     """
     rules = store.policy["process_rules"]
-    judged: dict[str, list[tuple[int, bool]]] = {name: [] for name in rules}
-    acts = conversation.acts()
-    done: list[ToolCall] = []
-    for call in conversation.tool_calls:
-        if call.error:
-            continue
-        guarding = [name for name, parameters in rules.items() if call.name in parameters["guards"]]
-        if guarding and call.side == "agent":
-            before = Before([a for turn, a in acts if turn <= call.turn], list(done))
-            for name in guarding:
-                kept = _judged(name, call, before, store)
-                if kept is not None:
-                    judged[name].append((call.index, kept))
-        done.append(call)
-    found = {}
-    for name, verdicts in judged.items():
-        broken = [index for index, kept in verdicts if not kept]
-        found[name] = {"state": "broken" if broken else "kept" if verdicts else "not_applicable", "calls": broken}
-    return found
+    verdicts: dict[str, list[bool]] = {name: [] for name in rules}
+    broken_by: dict[str, list[int]] = {name: [] for name in rules}
+    broken_in: dict[str, list[int]] = {name: [] for name in rules}
+    for step, before in _steps(conversation, sender_name, sender):
+        for name, parameters in rules.items():
+            kept = _judged(name, step, before, store, parameters)
+            if kept is None:
+                continue
+            verdicts[name].append(kept)
+            if not kept and isinstance(step, ToolCall):
+                broken_by[name].append(step.index)
+            elif not kept:
+                broken_in[name].append(step.turn)
+    return {
+        name: {
+            "state": "not_applicable" if not found else "kept" if all(found) else "broken",
+            "calls": broken_by[name],
+            "turns": broken_in[name],
+        }
+        for name, found in verdicts.items()
+    }
 
 
-def _judged(name: str, call: ToolCall, before: Before, store: World) -> bool | None:
-    """What a rule says of a call.
+def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterator[tuple[ToolCall | Message, Before]]:
+    """Every call and every message of the agent in the order in which they came, each with what had happened before.
 
-    None where a tool of one's own takes or returns something that the rule cannot read.
+    The calls of a turn come before the agent's message that closes it.
     """
+    said: list[Message] = []
+    acts: list[Act] = []
+    done: list[ToolCall] = []
+    calls = [(c.turn, 1, c) for c in conversation.tool_calls if not c.error]
+    messages = [(m.turn, 2 if m.side == "agent" else 0, m) for m in conversation.messages]
+    for _, _, step in sorted([*messages, *calls], key=lambda found: found[:2]):
+        before = Before(list(acts), list(done), list(said), sender_name, sender)
+        if isinstance(step, ToolCall):
+            yield step, before
+            done.append(step)
+            continue
+        if step.side == "agent":
+            yield step, before
+        acts += step.acts
+        said.append(step)
+
+
+def _judged(
+    name: str, step: ToolCall | Message, before: Before, store: World, parameters: dict[str, Any]
+) -> bool | None:
+    """What a rule says of a call or a message.
+
+    None where it does not guard it, or where a tool of one's own takes or returns something that the rule cannot read.
+    """
+    if isinstance(step, ToolCall):
+        guarded = step.side == "agent" and step.name in parameters["guards"]
+        ask: Any = store.rules.get(name) if guarded else None
+    else:
+        ask = store.kind.tellings.get(name) if parameters.get("guards_telling") else None
+    if ask is None:
+        return None
     try:
-        return store.rules[name](call, before, store, store.policy["process_rules"][name])
+        return ask(step, before, store, parameters)
     except (AttributeError, KeyError, StopIteration, TypeError, ValueError):
         return None
 

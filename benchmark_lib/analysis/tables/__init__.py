@@ -12,7 +12,7 @@ from .comparison import (
 )
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import blind_table, detector_table, findings, promise_table, said_table, unlabelled
+from .detectors import detector_table, findings, promise_table, said_table
 from .escalation import (
     escalation_table,
     honesty_table,
@@ -74,7 +74,6 @@ __all__ = [
     "SuccessCounts",
     "agreement_of_two",
     "between_models",
-    "blind_table",
     "case_matrix",
     "choose_pair",
     "claim_tone_means",
@@ -135,7 +134,6 @@ __all__ = [
     "tier_table",
     "trap_table",
     "trial_table",
-    "unlabelled",
     "unsafe_table",
     "what_it_takes",
     "wide_reliability",

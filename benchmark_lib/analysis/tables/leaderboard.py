@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from ...records import BUCKETS
+from ...records import BUCKETS, is_played
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import percent, rounded
 from ..estimators.estimate import Headline, counted, usual
@@ -36,7 +36,7 @@ UNSAFE_NUMBERS = (
     "p_middling",
     "p_reckless",
 )
-BLOCKS = ("ranked", "not ranked", "scripted", "imported", "published")
+BLOCKS = ("ranked", "not ranked", "played", "scripted", "imported", "published")
 
 
 def unsafe_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -138,10 +138,10 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry: rank, panel, block (ranked, not ranked, scripted, imported), entry, model, source, for each
+        One row per entry: rank, panel, block (ranked, not ranked, played, scripted, imported), entry, model, source, for each
         metric its median over trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases),
-        the unsafe bands, cost_tier, trials, conversations, versions, and ``notes`` in words. Imported records stand in
-        a block of their own; a model that lacks cases others have, or was run on another version of them, is listed,
+        the unsafe bands, cost_tier, trials, conversations, versions, and ``notes`` in words. What was played from
+        a chair, and imported records, stand in blocks of their own; a model that lacks cases others have, or was run on another version of them, is listed,
         not ranked.
     """
     import pandas as pd
@@ -251,12 +251,18 @@ def _block(row: dict[str, Any]) -> str:
         return "scripted"
     if row["source"] in ("imported", "published"):
         return row["source"]
+    if is_played(row["source"]):
+        return "played"
     return "ranked" if row["resolved"] >= RANKED_FROM else "not ranked"
 
 
 def _notes(mine: pd.DataFrame) -> list[str]:
     """What a reader must know about one model's runs."""
     notes = []
+    source = mine["source"].iloc[0]
+    if is_played(source):
+        customer = mine["customer"].iloc[0]
+        notes.append(f"played: {source}" + (f"; customer: {customer}" if customer != "scripted" else ""))
     trials = mine["trial"].nunique()
     planned = int(max(mine["planned"].iloc[0] if "planned" in mine else 0, trials * mine["case_id"].nunique()))
     if trials < 3:

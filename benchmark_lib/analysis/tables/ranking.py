@@ -12,6 +12,9 @@ from ..estimators.ranks import rank_intervals
 from ..panels import PANELS, conversations_of
 from .headlines import case_matrix, headline, metric_of, why_none
 
+UNRANKED = {"imported": "imported records are not ranked", "players": "what was played from a chair is not ranked"}
+"""The panels whose entries get no rank, with the reason."""
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -103,12 +106,8 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
 
     chosen, rows = metric_of(metric), []
     for panel, mine in conversations_of(results).groupby("panel", sort=False):
-        if panel == "imported" or chosen.higher_is_better is None:
-            why = (
-                "imported records are not ranked"
-                if panel == "imported"
-                else "neither direction of this metric is better"
-            )
+        if panel in UNRANKED or chosen.higher_is_better is None:
+            why = UNRANKED.get(panel, "neither direction of this metric is better")
             rows += [
                 (panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why)
                 for entry in mine["entry"].unique()

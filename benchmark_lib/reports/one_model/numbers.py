@@ -334,14 +334,12 @@ def said_against_did(report: ModelReport) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        title, conversations (with a value), found, share, low, high, and its status (``on the board`` or
-        ``experimental``).
+        detector, title, conversations (with a value), abstained, found, share, low, high.
     """
     from ...analysis.tables.detectors import said_table
 
     table = said_table(report.mine)
-    table = table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
-    return table.assign(status=table["board"].map({True: "on the board", False: "experimental"}))
+    return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
 
 
 def customer_experience(report: ModelReport) -> pd.DataFrame:

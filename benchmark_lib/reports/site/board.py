@@ -22,6 +22,10 @@ BLOCKS = {
         "Not ranked",
         "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it.",
     ),
+    "played": (
+        "Played",
+        "A person, or a program in a person's place, sat in the chair (deskbench sit); the row says who. Not ranked.",
+    ),
     "scripted": (
         "Scripted agents",
         "Fixed rules, not models: they mark the ceiling, the floors and points in between. Not ranked.",

@@ -21,6 +21,7 @@ from .words import mean_with_interval, percent
 MARKS = {
     "ranked": "circle",
     "not ranked": "diamond",
+    "played": "star",
     "scripted": "square",
     "imported": "cross",
     "published": "triangle",

@@ -93,12 +93,17 @@ def _tiers(tiers: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:
     return found
 
 
+def _words_guarded(rule: dict[str, Any]) -> list[str]:
+    """That a rule also guards words, where it does."""
+    return ["what a message tells of an order"] if rule.get("guards_telling") else []
+
+
 def _stores(content: Content) -> list[dict[str, Any]]:
     """Each store once: its process rules with what they check, its queues, and its policy as data."""
     found = []
     for store in {id(s): s for s in content.stores.values()}.values():
         rules = [
-            {"name": name, "about": _about(store.rules.get(name)), "guards": list(rule["guards"])}
+            {"name": name, "about": _about(store.rules.get(name)), "guards": [*rule["guards"], *_words_guarded(rule)]}
             for name, rule in store.policy["process_rules"].items()
         ]
         sections = [

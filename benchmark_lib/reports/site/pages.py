@@ -70,10 +70,12 @@ class Pages:
         """The leaderboard with its charts."""
         content = self.content
         models = [e for e in content.played if e.block in ("ranked", "not ranked")]
+        players = {e.name for e in content.played if e.block == "played"}
         sizes = Counter(v.bucket for v in content.cases.values())
         facts = [
             ("Models measured", len({e.row["model"] for e in models})),
             ("Scripted agents", len({e.row["model"] for e in content.played if e.block == "scripted"})),
+            *([("Players", len(players))] if players else []),
             ("Conversations", f"{len(self.talks):,}"),
             *((words(b).capitalize(), sizes[b]) for b in BUCKETS if sizes[b]),
         ]
@@ -85,6 +87,7 @@ class Pages:
             board=board(content),
             facts=facts,
             models=models,
+            players=players,
             published=any(not e.page for e in content.entries),
             value=value_picture(content),
             escalation=escalation_both_ways(content),

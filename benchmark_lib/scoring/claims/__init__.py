@@ -1,4 +1,4 @@
-"""AgentClaims against did: what the agent's words claim and promise, held against the record. No model is asked."""
+"""Said against did: what the agent's words claim and promise, held against the record. No model is asked."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ...store.every_desk import HANDOVER
 from ..claims.commitments import by_class
 from ..claims.findings import KEPT, AgentClaims, ClaimFinding
 from ..claims.grounding import values_told
+from ..claims.packet import FAULTS
 from ..claims.registry import DETECTORS, Detector
 
 if TYPE_CHECKING:
@@ -19,11 +20,6 @@ __all__ = ["DETECTORS", "KEPT", "Detector", "ClaimFinding", "AgentClaims", "chec
 
 MOST = 20
 """Findings of one detector that are kept of one talk; the columns count them all."""
-PACKET = ("facts", "parted", "lean")
-"""What a handover packet is checked for.
-
-The order's number, claims kept apart from what is verified, no surplus personal data.
-"""
 
 
 def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[str, Any]:
@@ -62,5 +58,5 @@ def _packet(claims: AgentClaims, wrong: list[ClaimFinding] | None) -> dict[str, 
     kinds = {f.kind for f in wrong or ()}
     return {
         "packet_complete": not kinds if handed else None,
-        **{f"packet_{k}": k not in kinds if handed else None for k in PACKET},
+        **{f"packet_{kind}": kind not in kinds if handed else None for kind in FAULTS},
     }

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from ...cases import Case
 from ...language.folding import fold, squash
+from ...language.parser import parser_of
+from ...language.sentences import Sentence
 from ...records import Conversation, Message, ToolCall, as_text
-from .reading import Reading, read
+from ...store.every_desk import HANDOVER
+from .reading import Reading, foreign, read
 
 if TYPE_CHECKING:
     from ...store import Store
 
 letters = lru_cache(maxsize=4096)(squash)
 """Letters and digits only, in lower case; the same text is squashed once."""
+ANNOUNCED, SURELY = 0.2, 0.8
+"""Probabilities, of the store's reader: that a sentence announces or reports an act, and that it is a transfer."""
+MOST_LANGUAGES = 2
+"""Languages of a conversation beyond which a reply that shows none is read in the customer's."""
 KEPT = "kept"
 """The state of what was said and is true; every other state is a finding."""
 
@@ -90,6 +97,11 @@ class AgentClaims:
     def __post_init__(self) -> None:
         self.done = [t for t in self.conversation.tool_calls if not t.error and t.side == "agent"]
         self.replies = [(m, read(m.text)) for m in self.conversation.replies()]
+        spoken = dict.fromkeys(language for _, reading in self.replies for language in reading.languages)
+        known = tuple(spoken) if 0 < len(spoken) <= MOST_LANGUAGES else (self.case.language,)
+        self.replies = [
+            (m, reading if reading.languages or foreign(m.text) else read(m.text, known)) for m, reading in self.replies
+        ]
         self.languages = {reading.languages for _, reading in self.replies if reading.sentences}
 
     def about(self, topic: str) -> Iterator[tuple[int, str, str]]:
@@ -97,6 +109,37 @@ class AgentClaims:
         for message, reading in self.replies:
             for name, sentence in reading.about(topic):
                 yield message.turn, name, sentence.text
+
+    def reported(self) -> Iterator[tuple[int, str, str]]:
+        """Turn, tool and sentence of every act that is said to be done.
+
+        By the patterns, or by the store's reader where the sentence also holds a word for the act and no write of its turn
+        explains it.
+        """
+        acted = {call.turn for call in self.done if call.write}
+        for message, reading in self.replies:
+            found = [(tool, sentence.text) for tool, sentence in reading.about("done")]
+            if message.turn not in acted:
+                found += [(t, s.text) for s in reading.sentences if reading.states(s) for t in self._heard(reading, s)]
+            for tool, text in dict.fromkeys(found):
+                yield message.turn, tool, text
+
+    def _heard(self, reading: Reading, sentence: Sentence) -> list[str]:
+        """The tools that the store's reader takes a sentence to report, as far as its words name such an act."""
+        heard = parser_of(self.store).parse(sentence.text).claimed
+        return [tool for tool in heard if reading.names(tool, sentence)]
+
+    def passed_on(self) -> Iterator[tuple[int, str, str]]:
+        """Turn, tool and sentence of every transfer that the store's reader hears, announced or reported."""
+        for message, reading in self.replies:
+            for sentence in reading.sentences:
+                if self._passes_on(sentence) and reading.states(sentence, "transfer"):
+                    yield message.turn, HANDOVER, sentence.text
+
+    def _passes_on(self, sentence: Sentence) -> bool:
+        """Whether the store's reader takes a sentence for a transfer."""
+        heard = parser_of(self.store).hear([sentence])[0]
+        return max(heard.acts["done"], heard.acts["offer"]) >= ANNOUNCED and heard.tools.get(HANDOVER, 0) >= SURELY
 
     def speaks(self, languages: tuple[str, ...]) -> bool:
         """Whether every reply is in one of these languages.

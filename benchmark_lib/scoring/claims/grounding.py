@@ -1,273 +1,298 @@
-"""Groundedness: each amount, date, number, link and window of a reply stands in what the agent had seen, or follows from it by a kept rule.
+"""Groundedness: each number, link, amount and window of a reply stands in the record or in what the desk publishes, or follows from it.
 
-Allowed derivations, and no others:
+What stands somewhere: in a result the agent had seen, in the customer's words, in an article or the prompt (looked up or
+not: what the desk publishes is true), in a required fact of the case. Allowed derivations, and no others:
 
-- sums and differences of up to three amounts of one order or one product list, an amount times a quantity of 2 to 5,
-  and rounding to whole units;
-- a day that lies as many business days after a day of a result, or after today, as the published windows say (packing,
-  transit, refund, and packing plus transit), or as many calendar days or months as another published window says;
-- the distance in days between today and a day of a result, or between two of them;
-- a value that the case requires to be told: the author of the case has derived it from the store;
-- the name of a weekday, as it stands beside no value.
+- of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one), a
+  multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole units;
+- the distance in days, business days, months or years between two days of which one is today or was already told, and in
+  hours from a time of the results to now;
+- windows one after another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date, datetime
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...errors import BadInput
-from ...language.folding import fold
+from ...language.folding import fold, plain, squash
 from ...language.values import Value, values_in
-from ...store.calendar import add_business_days
-from .findings import AgentClaims, ClaimFinding
+from ...language.words import of_values
+from ...records import as_text
+from ...store.calendar import business_days_between
+from .findings import AgentClaims, ClaimFinding, letters
+from .published import parts, published
 
 if TYPE_CHECKING:
     from ...store import Store
 
 NAME = "groundedness"
-QUANTITIES = range(2, 6)
-MANY = 60
-"""Amounts of a talk beyond which sums are no longer tried: with so many, any amount is a sum of some."""
+CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "years", "percent"})
+"""Kinds whose values must stand or follow.
+
+A day is not among them: from the days of a record and the published windows nearly every near day follows.
+"""
+TIMES = range(2, 7)
+"""How often an amount may be multiplied, or shared out."""
+MANY = 12
+"""Amounts beyond which no sums of three are tried: with so many, any amount is a sum of some."""
+MOST_AMOUNTS = 40
+"""Amounts beyond which nothing is worked out from them at all."""
+SHORTEST_NUMBER = 4
+"""Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
+NEAR = 40
+"""Characters before a window that are searched for what makes it one of a rule."""
 
 
 def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
     """Values that stand nowhere and follow from nothing."""
-    found = []
+    found, ground = [], Ground(claims)
     for message, reading in claims.replies:
-        values = [(s, v) for s in reading.sentences for v in values_in(s.text, claims.store.now.year)]
-        ground = ground_of(claims, message.turn) if values else None
-        for sentence, value in values:
-            if not ground.holds(value, sentence.text):
-                found.append(ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported"))
+        ground.see(message.turn, message.text)
+        for sentence in reading.sentences:
+            for value in told_in(sentence.text, claims.store.now.year):
+                if value.kind not in CHECKED or ground.holds(value, sentence.text):
+                    ground.tell(value)
+                else:
+                    found.append(
+                        ClaimFinding(NAME, message.turn, sentence.text, value.value, value.kind, "unsupported")
+                    )
     return found
 
 
 def values_told(claims: AgentClaims) -> int:
     """How many typed values the replies tell."""
-    return sum(
-        len(values_in(s.text, claims.store.now.year)) for _, reading in claims.replies for s in reading.sentences
-    )
+    year = claims.store.now.year
+    return sum(len(told_in(s.text, year)) for _, reading in claims.replies for s in reading.sentences)
 
 
-def ground_of(claims: AgentClaims, turn: int) -> Ground:
-    """What the agent had seen when it wrote its reply of a turn."""
-    if turn not in claims.grounds:
-        claims.grounds[turn] = Ground(claims, turn)
-    return claims.grounds[turn]
+@lru_cache(maxsize=4096)
+def told_in(sentence: str, year: int) -> tuple[Value, ...]:
+    """The values of a sentence without what only looks like one: times of the day, parts of postcodes, short names of goods."""
+    return tuple(v for v in values_in(sentence, year) if not _looks_only(v, sentence))
+
+
+def _looks_only(value: Value, sentence: str) -> bool:
+    if value.kind == "id":
+        return sum(c.isdigit() for c in value.value) < SHORTEST_NUMBER and not value.value[:4].isalpha()
+    if value.kind == "hours":
+        before = sentence[max(value.at - 2, 0) : value.at].lower()
+        return bool(_CLOCK.match(sentence, value.at)) or before[-1:].isalpha() or before in ("h ", "h\u00a0")
+    return value.kind == "years" and not re.fullmatch(r"[\d.]{1,2}(?:-\d{1,2})?", value.value)
 
 
 class Ground:
-    """What a reply may rest on: the tool results and the ids the desk accepted, the customer's words, the prompt, the required facts.
+    """What a reply may rest on, reply by reply.
 
     Parameters
     ----------
     claims : AgentClaims
         The conversation.
-    turn : int
-        The reply's turn.
     """
 
-    def __init__(self, claims: AgentClaims, turn: int):
-        self.claims, self.store, self.turn = claims, claims.store, turn
+    def __init__(self, claims: AgentClaims):
+        self.claims, self.store = claims, claims.store
         self.today = claims.store.now.date()
-        self._known: dict[tuple[str, str], bool] = {}
+        self.published = published(claims.store)
+        self.turn = 0
+        self.told: dict[str, set[str]] = {}
+        self._required = {
+            (fact.unit if fact.kind == "measure" else fact.kind, fold(str(fact.value)).rstrip("/"))
+            for fact in claims.case.facts.values()
+        }
 
-    @cached_property
-    def results(self) -> list[str]:
-        """The results seen by then."""
-        return self.claims.results(self.turn)
+    def see(self, turn: int, reply: str = "") -> None:
+        """Go on to the reply of a turn: the results and the customer's words up to it are known, and so are its own bare amounts that stand there."""
+        self.turn = turn
+        self.results = self.claims.results(turn)
+        self.words = self.claims.customer_words(turn)
+        for value in values_in(self.words, self.today.year):
+            self.tell(value)
+        for name in _WORKED_OUT:
+            self.__dict__.pop(name, None)
+        bare = {int(m.group(1)) * 100 + int(m.group(2)) for m in _BARE.finditer(reply)}
+        for cents in sorted(bare & self._cents):
+            self.tell(Value("money", str(cents), 0))
 
-    @cached_property
-    def words(self) -> str:
-        """What the customer had written by then."""
-        return self.claims.customer_words(self.turn)
+    def tell(self, value: Value) -> None:
+        """Keep a value that was told and held: others may follow from it."""
+        known = self.told.setdefault(value.kind, set())
+        if value.value not in known:
+            known.add(value.value)
+            for name in _FOLLOWING.get(value.kind, ()):
+                self.__dict__.pop(name, None)
 
     def holds(self, value: Value, sentence: str = "") -> bool:
         """Whether a value, which stands in a sentence, stands in the ground or follows from it."""
-        return self.required(value, sentence) or self._stands(value)
-
-    @cached_property
-    def told(self) -> dict[str, set[str]]:
-        """The values in the customer's words, by kind."""
-        found: dict[str, set[str]] = {}
-        for value in values_in(self.words, self.today.year):
-            found.setdefault(value.kind, set()).add(value.value)
-        return found
-
-    def _stands(self, value: Value) -> bool:
-        key = (value.kind, value.value)
-        if key not in self._known:
-            self._known[key] = self._is_known(value)
-        return self._known[key]
-
-    def _is_known(self, value: Value) -> bool:
+        if value.value in self.told.get(value.kind, ()) or (value.kind, value.value) in self.published.values:
+            return True
+        if self._is_required(value, sentence):
+            return True
         if value.kind in ("id", "link"):
-            text = fold(value.value)
-            seen = text in self.words or any(text in r for r in self.results) or text in _prompt(self.store)
-            return seen or text in self.claims.accepted(self.turn)
+            return self._names(value)
         if value.kind == "money":
-            return self._money(int(value.value))
-        if value.kind == "date":
-            return self._date(date.fromisoformat(value.value))
-        return self._window(value)
+            return self._amount(int(value.value))
+        if value.kind == "business_days" and "-" in value.value:
+            return value.value in _ranges(self.store) or set(value.value.split("-")) <= set(map(str, self._business))
+        rule = bool(_rule().search(plain(sentence[: value.at])[-NEAR:]))
+        return all(pair in self._seen or self._window(*pair, rule) for pair in self._ends(value))
 
-    def due(self) -> date | None:
-        """The earliest day on which a tool result expects a delivery."""
-        pattern = re.compile(rf'"{self.store.kind.due_field}":"(\d{{4}}-\d\d-\d\d)')
-        days = [m.group(1) for r in self.results for m in pattern.finditer(r)]
-        return min(filter(None, map(_as_day, days)), default=None)
-
-    def required(self, value: Value, sentence: str) -> bool:
+    def _is_required(self, value: Value, sentence: str) -> bool:
         """Whether it is a value the case requires to be told, or an order it is about."""
         case = self.claims.case
         if value.kind == "id" and value.value in (case.order, *case.others.values()):
             return True
-        for fact in case.facts.values():
-            if value.kind == fact.kind and fold(str(fact.value)).rstrip("/") == fold(value.value).rstrip("/"):
-                return True
-            if fact.kind == "measure" and fact.unit == value.kind and str(fact.value) == value.value:
-                return True
-            if fact.kind == "choice" and fact.found_in(fold(sentence)):
-                return True
-        return False
-
-    def _money(self, cents: int) -> bool:
-        if cents in self._cents or str(cents) in self.told.get("money", ()):
+        if (value.kind, fold(value.value).rstrip("/")) in self._required:
             return True
-        if cents in self.amounts or (cents % 100 == 0 and not self.amounts.isdisjoint(range(cents - 99, cents + 100))):
+        return any(f.kind == "choice" and f.found_in(fold(sentence)) for f in case.facts.values())
+
+    def _names(self, value: Value) -> bool:
+        """Whether a number or a link stands in the ground, in any spelling of it."""
+        number = squash(value.value)
+        texts = (*self.results, self.words, self.published.text, *self.claims.accepted(self.turn))
+        return any(number in letters(text) for text in texts)
+
+    @cached_property
+    def _seen(self) -> set[tuple[str, str]]:
+        """The values in the words of the results, each end of a window by itself."""
+        texts = [r for r in self.results if any(mark in r for mark in ('"passages"', '"description"', "$", " usd"))]
+        found = {pair for r in texts for v in values_in(r, self.today.year) for pair in parts(v)}
+        return found | {("percent", m.group(1)) for r in self.results for m in _PERCENT.finditer(r)}
+
+    # --- amounts
+
+    def _amount(self, cents: int) -> bool:
+        known = self._cents
+        if cents in known or (cents % 100 == 0 and not known.isdisjoint(range(cents - 99, cents + 100))):
             return True
         return cents in self._sums
 
     @cached_property
     def _cents(self) -> set[int]:
-        """The amounts that stand as numbers in the results, nothing to pay among them."""
-        return {int(n) for r in self.results for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
+        """Every amount of the results, nothing to pay among them."""
+        found = {int(n) for r in self.results for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
+        return found | self._prices | {int(value) for kind, value in self._seen if kind == "money"}
 
     @cached_property
-    def amounts(self) -> set[int]:
-        """Every amount of the results, in cents; amounts in the words of an article too."""
-        found = self._cents - {0}
-        for r in self.results:
-            if '"passages"' in r or "$" in r or " usd" in r:
-                found |= {int(v.value) for v in values_in(r, self.today.year) if v.kind == "money"}
-        return found
+    def _prices(self) -> set[int]:
+        """The prices that the shop publishes of the goods that the results name."""
+        named = {goods for r in self.results for goods in _NUMBER.findall(r)}
+        return {cents for goods in named for cents in _price_list(self.store).get(goods, ())}
+
+    @cached_property
+    def _pool(self) -> frozenset[int]:
+        """The amounts from which others follow: those of the orders that were looked up, and those already told."""
+        rows = [r for r in self.results if f'"{self.store.kind.look_up[1]}"' in r and '"passages"' not in r]
+        found = {int(n) for r in rows for n in re.findall(r'_cents":(\d{1,15})[,}]', r)}
+        return frozenset((found | {int(cents) for cents in self.told.get("money", ())}) - {0})
 
     @cached_property
     def _sums(self) -> frozenset[int]:
-        """What the amounts can add up to; nothing where there are too many."""
-        return _sums(frozenset(self.amounts)) if len(self.amounts) <= MANY else frozenset()
+        rates = frozenset(rate for code, rate in self.published.codes if self._mentions(code))
+        pool = self._pool if len(self._pool) <= MOST_AMOUNTS else frozenset()
+        return _following(pool, self.published.fees, rates, frozenset(self._prices))
 
-    def _date(self, day: date) -> bool:
-        if any(day.isoformat() in r for r in self.results):
-            return True
-        return day in self.days or day.isoformat() in self.told.get("date", ()) or day in self._ahead
+    def _mentions(self, code: str) -> bool:
+        """Whether a code has come up, in a look-up, the customer's words or a reply."""
+        return (
+            code in self.told.get("id", ())
+            or code.lower() in self.words
+            or any(code.lower() in r for r in self.results)
+        )
+
+    # --- windows
 
     @cached_property
     def days(self) -> set[date]:
-        """Today, every day of the results, and the days of the prompt."""
-        texts = [*self.results, _prompt(self.store)]
-        named = {m.group() for text in texts for m in re.finditer(r"(?<!\d)20\d\d-\d\d-\d\d", text)}
-        found = {self.today, *filter(None, map(_as_day, named))}
-        for r in self.results:
-            if '"passages"' in r:
-                found |= {date.fromisoformat(v.value) for v in values_in(r, self.today.year) if v.kind == "date"}
-        return found
+        """Today, the days of the results, of what is published and of what was told."""
+        named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
+        found = {self.today, *filter(None, map(_as_day, named)), *self.published.dates()}
+        return found | {date.fromisoformat(value) for kind, value in self._seen if kind == "date"}
 
-    @cached_property
-    def _ahead(self) -> set[date]:
-        """Days that published windows lead to, from a day of the results or from today."""
-        return {
-            day for start in self.days if abs((self.today - start).days) < 800 for day in _led_to(start, self.store)
-        }
+    def _ends(self, value: Value) -> list[tuple[str, str]]:
+        return [(value.kind, end) for end in value.value.split("-")]
 
-    def _window(self, value: Value) -> bool:
-        if value.value in self.told.get(value.kind, ()) or (value.kind, value.value) in self._windows:
+    def _window(self, kind: str, number: str, rule: bool) -> bool:
+        """Whether one end of a window follows from days, or is one window after another; that of a rule only stands or does not."""
+        if (kind, number) in self.published.values or number in self.told.get(kind, ()):
             return True
-        if value.kind == "percent":
-            return f'"percent":{value.value}' in "".join(self.results) or f"{value.value} percent" in _prompt(
-                self.store
-            )
-        if value.kind in ("days", "business_days", "hours"):
-            return self._distance(value)
-        return False
+        if not number.isdigit() or (rule and kind in ("days", "hours")):
+            return False
+        count = int(number)
+        return count in {
+            "business_days": self.published.business_days | self._business,
+            "days": self.published.days | self._distances,
+            "months": {round(n / 30.44) + more for n in self._distances for more in (-1, 0, 1)},
+            "years": {n // 365 + more for n in self._distances for more in (0, 1)},
+            "hours": self._hours,
+        }.get(kind, ())
 
     @cached_property
-    def _windows(self) -> set[tuple[str, str]]:
-        """The windows of articles and descriptions, and each end of one."""
-        seen = [
-            v for r in self.results if '"passages"' in r or '"description"' in r for v in values_in(r, self.today.year)
-        ]
-        return {(v.kind, part) for v in seen for part in (v.value, *v.value.split("-"))}
+    def _anchors(self) -> set[date]:
+        """Days between which, and any other, a distance may be told."""
+        return {self.today, *filter(None, map(_as_day, self.told.get("date", ())))}
 
-    def _distance(self, value: Value) -> bool:
-        """Whether it is the distance between today and a day of the results, or between two of those."""
-        if "-" in value.value or "." in value.value:
-            return False
-        count = int(value.value) // (24 if value.kind == "hours" else 1)
-        days = {d.toordinal() for d in self.days}
-        return count > 0 and any(day + count in days for day in days)
+    @cached_property
+    def _distances(self) -> set[int]:
+        return {abs((one - other).days) + more for one in self._anchors for other in self.days for more in (0, 1)}
+
+    @cached_property
+    def _business(self) -> set[int]:
+        pairs = {(min(a, b), max(a, b)) for a in self._anchors for b in self.days if abs((a - b).days) < 60}
+        return {business_days_between(first, last, self.store) + more for first, last in pairs for more in (0, 1)}
+
+    @cached_property
+    def _hours(self) -> set[int]:
+        """Hours from the times of the results to now."""
+        times = {m.group() for r in self.results for m in _TIME.finditer(r)}
+        gone = {int((self.store.now - datetime.fromisoformat(t)).total_seconds() // 3600) for t in times}
+        return {n + more for n in gone for more in (-1, 0, 1)}
 
 
 @lru_cache(maxsize=512)
-def _sums(amounts: frozenset[int]) -> frozenset[int]:
-    """Sums and differences of up to three amounts, and small multiples."""
-    found = set(amounts) | {a * n for a in amounts for n in QUANTITIES}
-    for a, b in combinations(sorted(amounts), 2):
-        found |= {a + b, b - a}
-    if len(amounts) <= 25:
-        for a, b, c in combinations(sorted(amounts), 3):
-            found |= {a + b + c, a + b - c, a + c - b, b + c - a, c - a - b}
-    return frozenset(found)
+def _following(
+    pool: frozenset[int], fees: frozenset[int], rates: frozenset[int], prices: frozenset[int]
+) -> frozenset[int]:
+    """What follows from amounts: sums, differences, multiples, even shares, and what a rate takes off or leaves; with or without a fee."""
+    sums = set(pool) | {a * n for a in pool for n in TIMES} | {a + b for a, b in combinations(pool, 2)}
+    if len(pool) <= MANY:
+        sums |= {sum(three) for three in combinations(pool, 3)}
+    left = {round(a * (100 - rate) / 100) for a in sums | prices for rate in rates}
+    taken = {round(a * rate / 100) for a in sums | prices for rate in rates}
+    apart = {abs(a - b) for a, b in combinations(prices, 2)} if len(prices) <= MANY else set()
+    apart |= {abs(a - b) for a, b in combinations(pool, 2)} | {a // n for a in pool for n in TIMES if a % n == 0}
+    few = set(pool) | {a * n for a in pool for n in TIMES[:2]} | {a + b for a, b in combinations(pool, 2)} | left
+    return frozenset(sums | left | taken | apart | {a + fee for a in few for fee in fees})
 
 
 @lru_cache(maxsize=16)
-def _windows(store: Store) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-    """Business days, calendar days and months that the store's policy publishes."""
-    found: dict[str, set[int]] = {"business_days": set(), "days": set(), "months": set()}
-    for name, number in _numbers(store.policy):
-        unit = next((u for u in found if name == u or name.endswith("_" + u)), None)
-        if unit:
-            found[unit].add(number)
-    business = found["business_days"] | {a + b for a in found["business_days"] for b in found["business_days"]}
-    return frozenset(business), frozenset(found["days"]), frozenset(found["months"])
+def _price_list(store: Store) -> dict[str, frozenset[int]]:
+    """The amounts of each row that can be searched, by its number in lower case."""
+    rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).items()]
+    return {
+        number.lower(): frozenset(int(n) for n in re.findall(r'_cents":(\d{1,15})[,}]', as_text(row)))
+        for number, row in rows
+    }
 
 
-def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
-    """Every whole number of the policy with the nearest name that ends in a unit of time."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            timed = str(key).endswith(("days", "months"))
-            yield from _numbers(inner, str(key) if timed or not name.endswith(("days", "months")) else name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _numbers(inner, name)
-    elif isinstance(value, int) and not isinstance(value, bool):
-        yield name, value
-
-
-@lru_cache(maxsize=4096)
-def _led_to(start: date, store: Store) -> frozenset[date]:
-    """The days that the published windows lead to from a day."""
-    business, days, months = _windows(store)
-    found = {add_business_days(start, n, store) for n in business} | {start + timedelta(n) for n in days}
-    for n in months:
-        year, month = divmod(start.year * 12 + start.month - 1 + n, 12)
-        found.add(date(year, month + 1, min(start.day, 28)))
-    return frozenset(found)
+@lru_cache(maxsize=1)
+def _rule() -> re.Pattern[str]:
+    """The words before a window that make it one of a rule, at the end of a text."""
+    return re.compile(rf" (?:{'|'.join(of_values('within'))}) ?$")
 
 
 @lru_cache(maxsize=16)
-def _prompt(store: Store) -> str:
-    """The agent's prompt as texts are searched; none where a store of one's own has no prompt file."""
-    try:
-        return fold(store.prompt()[0])
-    except BadInput:
-        return ""
+def _ranges(store: Store) -> frozenset[str]:
+    """The ranges of business days that are published, and the packing with each of them."""
+    known = [
+        tuple(map(int, v.split("-"))) for kind, v in published(store).values if kind == "business_days" and "-" in v
+    ]
+    packing = store.policy.get("processing", {}).get("business_days", [0, 0])
+    more = [(low + packing[0], high + packing[-1]) for low, high in known]
+    return frozenset(f"{low}-{high}" for low, high in [*known, *more])
 
 
 def _as_day(text: str) -> date | None:
@@ -275,3 +300,18 @@ def _as_day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
+
+
+_FOLLOWING = {
+    "money": ("_pool", "_sums"),
+    "date": ("days", "_anchors", "_distances", "_business"),
+}
+"""What is worked out anew when a value of a kind has been told."""
+_WORKED_OUT = ("_seen", "_cents", "_prices", "_hours", *_FOLLOWING["money"], *_FOLLOWING["date"])
+"""What is worked out anew for the next reply."""
+_BARE = re.compile(r"(?<![\d.,])(\d{1,6})[.,](\d\d)(?![\d.,]\d)")
+_NUMBER = re.compile(r'"([a-z]{1,4}-\d{1,9})"')
+_CLOCK = re.compile(r"\d{1,2} ?h(?: ?\d\d)?(?!\w)", re.I)
+_PERCENT = re.compile(r'"percent":(\d{1,3})')
+_ISO = re.compile(r"(?<!\d)20\d\d-\d\d-\d\d")
+_TIME = re.compile(r"20\d\d-\d\d-\d\dt\d\d:\d\d:\d\d[+-]\d\d:\d\d", re.I)

@@ -16,13 +16,23 @@ MOST_VALUES = 60
 
 def mismatches(claims: AgentClaims) -> list[ClaimFinding]:
     """Order numbers, variants, items and addresses of a reply that are not those of its call, and tracking links a newer result has replaced."""
-    found = []
-    for turn, tool, sentence in claims.about("done"):
-        calls = [t for t in claims.done if t.name == tool and t.turn == turn and isinstance(t.arguments, dict)]
-        wrong = [kind for call in calls for kind in [claims.store.kind.differs(call, sentence, claims.store)] if kind]
-        if calls and len(wrong) == len(calls):
-            found.append(ClaimFinding(NAME, turn, sentence, calls[-1].index, wrong[-1], "differs"))
-    return [*found, *_against_proposals(claims), *_stale(claims)]
+    return [*_against_reports(claims), *_against_proposals(claims), *_stale(claims)]
+
+
+def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
+    """Calls that the reply of their turn tells otherwise: it names what could be meant, and not what was called."""
+    for message, reading in claims.replies:
+        calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
+        told = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
+        wrong = [(call, kind) for call in calls if (kind := claims.store.kind.differs(call, told, claims.store))]
+        for call, kind in wrong:
+            same = [other for other in calls if other.name == call.name]
+            if all(any(other is one for one, _ in wrong) for other in same):
+                quoted = next(
+                    (s.text for s in reading.sentences if claims.store.kind.differs(call, s.text, claims.store)), told
+                )
+                yield ClaimFinding(NAME, message.turn, quoted, call.index, kind, "differs")
+                break
 
 
 def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:

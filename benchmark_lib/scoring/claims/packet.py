@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from ...language.folding import plain
+from ...language.folding import plain, squash
 from ...language.pieces import found_in, kept
 from ...records import as_text
 from ...store.every_desk import HANDOVER
@@ -12,39 +13,45 @@ from .findings import AgentClaims, ClaimFinding, letters
 from .reading import claim_patterns
 
 NAME = "handover_packet"
+FAULTS = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
+"""What a packet is checked for, with the state of a finding.
+
+What the matter is about, claims kept apart from what is verified, no contact or payment data that nobody needs.
+"""
+FEWEST_WORDS = 5
+"""A summary of fewer words says nothing of the matter."""
 
 
 def packet(claims: AgentClaims) -> list[ClaimFinding]:
-    """What is wrong with the packet of the handover.
-
-    A missing order number, claims not kept apart, personal data that is not needed.
-    """
+    """What is wrong with the packet of the handover."""
     call = claims.call_of({HANDOVER})
     if call is None or not isinstance(call.arguments, dict):
         return []
-    parts = [call.arguments.get(name, "") for name in ("reason", "summary")]
-    text = kept(" ".join(p if isinstance(p, str) else as_text(p) for p in parts))
-    found = []
-    if not _names_order(claims, text, call.turn):
+    reason, summary = (as_words(call.arguments.get(name)) for name in ("reason", "summary"))
+    text = kept(f"{reason} {summary}")
+    found: list[tuple[str, Any]] = []
+    if len(summary.split()) < FEWEST_WORDS or not _names_order(claims, text, call.turn):
         found.append(("facts", claims.case.order))
     if not _parted(text):
         found.append(("parted", None))
-    found += [("lean", value) for value in _surplus(claims, text, call.turn)]
-    states = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
+    found += [("lean", value) for value in _surplus(claims, text, call.turn, call.arguments.get("queue"))]
     return [
-        ClaimFinding(NAME, call.turn, text.strip(), value or call.index, kind, states[kind]) for kind, value in found
+        ClaimFinding(NAME, call.turn, text.strip(), value or call.index, kind, FAULTS[kind]) for kind, value in found
     ]
+
+
+def as_words(value: Any) -> str:
+    """An argument as text; nothing where it is missing."""
+    return value if isinstance(value, str) else "" if value is None else as_text(value)
 
 
 def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
-    """Whether the packet names an order that the talk is about; none is needed where none had come up."""
-    known = {claims.case.order, *claims.case.others.values()}
-    come_up = [
-        o
-        for o in known
-        if o.casefold() in claims.customer_words(turn) or any(o.casefold() in r for r in claims.results(turn))
-    ]
-    return not come_up or any(letters(o) in letters(text) for o in come_up)
+    """Whether the packet names an order that the conversation named; none is needed where none was."""
+    said = letters(claims.customer_words(turn)) + " ".join(letters(m.text) for m, _ in claims.replies)
+    acted = {squash(as_text(t.arguments)) for t in claims.done if t.write and t.name != HANDOVER}
+    known = {squash(o) for o in (claims.case.order, *claims.case.others.values()) if o}
+    come_up = [o for o in known if o in said or any(o in a for a in acted)]
+    return not come_up or any(o in letters(text) for o in come_up)
 
 
 def _parted(text: str) -> bool:
@@ -53,11 +60,19 @@ def _parted(text: str) -> bool:
     return any(all(found_in(p, words) for p in b.packet) for b in claim_patterns().values())
 
 
-def _surplus(claims: AgentClaims, text: str, turn: int) -> list[str]:
-    """Phone numbers and streets of results that stand in the packet and that the customer had not brought up."""
-    mine, words = letters(text), letters(claims.customer_words(turn))
-    values = {v for t in claims.done if t.turn <= turn for v in _private(t.result, claims.store.kind.private)}
-    return sorted(v for v in values if len(letters(v)) > 5 and letters(v) in mine and letters(v) not in words)
+def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]:
+    """Private values of results that stand in the packet, that nobody had brought up and that its queue does not need."""
+    names = tuple(name for name, queues in claims.store.kind.private.items() if queue not in queues)
+    said = plain(claims.customer_words(turn) + " ".join(m.text for m, _ in claims.replies))
+    values = {v for t in claims.done if t.turn <= turn for v in _private(t.result, names)}
+    words = plain(text)
+    return sorted(v for v in values if (p := _spelled(v)) and re.search(p, words) and not re.search(p, said))
+
+
+def _spelled(value: str) -> str | None:
+    """A value in any spelling: its words and runs of digits, near each other; None for one that is too short."""
+    parts = re.findall(r"[a-z]+|\d+", plain(value))
+    return r"[\W_]{0,3}(?:\w{1,8} ){0,3}?".join(parts) if len("".join(parts)) > 5 else None
 
 
 def _private(value: Any, names: tuple[str, ...]) -> list[str]:

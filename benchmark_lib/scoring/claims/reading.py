@@ -12,9 +12,14 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from ...language.detection import languages_of
+from ...language.folding import plain
 from ...language.pieces import LONGEST_SPOKEN, kept, limited
 from ...language.sentences import Sentence, sentences
-from ...language.words import books
+from ...language.words import books, other_languages
+from ...store.every_desk import HANDOVER
+
+FEWEST_FOREIGN = 3
+"""Common words of a language that is not read, by which a message is in it."""
 
 
 @dataclass(frozen=True)
@@ -36,22 +41,62 @@ class Reading:
     languages: tuple[str, ...]
     said: tuple[tuple[str, Sentence], ...]
 
+    def states(self, sentence: Sentence, topic: str = "") -> bool:
+        """Whether a sentence states something: it asks nothing, denies nothing, and names no condition and no offer.
+
+        Nor what makes a saying about the topic none; for a transfer it names who takes over.
+        """
+        if sentence.plain.rstrip().endswith("?"):
+            return False
+        books = [claim_patterns()[language] for language in self.languages]
+        undo = [t.undo for b in books if topic and (t := b.topics[topic]).undo is not None]
+        if any(pattern.search(sentence.plain) for pattern in [*(b.undone for b in books), *undo]):
+            return False
+        return topic != "transfer" or self.names(HANDOVER, sentence)
+
+    def names(self, tool: str, sentence: Sentence) -> bool:
+        """Whether a sentence holds a word for what a tool does, or for what has just been done."""
+        return any(claim_patterns()[language].word_for(tool).search(sentence.plain) for language in self.languages)
+
+    def to_the_point(self, text: str) -> str:
+        """A sentence without the clauses that speak of what was left as it is, of another thing or of what could have been."""
+        asides = [claim_patterns()[language].aside for language in self.languages]
+        clauses = re.split(r"(?<=[;:])\s|,\s(?!\d)", text)
+        return ", ".join(c for c in clauses if not any(p.search(plain(c)) for p in asides))
+
     def about(self, topic: str) -> list[tuple[str, Sentence]]:
         """The entries of one topic, named without it: ``about("done")`` gives tools and sentences."""
         return [(name.partition(":")[2], s) for name, s in self.said if name.partition(":")[0] == topic]
 
 
-def read(text: str) -> Reading:
-    """Read one message, a very long one at both ends; the same text is read once."""
-    return _read(kept(text, LONGEST_SPOKEN))
+def read(text: str, languages: tuple[str, ...] = ()) -> Reading:
+    """Read one message, a very long one at both ends; the same text is read once.
+
+    Parameters
+    ----------
+    text : str
+        The message.
+    languages : tuple of str
+        What to read it in where it is too short to show its language; else it is read in what it shows.
+    """
+    return _read(kept(text, LONGEST_SPOKEN), languages)
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> Reading:
+def _read(text: str, languages: tuple[str, ...]) -> Reading:
     found = tuple(sentences(text))
-    spoken = [b for language in languages_of(found) if (b := claim_patterns().get(language))]
+    spoken = [b for language in languages or languages_of(found) if (b := claim_patterns().get(language))]
     said = [(topic, s) for s in found for topic in dict.fromkeys(t for b in spoken for t in b.topics_in(s.plain))]
     return Reading(found, tuple(b.language for b in spoken), tuple(said))
+
+
+def foreign(text: str) -> bool:
+    """Whether a message is in a language that is not read: it holds its words, or letters of another script."""
+    letters = [c for c in kept(text, LONGEST_SPOKEN) if c.isalpha()]
+    if sum(c > "\u024f" for c in letters) * 3 > len(letters):
+        return True
+    words = {w for s in sentences(kept(text, LONGEST_SPOKEN)) for w in s.plain.split()}
+    return any(len(words & other) >= FEWEST_FOREIGN for other in other_languages())
 
 
 @lru_cache(maxsize=1)
@@ -71,16 +116,28 @@ class ClaimPatterns:
         self.join, self.joint = re.compile(rf" (?:{joins})\b"), re.compile(rf"[,;:]| - | (?:{joins})\b")
 
     @cached_property
-    def topics(self) -> dict[str, _Topic]:
+    def topics(self) -> dict[str, _Topic | _Promise]:
         """Everything that can be said, by name."""
         book, done = self.book, self.book["done"]
         topics = {
             "transfer": book["transfer"],
             **{f"done:{tool}": self._framed(entry, done) for tool, entry in done["tools"].items()},
-            **{f"promise:{name}": entry for name, entry in book["commitments"].items()},
             **({"leak": book["leaks"]} if "leaks" in book else {}),
         }
-        return {name: _Topic(self, entry) for name, entry in topics.items()}
+        promises = {name: entry for name, entry in book["commitments"].items() if name != "unless"}
+        return {name: _Topic(self, entry) for name, entry in topics.items()} | {
+            f"promise:{name}": _Promise(self, entry) for name, entry in promises.items()
+        }
+
+    @cached_property
+    def denial(self) -> re.Pattern[str]:
+        """What denies, without what makes possible."""
+        return self.compile(self.book["deny"][:1])
+
+    @cached_property
+    def unless(self) -> re.Pattern[str]:
+        """What makes a promise an offer, a rule or a wish, wherever it stands in the sentence."""
+        return self.compile(self.book["commitments"]["unless"])
 
     @cached_property
     def deny(self) -> re.Pattern[str]:
@@ -93,9 +150,46 @@ class ClaimPatterns:
         return self.compile(self.book["condition"])
 
     @cached_property
+    def undone(self) -> re.Pattern[str]:
+        """What makes a report of an act none: a denial, a condition, an offer, another's act, a day long ago."""
+        return self.compile([*self.book["deny"], *self.book["condition"], *self.book["done"]["not"]])
+
+    @lru_cache(maxsize=32)
+    def word_for(self, tool: str) -> re.Pattern[str]:
+        """The words for what a tool does: the verbs of acts and what says that one is just done; for a transfer, people."""
+        done = self.book["done"]
+        if tool not in done["tools"]:
+            return self.compile(["<person>"])
+        return self.compile([*done["fresh"], rf"(?:{done['tools'][tool]['verb']})(?!\w)"])
+
+    @cached_property
+    def aside(self) -> re.Pattern[str]:
+        """What sets a thing apart from what was done."""
+        return self.compile(self.book["aside"])
+
+    @cached_property
     def packet(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
         """How a handover says what is verified, and what is claimed."""
         return self.compile(self.book["packet"]["verified"]), self.compile(self.book["packet"]["claimed"])
+
+    @cached_property
+    def asks(self) -> dict[str, re.Pattern[str]]:
+        """How each slot is asked for: a word for it after words that ask, or at the head of a question or a bare request."""
+        again = self.book["again"]
+        return {
+            slot: self.compile(
+                [
+                    rf"(?:{'|'.join(again['ask'])})\b.{{0,70}}?\b(?:{'|'.join(nouns)})",
+                    rf"<start>(?:{'|'.join(again['lead'])})?(?:{'|'.join(nouns)}).{{0,40}}?(?:\?|\b(?:{'|'.join(again['please'])})\b)",
+                ]
+            )
+            for slot, nouns in again["slots"].items()
+        }
+
+    @cached_property
+    def ask_for_another(self) -> re.Pattern[str]:
+        """What makes a question one for something else than what was given, a check, or a condition."""
+        return self.compile(self.book["again"]["not"])
 
     def _framed(self, entry: dict[str, Any], done: dict[str, Any]) -> dict[str, list[str]]:
         """The patterns of one action.
@@ -126,6 +220,12 @@ class ClaimPatterns:
         """Where the clause begins that holds a place."""
         joints = self._joints(text)
         return joints[bisect_right(joints, place + 1) - 1]
+
+    def clause_end(self, text: str, place: int) -> int:
+        """Where the clause ends that holds a place."""
+        joints = self._joints(text)
+        after = bisect_right(joints, place + 1)
+        return joints[after] if after < len(joints) else len(text)
 
     @lru_cache(maxsize=16)
     def _joints(self, text: str) -> list[int]:
@@ -170,6 +270,28 @@ class _Topic:
         """No condition or offer stands before it, or after it before the next clause that says more about it."""
         more = self.book.join.search(m.string, m.end())
         return not self.condition.search(m.string, 0, more.start() if more else len(m.string))
+
+
+class _Promise:
+    """One class of promise: an act with all that belongs to it in the same sentence, undenied and unconditional."""
+
+    def __init__(self, book: ClaimPatterns, entry: dict[str, Any]):
+        self.book = book
+        self.act = book.compile(entry["act"])
+        self.parts = [book.compile([rf"(?:{'|'.join(part)})(?!\w)"]) for part in entry["with"]]
+        self.undo = book.compile(entry["not"])
+        self.unless = book.compile(entry["unless"]) if "unless" in entry else book.unless
+
+    def stands_in(self, text: str) -> bool:
+        """Whether a sentence says it."""
+        if not all(part.search(text) for part in self.parts) or self.undo.search(text) or self.unless.search(text):
+            return False
+        return any(self._undenied(m) for m in self.act.finditer(text))
+
+    def _undenied(self, m: re.Match[str]) -> bool:
+        """Nothing denies it in its clause, before it or after it."""
+        start, end = self.book.clause(m.string, m.start()), self.book.clause_end(m.string, m.end())
+        return not self.book.denial.search(m.string, max(start - 1, 0), end)
 
 
 _START = r"(?:(?<=^ )|(?<=[,;:-] ))"

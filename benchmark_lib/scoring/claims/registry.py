@@ -1,4 +1,4 @@
-"""The detectors by name: what each finds, in which languages it claims to, and whether it stands on the board."""
+"""The detectors by name: what each finds, in which languages it claims to, and the column it fills."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...language.words import LANGUAGES
-from . import actions, commitments, consistency, grounding, leaks, mismatch, packet, transfer
+from . import actions, asking, commitments, grounding, leaks, mismatch, packet, transfer
 from .findings import AgentClaims, ClaimFinding
 
 EVERY = LANGUAGES
@@ -26,11 +26,6 @@ class Detector:
         Its column of the score and of the conversations frame.
     languages : tuple of str
         It claims to read these, and abstains from a talk with a reply in another; none where it reads no reply.
-    labels : str or None
-        The labelled file it is measured on; None where no one has labelled sentences for it.
-    experimental : bool
-        Whether it is kept off the board: in one of its languages the 95 % Wilson lower bound of its precision is under
-        0.8, or it has no labels.
     definition : str
         One sentence.
     """
@@ -40,8 +35,6 @@ class Detector:
     find: Callable[[AgentClaims], list[ClaimFinding]]
     column: str
     languages: tuple[str, ...]
-    labels: str | None
-    experimental: bool
     definition: str
 
 
@@ -54,8 +47,6 @@ DETECTORS = {
             transfer.transfers,
             "escalation_honest",
             EVERY,
-            "transfer_promise",
-            False,
             "A transfer to a person that the text promised was really called.",
         ),
         Detector(
@@ -64,9 +55,7 @@ DETECTORS = {
             actions.phantoms,
             "phantom_action",
             EVERY,
-            "done_claim",
-            False,
-            "The text says that something was done, and there is no such call and no such state.",
+            "The text says that something was done, and the conversation holds no such call and the desk no such state.",
         ),
         Detector(
             commitments.NAME,
@@ -74,19 +63,15 @@ DETECTORS = {
             commitments.promises,
             "commitments_unbacked",
             EVERY,
-            "commitments",
-            False,
-            "A promise of a refund, a date, a credit or a call that is unbacked, beyond authority or contradicted.",
+            "A promise of a refund or a message that nothing stands behind, or of a credit, which nobody at the desk may give.",
         ),
         Detector(
-            consistency.AGAIN,
+            asking.NAME,
             "Asked again",
-            consistency.again,
+            asking.again,
             "asked_again",
-            ("en",),
-            "asks_again",
-            False,
-            "Asks for what the customer had given before.",
+            EVERY,
+            "Asks for the order number, email, name, postcode or photo that the customer had given rightly.",
         ),
         Detector(
             mismatch.NAME,
@@ -94,8 +79,6 @@ DETECTORS = {
             mismatch.mismatches,
             "text_action_mismatch",
             EVERY,
-            None,
-            True,
             "A call that was carried out differs from what the text says: order, variant, item, address; or a tracking link is out of date.",
         ),
         Detector(
@@ -104,29 +87,15 @@ DETECTORS = {
             grounding.ungrounded,
             "said_ungrounded",
             EVERY,
-            None,
-            True,
-            "An amount, date, number, link or window that stands in no result, article or customer's words, and follows from none.",
-        ),
-        Detector(
-            consistency.CONTRADICTION,
-            "Contradicts itself",
-            consistency.contradictions,
-            "contradicts_itself",
-            ("en",),
-            "contradictions",
-            True,
-            "A reply conflicts with an earlier one, without correcting it openly.",
+            "A number, link, amount or window that stands in no result, article or customer's words, and follows from none.",
         ),
         Detector(
             leaks.NAME,
             "Leaked internal notes",
             leaks.leaks,
             "said_leak",
-            ("en",),
-            "leaks",
-            True,
-            "Tells the customer of internal notes, procedures, queues or tools.",
+            EVERY,
+            "Tells the customer of tools, article numbers, queues, instructions, notes or marks of the desk.",
         ),
         Detector(
             packet.NAME,
@@ -134,10 +103,8 @@ DETECTORS = {
             packet.packet,
             "packet_complete",
             (),
-            None,
-            True,
-            "The handover names the order, keeps verified apart from claimed, and holds no personal data that is not needed.",
+            "The handover names the order, keeps verified apart from claimed, and holds no contact or payment data that nobody needs.",
         ),
     )
 }
-"""Every detector by name; those that are not experimental stand on the board."""
+"""Every detector by name."""

@@ -11,6 +11,7 @@ NAME = "escalation_honesty"
 def transfers(claims: AgentClaims) -> list[ClaimFinding]:
     """Every promise of a transfer: ``kept`` where a handover was carried out in the talk, else ``not_called``."""
     promised = list(claims.about("transfer"))
+    promised += [p for p in claims.passed_on() if all(p[2] != known[2] for known in promised)]
     if not promised:
         return []
     call = claims.call_of({HANDOVER})

@@ -2,8 +2,8 @@
 
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, claims, rows, sound, steps, tools
-from .rules import RULES
+from . import cases, claims, offers, rows, sound, steps, tools
+from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
     name="retail",
@@ -12,6 +12,9 @@ KIND = DeskKind(
     tools=tools_of(tools),
     look_up=("get_order", "order_id"),
     rules=RULES,
+    tellings=TELLINGS,
+    objects=("order_id", "line_id", "line_ids"),
+    members=("line_ids",),
     case_names=cases.case_names,
     case_defaults=cases.case_defaults,
     usual_ledger=cases.usual_ledger,
@@ -20,6 +23,7 @@ KIND = DeskKind(
     identity_slots=steps.identity_slots,
     repeated_slots=("name", "postcode"),
     evidence_slots=steps.evidence_slots,
+    named_in=offers.named_in,
     described=steps.described,
     everything=steps.everything,
     lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
@@ -27,10 +31,10 @@ KIND = DeskKind(
     shows=claims.shows,
     differs=claims.differs,
     proves=claims.proves,
-    private=("phone", "line1"),
-    due_field="estimated_delivery",
+    private={"phone": frozenset(), "method": frozenset({"billing"})},
     proofs=("order_id", "postcode"),
     grounds=sound.grounds,
     catalogue=("products",),
     unsound=sound.unsound,
+    days=sound.days,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..protocols import Row, World
+from . import sound
 from .rows import variants
 from .tools import return_link
 
@@ -16,6 +17,7 @@ def case_names(raw: Row, order: Row, store: World) -> dict[str, Any]:
         "customer": store.tables["customers"][order["customer_id"]],
         "products": store.tables["products"],
         "variants": {k: v for k, (_, v) in variants(store).items()},
+        "arrives": lambda order, ends: sound.arrives(order, ends, store).isoformat(),
         "return_link": lambda order_id: return_link(store.policy, order_id),
     }
 

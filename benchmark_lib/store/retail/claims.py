@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from ...language.folding import plain, squash
-from ...language.values import values_in
+from ...language.values import WINDOWS, values_in
+from ...language.words import books
 from ...records import ToolCall, as_text
 from ..every_desk import CLOSE, HANDOVER
 from ..protocols import Played, Row, World
@@ -16,10 +18,12 @@ ALIKE = {
     "create_replacement": {"create_replacement", "create_reshipment"},
     "create_reshipment": {"create_reshipment", "create_replacement"},
     CLOSE: {CLOSE, HANDOVER},
+    "update_line_item": {"update_line_item", "update_shipping_address"},
+    "update_shipping_address": {"update_shipping_address", "update_line_item"},
 }
 """Tools whose call makes the claim of another one true enough.
 
-Goods are sent either way, a conversation is over either way.
+Goods are sent either way, a conversation is over either way, an order is changed either way.
 """
 LEFT_BY = {
     "create_reshipment": "reshipments",
@@ -30,6 +34,8 @@ LEFT_BY = {
 """The field of a tool's result that shows that an action was carried out before this conversation."""
 EDIT = "update_line_item"
 """The tool whose text may also name what the line was before."""
+DAY = 14
+"""Characters that a day or a window takes up, about."""
 MOST_VALUES = 60
 """Values of a message that are compared; no person writes so many."""
 
@@ -77,13 +83,18 @@ def differs(call: ToolCall, text: str, store: World) -> str | None:
 
 
 def _order(call: ToolCall, text: str, store: World) -> bool:
-    orders = store.tables.get("orders", {})
-    named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and v.value in orders}
-    return bool(named) and "order_id" in call.arguments and _name(call, "order_id") not in named
+    """Whether a text names numbers of orders, or what looks like one, and not the one that was called."""
+    called = _name(call, "order_id")
+    shape = re.sub(r"\d", r"\\d", re.escape(called))
+    named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and re.fullmatch(shape, v.value)}
+    return bool(named and called) and called not in named
 
 
 def _variant(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names values of the product's options, and not those of the variant that was called."""
+    """Whether a text names values of the product's options, and not those of the variant that was called.
+
+    Of a line that was changed, only of the options that were changed.
+    """
     known = variants(store).get(_name(call, "variant_id"))
     if known is None:
         return False
@@ -92,11 +103,20 @@ def _variant(call: ToolCall, text: str, store: World) -> bool:
     old = variants(store)[line["variant_id"]][1] if line and call.name == EDIT else {}
     words = plain(text)
     for option in product.get("options") or ():
+        if old and old.get(option) == variant.get(option):
+            continue
         values = {str(v[option]) for v in product["variants"] if v.get(option)}
-        named = {v for v in values if re.search(rf"(?<!\w){re.escape(plain(v).strip())}(?!\w)", words)}
+        named = {v for v in values if re.search(rf"(?<!\w)(?:{_spelled(v)})(?!\w)", words)}
         if named - {str(old.get(option))} and str(variant.get(option)) not in named:
             return True
     return False
+
+
+@lru_cache(maxsize=512)
+def _spelled(value: str) -> str:
+    """A value of an option as it is written in any of the languages."""
+    known = [book["options"][value] for book in books().values() if value in book.get("options", ())]
+    return "|".join([re.escape(plain(value).strip()), *known])
 
 
 def _item(call: ToolCall, text: str, store: World) -> bool:
@@ -125,13 +145,27 @@ def _name(call: ToolCall, argument: str) -> str:
 
 
 def _address(call: ToolCall, text: str, store: World) -> bool:
-    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called."""
+    """Whether a text names numbers, as of a house or a postcode, and none of the address that was called, or one that is not in it beside its street or postcode."""
     address = call.arguments.get("address")
     if not isinstance(address, dict):
         return False
-    rest = text
-    for value in list(dict.fromkeys(v.value for v in values_in(text, store.now.year)))[:MOST_VALUES]:
-        rest = re.sub(re.escape(value), " ", rest, flags=re.I)
-    tokens = {squash(t) for t in re.findall(r"[\w-]{0,40}\d[\w-]{0,40}", rest)} - {""}
     known = squash(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))
-    return bool(tokens) and not any(t in known for t in tokens)
+    street = max(re.findall(r"[^\W\d_]{4,}", str(address.get("line1") or "")), key=len, default="")
+    marks = [squash(m) for m in (str(address.get("postcode") or ""), street) if m]
+    lines = [_numbers_of(line, store) for line in text.splitlines() if any(m in squash(line) for m in marks)]
+    if any(n not in known for numbers in lines for n in numbers):
+        return True
+    numbers = _numbers_of(text, store)
+    return bool(numbers) and not any(n in known for n in numbers)
+
+
+def _numbers_of(text: str, store: World) -> set[str]:
+    """The words with digits that are no amount, day or number of an order."""
+    rest = text
+    for value in values_in(text, store.now.year)[:MOST_VALUES]:
+        length = DAY if value.kind in ("date", *WINDOWS) else len(value.value)
+        rest = rest[: value.at] + " " * length + rest[value.at + length :]
+    return {re.sub(r"(?<=\d)(?:st|nd|rd|th|er|e)$", "", squash(t)) for t in re.findall(_WITH_DIGITS, rest)} - {""}
+
+
+_WITH_DIGITS = re.compile(r"[\w-]{0,40}\d[\w-]{0,40}")

@@ -29,6 +29,21 @@ def goods_search(store: World) -> GoodsSearch:
     return GoodsSearch(list(store.tables["products"].values()))
 
 
+@lru_cache(maxsize=8)
+def public_amounts(store: World) -> frozenset[int]:
+    """What any visitor can work out of the shop's pages, in cents.
+
+    The price of up to three pieces of one article, with the active codes and the cost of delivery or without, and what
+    a code takes off.
+    """
+    prices = {v["price_cents"] * n for p in store.tables["products"].values() for v in p["variants"] for n in (1, 2, 3)}
+    shares = [100 - c["percent"] for c in store.policy["promotions"]["codes"] if c["active"]]
+    reduced = {round(price * share / 100) for price in prices for share in shares}
+    saved = {round(price * (100 - share) / 100) for price in prices for share in shares}
+    delivery = set(store.policy["shipping"]["cost_cents"].values())
+    return frozenset({goods + cost for goods in prices | reduced for cost in {0, *delivery}} | saved | delivery | {0})
+
+
 def product_text(product: dict[str, Any]) -> str:
     """What the search reads of a product."""
     values = " ".join(f"{k.replace('_', ' ')} {v}" for k, v in product["attributes"].items())

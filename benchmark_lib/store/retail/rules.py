@@ -7,40 +7,16 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
-from ...language.folding import squash
+from ...language.addresses import country_code, has_part, is_po_box, name_words
 from ...records import ToolCall
 from ..calendar import business_days_between
-from ..every_desk import confirmation
+from ..consent import confirmation
 from ..protocols import World
-from ..rules import Before, Predicate, setting
-from .rows import orders_of, variants
-
-
-def identity(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
-    """The customer had proved to be the buyer: order number and matching email, or name and postcode."""
-    order = _order(call, store)
-    if order is None:
-        return None
-    known = _known_of(order["customer_id"], store)
-    given = {fact: {squash(v) for v in before.gave(fact)} for fact in known}
-    return any(all(given[fact] & known[fact] for fact in way) for way in parameters["needs_any"])
-
-
-@lru_cache(maxsize=4096)
-def _known_of(customer_id: str, store: World) -> dict[str, set[str]]:
-    """What proves that somebody is this customer, by fact."""
-    customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
-    places = customer["addresses"] + [o["shipping_address"] for o in mine]
-    known = {
-        "order_id": [o["order_id"] for o in mine],
-        "email": [customer["email"]],
-        "name": [customer["name"], *(a["name"] for a in places)],
-        "postcode": [a["postcode"] for a in places],
-    }
-    return {fact: {squash(v) for v in values} for fact, values in known.items()}
+from ..rules import Before, Predicate, Telling, setting
+from .identity import identity, identity_in_words
+from .rows import variants
 
 
 def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
@@ -90,22 +66,31 @@ def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str
     if order is None:
         return None
     new, needed = call.arguments["address"], parameters["guards"][call.name]
-    forwarders = setting(store, needed["freight_forwarder"])
-    text = " ".join(str(v) for v in new.values() if v).casefold()
-    lines = {squash(f["line1"]) for f in forwarders["addresses"]}
-    country = new["country"].upper()
-    po_box = any(w in text for w in store.policy["po_box"]["words"])
+    country = country_code(new["country"])
     return (
-        squash(new["name"]) == squash(order["shipping_address"]["name"])
+        name_words(new["name"]) == name_words(order["shipping_address"]["name"])
         and country in setting(store, needed["served_country"])
-        and not any(re.search(rf"\b{re.escape(w)}\b", text) for w in forwarders["name_words"])
-        and not ({squash(new["line1"]), squash(new.get("line2") or "")} & lines)
-        and (not po_box or country in setting(store, needed["po_box_countries"]))
+        and not _forwards(new, setting(store, needed["freight_forwarder"]))
+        and (country in setting(store, needed["po_box_countries"]) or not _is_box(new, store))
     )
+
+
+def _forwards(address: dict[str, Any], forwarders: dict[str, Any]) -> bool:
+    """Whether an address is a forwarder's: by a word of its name, or by its street in whatever spelling."""
+    text = " ".join(str(v) for v in address.values() if v).casefold()
+    named = any(re.search(rf"\b{re.escape(w)}\b", text) for w in forwarders["name_words"])
+    return named or any(has_part("line1", f["line1"], address) for f in forwarders["addresses"])
+
+
+def _is_box(address: dict[str, Any], store: World) -> bool:
+    text = " ".join(str(v) for v in address.values() if v).casefold()
+    return is_po_box(address) or any(w in text for w in store.policy["po_box"]["words"])
 
 
 RULES: dict[str, Predicate] = {f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)}
 """The predicates by the names that the policy uses."""
+TELLINGS: dict[str, Telling] = {"identity": identity_in_words}
+"""The rules that guard what a message tells, too."""
 
 
 def delivered(order: dict[str, Any], line_id: str) -> datetime | None:

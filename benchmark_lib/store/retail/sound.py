@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from ..protocols import Played, World
+from ..calendar import add_business_days
+from ..protocols import Played, Row, World
 from .rows import variants
 
 
@@ -35,3 +36,59 @@ def unsound(number: str, store: World) -> Iterator[tuple[str, str]]:
             yield ("order", f"the scans of parcel {parcel['parcel_id']} are out of order or after {now}")
         if parcel["delivered_at"] and datetime.fromisoformat(parcel["delivered_at"]) > store.now:
             yield ("order", f"parcel {parcel['parcel_id']} is delivered after {now}")
+
+
+def days(number: str, store: World) -> dict[str, str]:
+    """The days that policy and clock give an order, each with what it is; a day on which nothing can happen is not among them."""
+    order, policy, today = store.tables["orders"][number], store.policy, store.now.date()
+    found = [(_day(order["placed_at"]), "ordered")]
+    for ends, which in enumerate(("earliest", "latest")):
+        if not order["parcels"]:
+            found.append((packed(order, ends, store), f"{which} day of packing"))
+        for country in _countries(order, store):
+            transit = policy["shipping"]["business_days"][country][ends]
+            if not order["parcels"]:
+                found.append((arrives(order, ends, store, country), f"{which} arrival in {country}"))
+            sent_again = add_business_days(today, policy["processing"]["business_days"][ends] + transit, store)
+            found.append((sent_again, f"{which} arrival in {country} of what is sent today"))
+    for parcel in order["parcels"]:
+        found += _days_of_parcel(parcel, order, store)
+    return {day.isoformat(): what for day, what in reversed(found)}
+
+
+def packed(order: Row, ends: int, store: World) -> date:
+    """The first (0) or last (1) day on which an order without a parcel is packed: none that has passed."""
+    day = add_business_days(_day(order["placed_at"]), store.policy["processing"]["business_days"][ends], store)
+    return max(day, add_business_days(store.now.date() - timedelta(1), 1, store))
+
+
+def arrives(order: Row, ends: int, store: World, country: str | None = None) -> date:
+    """The first (0) or last (1) day on which an order without a parcel can arrive, at home or in another country."""
+    transit = store.policy["shipping"]["business_days"][country or order["shipping_address"]["country"]]
+    return add_business_days(packed(order, ends, store), transit[ends], store)
+
+
+def _days_of_parcel(parcel: Row, order: Row, store: World) -> Iterator[tuple[date, str]]:
+    name, rules = parcel["parcel_id"], store.policy["not_received"]
+    yield _day(parcel["estimated_delivery"]), f"the window of {name} ends"
+    if parcel["shipped_at"]:
+        transit = store.policy["shipping"]["business_days"][order["shipping_address"]["country"]]
+        yield add_business_days(_day(parcel["shipped_at"]), transit[0], store), f"first day of {name}"
+    if parcel["delivered_at"]:
+        yield _day(parcel["delivered_at"]), f"{name} was delivered"
+        waited = datetime.fromisoformat(parcel["delivered_at"]) + timedelta(hours=rules["delivered_scan_hours"])
+        yield waited.date(), f"the delivered scan of {name} is old enough"
+    for scan in parcel["scans"][-1:]:
+        yield _day(scan["at"]), f"last scan of {name}"
+        yield add_business_days(_day(scan["at"]), rules["no_scan_business_days"], store), f"{name} counts as lost"
+
+
+def _countries(order: Row, store: World) -> set[str]:
+    """Where an order can go: its own country, and the served ones of its customer's addresses."""
+    customer = store.tables["customers"].get(order["customer_id"], {"addresses": ()})
+    known = {order["shipping_address"]["country"], *(a["country"] for a in customer["addresses"])}
+    return known & set(store.policy["shipping"]["business_days"])
+
+
+def _day(moment: str) -> date:
+    return date.fromisoformat(moment[:10])

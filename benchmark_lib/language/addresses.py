@@ -1,0 +1,199 @@
+"""Postal addresses compared by their parts, however they are spelled.
+
+Abbreviations, names of regions and countries, split lines, accents and capitals make no difference. The words are read
+from ``data/addresses.yaml``; the names of countries in every language are babel's.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..project import DATA
+from ..textfiles import read_yaml
+from .words import LANGUAGES
+
+PARTS = ("name", "line1", "line2", "city", "region", "postcode", "country")
+"""The parts of an address, as tools take them."""
+
+_PO_BOX = "pobox"
+_LETTER_AND_DIGIT = re.compile(r"(?<=\d)(?=[^\W\d])|(?<=[^\W\d])(?=\d)")
+_DIRECTION = re.compile(r"\b([ns]) ([ew])\b")
+_ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th|er|re|e|eme)\b")
+
+
+class Place(NamedTuple):
+    """An address by its parts, each in one spelling.
+
+    Attributes
+    ----------
+    name : frozenset of str
+        The words of the recipient's name, titles left out.
+    street : frozenset of str
+        The words of both lines and of the town: people split them in different ways.
+    region : str
+        The code of a state or province; empty where the country needs none.
+    postcode : str
+        Letters and digits; of an American one the first five.
+    country : str
+        Two-letter code.
+    """
+
+    name: frozenset[str]
+    street: frozenset[str]
+    region: str
+    postcode: str
+    country: str
+
+
+def is_address(value: Any) -> bool:
+    """Whether a value is an address: it has at least a first line and a postcode."""
+    return isinstance(value, Mapping) and {"line1", "postcode"} <= value.keys()
+
+
+def place_of(address: Mapping[str, Any]) -> Place:
+    """An address by its parts."""
+    given = {part: str(address.get(part) or "") for part in PARTS}
+    return _place(*given.values())
+
+
+@lru_cache(maxsize=4096)
+def _place(name: str, line1: str, line2: str, city: str, region: str, postcode: str, country: str) -> Place:
+    code = country_code(country)
+    return Place(
+        name_words(name),
+        street_words(f"{line1} {line2} {city}"),
+        _region(region, code),
+        _postcode(postcode, code),
+        code,
+    )
+
+
+def same_address(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two addresses are the same recipient at the same place."""
+    return place_of(one) == place_of(other)
+
+
+def spelled(address: Mapping[str, Any]) -> str:
+    """An address in the one spelling that all of its spellings share."""
+    place = place_of(address)
+    words = (" ".join(sorted(part)) if isinstance(part, frozenset) else part for part in place)
+    return "|".join(words)
+
+
+def name_words(name: str) -> frozenset[str]:
+    """The words of a name, without titles, accents and capitals."""
+    return frozenset(_words(name)) - frozenset(_tables()["titles"])
+
+
+def street_words(text: str) -> frozenset[str]:
+    """The words of a street, a box or a town in one spelling each."""
+    return frozenset(_street_words(text))
+
+
+def has_part(part: str, value: str, address: Mapping[str, Any]) -> bool:
+    """Whether a part of an address, in whatever spelling, is this value; lines also where they are split differently."""
+    mine = place_of(address)
+    wanted = place_of({"country": address.get("country"), part: value})
+    if part in ("line1", "line2", "city"):
+        return wanted.street <= mine.street
+    return bool(getattr(wanted, part) == getattr(mine, part))
+
+
+def stands_in(part: str, value: str, text: str) -> bool:
+    """Whether running text names this part of an address, in whatever spelling."""
+    if part == "postcode":
+        return re.search(spaced(value), _folded(text)) is not None
+    wanted = street_words(value) if part in ("line1", "line2", "city") else name_words(value)
+    said = _street_words(text) if part in ("line1", "line2", "city") else _words(text)
+    reach = 2 * len(wanted) + 2
+    return bool(wanted) and any(said[at] in wanted and wanted <= set(said[at : at + reach]) for at in range(len(said)))
+
+
+def spaced(value: str) -> str:
+    """The pattern of a postcode, or a number like it, with or without blanks and dashes between its characters."""
+    letters = "".join(filter(str.isalnum, _folded(value)))
+    return rf"(?<!\w){'[ -]?'.join(map(re.escape, letters))}(?!\w)"
+
+
+def is_po_box(address: Mapping[str, Any]) -> bool:
+    """Whether an address is a box at a post office."""
+    return _PO_BOX in place_of(address).street
+
+
+@lru_cache(maxsize=512)
+def country_code(country: str) -> str:
+    """The two-letter code of a country that is given by its code or by its name; what is not known stays as it is."""
+    words = " ".join(_words(country))
+    own = next((code for code, names in _tables()["countries"].items() if words in names), None)
+    return own or (words.upper() if len(words) == 2 else _countries().get(words, words.upper()))
+
+
+@lru_cache(maxsize=1)
+def _countries() -> dict[str, str]:
+    """Names of countries to their codes, in the languages that are read."""
+    from babel import Locale
+
+    found: dict[str, str] = {}
+    for language in LANGUAGES:
+        for code, name in Locale(language).territories.items():
+            if len(code) == 2:
+                found.setdefault(" ".join(_words(name)), code)
+    return found
+
+
+def _region(region: str, country: str) -> str:
+    if country in _tables()["regions_unsaid"]:
+        return ""
+    words = " ".join(_words(region))
+    return _regions().get((country, words), words.upper())
+
+
+@lru_cache(maxsize=1)
+def _regions() -> dict[tuple[str, str], str]:
+    return {
+        (country, name): code
+        for country, regions in _tables()["regions"].items()
+        for code, names in regions.items()
+        for name in names
+    }
+
+
+def _postcode(postcode: str, country: str) -> str:
+    letters = "".join(filter(str.isalnum, postcode)).upper()
+    return letters[:5] if country == "US" else letters
+
+
+def _street_words(text: str) -> list[str]:
+    folded = _boxes().sub(f" {_PO_BOX} ", " ".join(re.findall(r"\w+", _folded(text))))
+    words = _LETTER_AND_DIGIT.sub(" ", _ORDINAL.sub(r"\1", folded)).split()
+    same, unsaid = _same(), frozenset(_tables()["unsaid"])
+    return _DIRECTION.sub(r"\1\2", " ".join(same.get(word, word) for word in words if word not in unsaid)).split()
+
+
+@lru_cache(maxsize=1)
+def _boxes() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(sorted(_tables()['po_box'], key=len, reverse=True))})\b")
+
+
+@lru_cache(maxsize=1)
+def _same() -> dict[str, str]:
+    return {word: group[0] for group in _tables()["same"] for word in group}
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, Any]:
+    return read_yaml(DATA / "addresses.yaml")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", _folded(text))
+
+
+def _folded(text: str) -> str:
+    """Lower case without accents."""
+    bare = unicodedata.normalize("NFKD", text.casefold().replace("ß", "ss").replace("œ", "oe"))
+    return "".join(c for c in bare if not unicodedata.combining(c))

@@ -1,0 +1,404 @@
+"""Whether a value that stands in a message is its answer: said, and not denied, held out among others, or lost in a pour.
+
+A message is read sentence by sentence. Every value of the fact's kind in it is a mention; what a mention is about are the
+words around it, up to the next value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from html import unescape
+from typing import Literal, NamedTuple
+
+from .folding import fold, plain
+from .pieces import LONGEST_SENTENCE, kept
+from .sentences import parts
+from .values import values_in
+from .words import common_words, day_names, number_words, of_answers, of_values
+
+COUNTED = 4
+"""So many days, each in the same words as the others, are counted through: none of them is told by it."""
+
+CHAIN = 3
+"""So many days in a row with nothing but commas between them are counted through as well."""
+
+OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 9, 20, 9, 7
+"""A pour by its different values: from `POURED` on, of each kind no more than `OF_A_KIND` counted, or from `MOST_VALUES` on in all, or of
+numbers of things `MOST_IDS`, or of days that are not counted through `MOST_DAYS`. A long honest answer reaches 6, 13, 3 and 5."""
+
+SUMS = 2
+DENSE, WORDS_EACH = 8, 8
+DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 13
+"""A pour by its density: so many different values or more (of amounts, which come as sums, no more than `SUMS`) with fewer words than that for
+each, in one message and in all. An honest answer of so many values has 17 words for each, a whole conversation 25."""
+
+ANY_YEAR = 2000
+"""The year of days that name none, where only their number counts (a leap year)."""
+
+MOST_KEYS = 6
+"""So many names of fields (``total_cents``) stand only in what a machine wrote."""
+
+SIDE = 70
+"""Characters on either side of a value within which something can make it no answer."""
+
+How = Literal["said", "denied", "listed"]
+Spans = Callable[[str], Iterable[tuple[int, int, str]]]
+
+
+class Mention(NamedTuple):
+    """A value in a message.
+
+    Attributes
+    ----------
+    value : str
+        The value; empty for the one that is looked for.
+    how : str
+        said, denied, or listed (one of several possibilities, or counted through).
+    about : frozenset of str
+        The telling words around it.
+    mends : bool
+        The sentence corrects an earlier one.
+    chain : tuple of int
+        Where it stands. Values joined by "and" or as a range share it, and are no rivals.
+    """
+
+    value: str
+    how: How
+    about: frozenset[str]
+    mends: bool
+    chain: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def cleaned(text: str) -> str:
+    """A message as its values are read: what is kept of it, without struck-out words, markup and invisible characters."""
+    text = kept(text)
+    if "&" in text:
+        text = unescape(text)
+    for pattern, put in _CLEANING:
+        text = pattern.sub(put, text)
+    return text
+
+
+def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = False) -> list[Mention]:
+    """What a cleaned message says of a value and of others of its kind.
+
+    Parameters
+    ----------
+    text : str
+        As `cleaned` gives it.
+    right : re.Pattern
+        The value's `rendering`.
+    others : callable
+        The places of all values of the kind in a folded sentence, each with its value.
+    dates : bool
+        Whether they are days, which are counted through.
+    """
+    found: list[Mention] = []
+    heading: frozenset[str] = frozenset()
+    for place, folded in enumerate(_sentences(text, right)):
+        spans = _spans(folded, right, others)
+        read = _read(folded, spans, dates, place)
+        found += [m._replace(about=m.about or heading) for m in read]
+        heading = frozenset() if spans else _about(folded) if folded.rstrip().endswith(":") else heading
+    return _without_counting(found) if dates else found
+
+
+def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
+    """Whether the value is told by what was said, in this order.
+
+    It is where it is said after any denial of it, at least once in words in which no other value is said as well. A
+    rival that the case names (`strict`) is told apart only by words of its own. A correction takes the place of what
+    stood before it.
+    """
+    mine: list[Mention] = []
+    rivals: list[Mention] = []
+    for mention in said:
+        if mention.value and mention.how == "said":
+            if mention.mends and (not mention.about or any(_same(mention, m) for m in mine)):
+                mine = []
+            rivals.append(mention)
+        elif mention.how == "denied" and not mention.value:
+            mine = []
+        elif mention.how == "said":
+            mine.append(mention)
+            rivals = [] if mention.mends else rivals
+    named = [r for r in rivals if r.value in strict]
+    if any(r.about <= m.about or m.about <= r.about for r in named for m in mine if r.chain != m.chain):
+        return False
+    return any(not any(_same(r, m) for r in rivals) for m in mine)
+
+
+def answering(texts: list[str]) -> list[str]:
+    """The cleaned messages in which values are told: those that pour none out; none where all of them together pour."""
+    answers = ["" if is_pour(text) else text for text in texts]
+    counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)})
+    words = sum(len(text.split()) for text in answers)
+    return [] if _dense(counts, words, DENSE_IN_ALL, WORDS_EACH_IN_ALL) else answers
+
+
+@lru_cache(maxsize=1024)
+def is_pour(text: str) -> bool:
+    """Whether a cleaned message pours out values rather than answers: too many, too densely, or with a machine's names of fields."""
+    counts = Counter(kind for kind, _ in _poured(text))
+    return (
+        _dense(counts, len(text.split()), DENSE, WORDS_EACH)
+        or sum(min(n, OF_A_KIND) for kind, n in counts.items() if kind != "id") >= POURED
+        or counts.total() >= MOST_VALUES
+        or counts["id"] >= MOST_IDS
+        or counts["date"] >= MOST_DAYS
+        or len({*_KEY.findall(text)}) >= MOST_KEYS
+    )
+
+
+def _dense(counts: Counter[str], words: int, many: int, each: int) -> bool:
+    values = counts.total() - counts["id"] - max(counts["money"] - SUMS, 0)
+    return values >= many and words < each * values
+
+
+@lru_cache(maxsize=1024)
+def _poured(text: str) -> frozenset[tuple[str, str]]:
+    """The different values of a cleaned message with their kinds; of the days those that are not merely counted through."""
+    found = {(v.kind, v.value) for v in values_in(text, ANY_YEAR)}
+    if sum(kind == "date" for kind, _ in found) > 2:
+        days = {m.value for m in mentions(text, _NOTHING, _days, dates=True) if m.how != "listed"}
+        found = {(kind, value) for kind, value in found if kind != "date" or value in days}
+    return frozenset(found)
+
+
+def _days(folded: str) -> Iterator[tuple[int, int, str]]:
+    return ((v.at, v.end, v.value) for v in values_in(folded, ANY_YEAR) if v.kind == "date")
+
+
+def _same(rival: Mention, mine: Mention) -> bool:
+    """Whether another value is said in the same words, in another sentence."""
+    return rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1]
+
+
+def _sentences(text: str, right: re.Pattern[str]) -> Iterator[str]:
+    """The folded sentences of a text; a line whole where a full stop within the value would cut it in two."""
+    for line in text.splitlines():
+        whole, cut = fold(line), [fold(part) for part in parts(line)]
+        broken = len(whole) <= LONGEST_SENTENCE and sum(bool(right.search(c)) for c in cut) < bool(right.search(whole))
+        yield from [whole] if broken else cut
+
+
+def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int, int, str]]:
+    """The places of the value and of others, in order; of two that overlap the value's own."""
+    found = [(m.start(), m.end(), "") for m in right.finditer(folded)]
+    for span in others(folded):
+        if not any(span[0] < end and start < span[1] for start, end, _ in found):
+            found.append(span)
+    return sorted(found)
+
+
+def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence: int) -> list[Mention]:
+    found: list[Mention] = []
+    mends = bool(spans) and bool(_meant().search(folded))
+    worded = _meant().sub(lambda m: " " * len(m.group()), folded) if mends else folded
+    for number, group in enumerate(_chains(folded, spans, dates)):
+        start, end = group.spans[0][0], group.spans[-1][1]
+        about = _about(_around(worded, start, end, spans)) or _about(_beside(worded, spans))
+        for place in group.spans:
+            how: How = "denied" if _denied(folded, place[0], place[1]) else "listed" if group.listed else "said"
+            found.append(Mention(place[2], how, about, mends, (sentence, number)))
+    return found
+
+
+class _Chain(NamedTuple):
+    spans: list[tuple[int, int, str]]
+    listed: bool
+
+
+def _chains(folded: str, spans: list[tuple[int, int, str]], dates: bool) -> list[_Chain]:
+    """Values that nothing but joining words part, and whether they are possibilities or counted through."""
+    chains: list[_Chain] = []
+    for place, span in enumerate(spans):
+        between = folded[spans[place - 1][1] : span[0]] if place else ""
+        if place and (_SUM.fullmatch(between) or _joint().fullmatch(between)):
+            last = chains[-1]
+            either = last.listed or bool(_either().search(between))
+            chains[-1] = _Chain([*last.spans, span], either)
+        else:
+            chains.append(_Chain([span], False))
+    return [c._replace(listed=c.listed or _is_list(folded, c, dates)) for c in chains]
+
+
+def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
+    start, end = chain.spans[0][0], chain.spans[-1][1]
+    if dates and len({value for _, _, value in chain.spans}) >= CHAIN:
+        return True
+    if len(chain.spans) > COUNTED and not re.search(r"[+=]", folded[start:end]):
+        return True
+    before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
+    return bool(_numbers_before().search(before) or _numbers_after().match(after))
+
+
+def _denied(folded: str, start: int, end: int) -> bool:
+    """Whether a value is denied, declared wrong, or only asked about."""
+    clause = re.split(r"[,;(]\s|\s-\s", folded[max(start - SIDE, 0) : start])[-1]
+    before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
+    if _denied_after().match(after):
+        return True
+    if _condition().match(clause):
+        return False
+    if _denied_before().search(before):
+        return True
+    return folded.rstrip().endswith("?") and bool(_question().match(clause)) and not re.search(r"[,;.]", after)
+
+
+def _around(folded: str, start: int, end: int, spans: list[tuple[int, int, str]]) -> str:
+    """The words around a place, up to the values beside it; of what stands between two values each has its own side of a joint."""
+    before = max((e for _, e, _ in spans if e <= start), default=None)
+    after = min((s for s, _, _ in spans if s >= end), default=len(folded))
+    lead = folded[before:start] if before is not None else folded[:start]
+    if before is not None and (cut := _CUT.search(lead)):
+        lead = lead[cut.end() :]
+    return f"{lead} {_CUT.split(folded[end:after], maxsplit=1)[0]}"
+
+
+def _beside(folded: str, spans: list[tuple[int, int, str]]) -> str:
+    """The words of a sentence without its values, for one that has no words of its own."""
+    places = [0, *(edge for start, end, _ in spans for edge in (start, end)), len(folded)]
+    return " ".join(folded[a:b] for a, b in zip(places[::2], places[1::2], strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _about(words: str) -> frozenset[str]:
+    """The telling words of a text: no common ones, no hedges, no short ones, no names of days; figures and single letters are kept."""
+    found = re.findall(r"[^\W_]+", plain(words))
+    return frozenset(
+        w for w in found if w not in _dropped() and (len(w) > 3 or len(w) == 1 or w.isdigit() or w in _number_names())
+    )
+
+
+def _without_counting(found: list[Mention]) -> list[Mention]:
+    """The mentions, those that are counted through marked as listed."""
+    families: dict[frozenset[str], set[str]] = {}
+    for m in found:
+        if m.how == "said":
+            families.setdefault(_family(m), set()).add(m.value)
+    counted = {family for family, values in families.items() if len(values) >= COUNTED}
+    return [m._replace(how="listed") if m.how == "said" and _family(m) in counted else m for m in found]
+
+
+def _family(mention: Mention) -> frozenset[str]:
+    """What it is about, one figure like another."""
+    return frozenset("#" if w.isdigit() or w in _number_names() else w for w in mention.about)
+
+
+@lru_cache(maxsize=1)
+def _dropped() -> frozenset[str]:
+    words = {w for known in common_words().values() for w in known}
+    words |= {plain(w).strip() for w in of_answers("hedges")}
+    return frozenset(words | {plain(name).strip() for names in day_names() for name in names.split("|")})
+
+
+@lru_cache(maxsize=1)
+def _number_names() -> frozenset[str]:
+    return frozenset(plain(w).strip() for words in number_words().values() for w in re.findall(r"\w+", words))
+
+
+def _one_of(key: str) -> str:
+    return "|".join(re.escape(w) for w in of_answers(key))
+
+
+@lru_cache(maxsize=1)
+def _denied_before() -> re.Pattern[str]:
+    small = rf"(?:(?:{_one_of('small')})\b[\s':(-]*)"
+    wrong = rf"\b(?:{_one_of('wrong')})\s+{small}{{0,3}}"
+    denies = rf"(?:{'|'.join(of_answers('not'))})\b[\s'-]+{small}{{0,6}}(?:(?<=link)|(?<=enlace)|(?<=lien))?,?\s?"
+    instead = rf"\b(?:{'|'.join(of_answers('instead'))})\s*{small}{{0,4}}"
+    return re.compile(rf"(?:{denies}|{instead}|{wrong})[\"«“(\s]*$")
+
+
+@lru_cache(maxsize=1)
+def _denied_after() -> re.Pattern[str]:
+    verb = rf"(?:{'|'.join(of_answers('is'))})"
+    no = r"(?:not|n't|nicht|no|pas|kein\w*|never|nie)"
+    return re.compile(
+        rf"[\s)\"»”'|*,-]*(?:\b(?:that|das|ça|eso)\s)?(?:{verb}\b\s?(?:es\s)?{no}\s(?:{_one_of('of_it')})\b"
+        rf"|(?:isn't|wasn't|aren't)\s(?:{_one_of('of_it')})\b|no\s{verb}\s(?:{_one_of('of_it')})\b"
+        rf"|(?:{verb}\s)?(?:be\s|been\s|also\s)?(?:{_one_of('wrong')})\b)"
+    )
+
+
+@lru_cache(maxsize=1)
+def _condition() -> re.Pattern[str]:
+    return re.compile(rf"\s*[\"']?(?:{_one_of('if')})\b|.*[.!?]\s(?:{_one_of('if')})\b")
+
+
+@lru_cache(maxsize=1)
+def _question() -> re.Pattern[str]:
+    return re.compile(rf"[\s¿*\"-]*(?:(?:and|y|et|und|so|or)\s)?(?:{_one_of('asks')})\b")
+
+
+@lru_cache(maxsize=1)
+def _meant() -> re.Pattern[str]:
+    return re.compile("|".join(of_answers("meant")))
+
+
+@lru_cache(maxsize=1)
+def _joint() -> re.Pattern[str]:
+    """What may stand between two values of one chain."""
+    words = [
+        *of_values("or"),
+        *of_values("and"),
+        *of_values("to"),
+        *of_values("the"),
+        "on",
+        "am",
+        "den",
+        "le",
+        "el",
+        "then",
+        "dann",
+        "puis",
+        "luego",
+    ]
+    words += [*of_values("by"), "x"]
+    words += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
+    return re.compile(rf"(?:[\s,;/|>→+=×-]|\(\d+\)|\b(?:{'|'.join(dict.fromkeys(words))})\b)+")
+
+
+@lru_cache(maxsize=1)
+def _either() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(of_values('or'))})\b|/")
+
+
+@lru_cache(maxsize=1)
+def _numbers_before() -> re.Pattern[str]:
+    """Bare figures in a row before a value (``3, 4, 5 or 6 July``)."""
+    figure = r"(?<![\w-])\$?\d[\d.,]*(?:-\d+)?(?:st|nd|rd|th|\.)?"
+    either, both = "|".join(of_values("or")), "|".join(of_values("and"))
+    the = rf"(?:(?:{'|'.join(of_values('the'))}|am|den)\s)?"
+    row = rf"(?:{figure}\s?[,/]\s?{the}){{1,9}}"
+    return re.compile(
+        rf"(?:{row}(?:{either}|{both})\s{the}|(?:{figure}\s?/\s?)|{row}{figure}\s?[,/]\s?|{figure}\s(?:{either})\s{the})$"
+    )
+
+
+@lru_cache(maxsize=1)
+def _numbers_after() -> re.Pattern[str]:
+    """Bare figures joined by "or" after a value (``July 3, 4, 5 or 6``)."""
+    number = r"(?:the\s|le\s|el\s)?\d{1,2}(?:st|nd|rd|th|\.)?"
+    either = "|".join(of_values("or"))
+    return re.compile(
+        rf"(?:\s?[,/]\s?{number}){{0,9}}(?:\s?,)?\s?(?:(?:{either})\s|/\s?){number}(?=\s*(?:$|[.,;:!?)]|\s[^\W\d]))"
+    )
+
+
+_CLEANING = [
+    (re.compile(r"[\u200b-\u200d\u2060\ufeff\u00ad]"), ""),
+    (re.compile(r"~~[^~\n]{1,200}~~"), " "),
+    (re.compile(r"</?(?:b|i|u|em|strong|span|mark|code|p|td|th|tr|li|ul|ol|table|div|br)\b[^<>]{0,100}>", re.I), " "),
+    (re.compile(r"(?<=\d)\s?\*\s?(?=\d)"), " x "),
+    (re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])"), ""),
+]
+_SUM = re.compile(r"[^.;?!]{0,40}[=+][^.;?!]{0,40}")
+_CUT = re.compile(r"[,;:.|=+(]|\s-\s")
+_NOTHING = re.compile("(?!)")
+_KEY = re.compile(r"(?<![\w./-])[a-z]{2,20}(?:_[a-z]{1,20}){1,4}(?![\w./@-])")

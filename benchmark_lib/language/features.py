@@ -1,0 +1,53 @@
+"""What a linear reader sees of a sentence: its words, pairs of words and marks, and which patterns of the phrase files it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_LINK = re.compile(r"https?://\S{1,300}")
+_ID = re.compile(r"\b[a-z]{1,4}-?\d[\w-]*")
+_MONEY = re.compile(r"[$€£] ?\d[\d.,]*|\d[\d.,]* ?[$€£]")
+_DIGITS = re.compile(r"\d+")
+_TOKEN = re.compile(r"[^\W_]+|[?!:;,.|/]")
+
+KNOWN = 2.0
+"""Weight of a pattern that the phrase files hold, beside 1 of a word."""
+
+STEM = 5
+"""Letters of the beginning of a longer word, which stand for its forms."""
+
+
+def tokens(plain: str) -> list[str]:
+    """The words and marks of a sentence that is `plain` already; links, numbers and amounts as one word each."""
+    text = _LINK.sub(" xlinkx ", plain)
+    text = _DIGITS.sub(" 0 ", _MONEY.sub(" xmoneyx ", _ID.sub(" xidx ", text)))
+    return _TOKEN.findall(text)
+
+
+def features(plain: str, item: bool, before: str) -> list[str]:
+    """The words, beginnings of words, pairs of words and marks of one sentence, each once.
+
+    Parameters
+    ----------
+    plain : str
+        The sentence, folded (see `plain` in folding).
+    item : bool
+        Whether it is an item of a list.
+    before : str
+        The mark that the sentence before it, or the heading of its list, ends in; empty for the first one.
+    """
+    words = tokens(plain)
+    found = [*words, *(f"p={w[:STEM]}" for w in words if len(w) > STEM)]
+    found += [f"{a} {b}" for a, b in zip(["^", *words], [*words, "$"])]
+    found.append(f"before={before}")
+    if plain.rstrip(" _)").endswith("?"):
+        found.append("asks=")
+    if item:
+        found.append(f"item={before}")
+    return list(dict.fromkeys(found))
+
+
+def of_patterns(names: Iterable[str]) -> list[str]:
+    """The features of the patterns that a sentence holds, each once."""
+    return [f"r={name}" for name in dict.fromkeys(names)]

@@ -1,0 +1,119 @@
+"""Whether a message declines a wish for one of the store's reasons, in any words: a trained linear model over concepts.
+
+A word such as "picture", "Bild" or "foto" is a sign of a concept, and a concept is the same in every language (the
+store's ``reasons/concepts.yaml``). The model sees the concepts of a few sentences, in which order they come and which
+stand in a question or at the end; `train_reasons` makes its weights from declined and granted wishes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from ..errors import BadInput
+from ..textfiles import read_yaml
+from .answers import cleaned, is_pour
+from .detection import nearest_languages
+from .linear import LinearReader
+from .patterns import alternatives, compile_patterns
+from .pieces import kept
+from .sentences import sentences
+
+TOGETHER = 3
+"""Sentences that are read together: a reason and what follows from it are seldom further apart."""
+NEAR = 6
+"""Concepts between which the order counts."""
+ALWAYS = "always"
+"""The feature of every text."""
+
+
+class ReasonReader:
+    """The concepts of a store and the weights by which its reasons are known.
+
+    Parameters
+    ----------
+    folder : Path
+        The store's ``reasons``.
+    reader : LinearReader, optional
+        The weights; those of the folder unless given.
+    """
+
+    def __init__(self, folder: Path, reader: LinearReader | None = None):
+        path = folder / "concepts.yaml"
+        try:
+            concepts = read_yaml(path)["concepts"]
+            self._signs = {
+                language: {
+                    name: compile_patterns(alternatives(signs[language]), r"(?!\w)") for name, signs in concepts.items()
+                }
+                for language in next(iter(concepts.values()))
+            }
+        except (KeyError, TypeError, AttributeError, StopIteration, re.error) as error:
+            raise BadInput(f"{path}: a concept lacks a language or has a broken pattern ({error}); mend it") from None
+        self.reader = reader or LinearReader.load(folder / "weights.npz")
+        self._found = lru_cache(maxsize=8192)(self._concepts)
+        self.told = lru_cache(maxsize=4096)(self._told)
+
+    def _told(self, text: str) -> frozenset[str]:
+        """The reasons that a message gives for not doing what is wished."""
+        scores = [self.reader.seen(features).total for features in self.features(text)]
+        return frozenset(name for i, name in enumerate(self.reader.targets) if any(s[i] > 0 for s in scores))
+
+    def features(self, text: str) -> Iterator[set[str]]:
+        """What is seen of a message: of all of it where it is short, else of every few sentences in a row."""
+        said = sentences(kept(text))
+        near = nearest_languages(said)
+        languages = tuple(language for language in self._signs if language in near) or tuple(self._signs)
+        found = [(self._found(s.plain, languages), s.plain.endswith("?")) for s in said]
+        last = max(len(found) - TOGETHER, 0) if len(found) > TOGETHER + 1 else 0
+        for start in range(last + 1):
+            yield set(_features(found[start : start + TOGETHER] if last else found))
+
+    def _concepts(self, plain: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+        """The concepts of a sentence in the order in which they stand in it."""
+        signs = ((name, sign) for language in languages for name, sign in self._signs[language].items())
+        return tuple(
+            name for _, name in sorted({(m.start(), name) for name, sign in signs for m in sign.finditer(plain)})
+        )
+
+
+def _features(found: list[tuple[tuple[str, ...], bool]]) -> Iterator[str]:
+    """The names of what is seen of sentences, each given as its concepts and whether it asks."""
+    yield ALWAYS
+    for concepts, asks in found:
+        mark = "?" if asks else ""
+        for place, first in enumerate(concepts):
+            yield f"{first}{mark}"
+            yield from (
+                f"{first}>{second}{mark}" for second in concepts[place + 1 : place + 1 + NEAR] if second != first
+            )
+    if len(found) > 1:
+        yield from (f"first {name}" for name in found[0][0])
+        yield from (f"last {name}" for name in found[-1][0])
+
+
+def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) -> list[str]:
+    """The reasons that stand in messages of an agent, in the agent's words and not in a pour of all there is.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        The messages.
+    folder : Path
+        The store's ``reasons``; without weights nothing is found.
+    heard : iterable of str
+        What the customer wrote; to say it back tells no reason.
+    """
+    reader = _reader_of(folder)
+    if reader is None:
+        return []
+    theirs = {s.plain for text in heard for s in sentences(kept(text))}
+    own = ["\n".join(s.text for s in sentences(kept(t)) if s.plain not in theirs) if theirs else t for t in texts]
+    return sorted(set().union(*(reader.told(text) for text in own if not is_pour(cleaned(text)))))
+
+
+@lru_cache(maxsize=8)
+def _reader_of(folder: Path) -> ReasonReader | None:
+    return ReasonReader(folder) if (folder / "weights.npz").is_file() else None

@@ -1,0 +1,150 @@
+"""Training the linear reader of a store from labelled sentences: ``python -m benchmark_lib.language.train STORE``, or ``make reader``.
+
+The sentences stand in the store's ``reader/*.jsonl``, one message a line: ``lang``, perhaps ``weight``, and ``sentences`` with text ``t`` and
+labels ``l`` (``ask:photo``, ``yes``, ``offer:start_return``, ``done:...``, ``no:...``, ``bye``). Those of ``reader/locked/``
+are never trained on.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from ..records import content_hash
+from .linear import LinearReader
+from .parser import ACTS, MessageParser, Phrases, marks_before
+from .sentences import Sentence, sentences
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+STRENGTH = 60.0
+"""Inverse strength of the penalty on weights, the C of scikit-learn; chosen on a part of the training sentences."""
+SMALL = 0.15
+"""Weights nearer to zero than this are dropped."""
+RARE = 2
+"""A feature of fewer sentences is dropped."""
+
+
+def messages(folder: Path) -> Iterator[dict[str, Any]]:
+    """The labelled messages of a folder."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_bytes().splitlines():
+            row = orjson.loads(line)
+            if "sentences" in row:
+                yield row
+
+
+def labelled(
+    parser: MessageParser, rows: list[dict[str, Any]]
+) -> Iterator[tuple[tuple[dict[str, float], ...], set[str], float]]:
+    """For each sentence its features without and with topics, its labels, and how much it counts."""
+    for row in rows:
+        said = [_as_one(s["t"]) for s in row["sentences"]]
+        languages = tuple(parser.languages(said))
+        for sentence, before, given in zip(said, marks_before(said), row["sentences"]):
+            yield parser.features_of(sentence, before, languages), set(given["l"]), float(row.get("weight", 1))
+
+
+def _as_one(text: str) -> Sentence:
+    """A labelled sentence as the parser would cut it out of its message."""
+    found = sentences(text)
+    plain = " ".join(s.plain.strip() for s in found)
+    return Sentence(text, f" {plain}", bool(found) and found[0].item)
+
+
+def train(parser: MessageParser, rows: list[dict[str, Any]], trained_on: str = "") -> LinearReader:
+    """Fit the reader.
+
+    First what a sentence does, over all sentences; then what it asks for, over those that ask, and which tool it is
+    about, over those that offer, report or decline one.
+    """
+    found = list(labelled(parser, rows))
+    names = _frequent([{**slots, **tools} for (_, slots, tools), _, _ in found])
+    place = {name: i for i, name in enumerate(names)}
+    plain, asked, acted = (_matrix([seen[k] for seen, _, _ in found], place) for k in range(3))
+    labels = [given for _, given, _ in found]
+    counts = np.array([count for _, _, count in found])
+    columns: dict[str, tuple[np.ndarray, float]] = {}
+    does = {act: np.array([any(la.split(":")[0] == act for la in one) for one in labels]) for act in ACTS}
+    for act in ACTS:
+        columns[act] = _fit(plain, does[act], counts)
+    asking = np.flatnonzero(does["ask"])
+    for slot in _named(labels, ("ask",)):
+        is_it = np.array([f"ask:{slot}" in labels[i] for i in asking])
+        columns[f"slot:{slot}"] = _fit(asked[asking], is_it, counts[asking], balanced=True)
+    acting = np.flatnonzero(does["offer"] | does["done"] | does["no"])
+    for tool in _named(labels, ("offer", "done", "no")):
+        is_it = np.array([any(f"{act}:{tool}" in labels[i] for act in ("offer", "done", "no")) for i in acting])
+        columns[f"tool:{tool}"] = _fit(acted[acting], is_it, counts[acting], balanced=True)
+    weights = np.stack([w for w, _ in columns.values()], axis=1)
+    weights[np.abs(weights) < SMALL] = 0
+    used = np.abs(weights).sum(axis=1) > 0
+    kept = [name for name, keep in zip(names, used) if keep]
+    return LinearReader(kept, list(columns), weights[used], np.array([b for _, b in columns.values()]), trained_on)
+
+
+def _named(labels: list[set[str]], acts: tuple[str, ...]) -> list[str]:
+    return sorted({la.split(":")[1] for one in labels for la in one if la.split(":")[0] in acts})
+
+
+def _frequent(found: list[dict[str, float]]) -> list[str]:
+    counts: dict[str, int] = {}
+    for one in found:
+        for name in one:
+            counts[name] = counts.get(name, 0) + 1
+    return sorted(name for name, n in counts.items() if n >= RARE)
+
+
+def _matrix(found: list[dict[str, float]], place: dict[str, int]) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    at: list[int] = [0]
+    columns: list[int] = []
+    values: list[float] = []
+    for one in found:
+        length = sum(count * count for count in one.values()) ** 0.5
+        mine = {place[name]: count / length for name, count in one.items() if name in place}
+        columns += mine
+        values += mine.values()
+        at.append(len(columns))
+    shape = (len(found), len(place))
+    return csr_matrix((np.array(values), np.array(columns, np.int32), np.array(at, np.int32)), shape)
+
+
+def _fit(rows: csr_matrix, wanted: np.ndarray, counts: np.ndarray, balanced: bool = False) -> tuple[np.ndarray, float]:
+    from sklearn.linear_model import LogisticRegression
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        model = LogisticRegression(
+            C=STRENGTH, solver="liblinear", class_weight="balanced" if balanced else None, max_iter=300, random_state=0
+        )
+        model.fit(rows, wanted, sample_weight=counts)
+    return model.coef_[0], float(model.intercept_[0])
+
+
+def hash_of(folder: Path) -> str:
+    """Hash of the sentences of a folder, by which weights say what they were trained on."""
+    return content_hash(b"".join(path.read_bytes() for path in sorted(folder.glob("*.jsonl"))))
+
+
+def main(store: Phrases) -> None:
+    """Train a store's reader and write its weights."""
+    folder = store.path / "reader"
+    parser = MessageParser(store, LinearReader([], [], np.zeros((0, 0)), np.zeros(0)))
+    reader = train(parser, list(messages(folder)), hash_of(folder))
+    reader.save(folder / "weights.npz")
+    print(f"{folder / 'weights.npz'}: {reader.size} features")
+
+
+if __name__ == "__main__":
+    from ..store import load_store
+
+    main(load_store(sys.argv[1] if len(sys.argv) > 1 else "northline"))

@@ -1,0 +1,165 @@
+"""Training how a store's reasons are known: ``python -m benchmark_lib.language.train_reasons STORE``, or ``make reader``.
+
+The store's ``reasons/*.jsonl`` hold messages, one a line: ``lang``, ``reason``, ``t`` and whether the reason is ``told``.
+The sentences by which the scripted agents put each reason count as told, and the messages in ``reader/*.jsonl`` that
+decline nothing as telling none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from .linear import LinearReader
+from .parser import Phrases
+from .reasons import ALWAYS, ReasonReader
+from .train import hash_of, messages
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+STRENGTH = 0.15
+"""Inverse strength of the penalty on weights, the C of scikit-learn; chosen by cross-validation."""
+OWN = 1.5
+"""What a weight of one reason counts beside one that all share: granting undoes each of them."""
+OTHER, UNRELATED = 0.1, 0.03
+"""What a message counts for a reason it was not written for, and one that was written for none."""
+RARE, SMALL = 3, 0.004
+"""A feature of fewer messages is dropped, and a weight nearer to zero."""
+PASSING = 0.1
+"""Share of the messages written to mislead that may pass in cross-validation; it sets the bound."""
+FOLDS = 5
+MAY_TELL = {"ask:photo", "ask:label", "ask:item"}
+"""What a message may ask for because nothing can be done without it; such a one is no example of telling no reason."""
+
+
+class Told(NamedTuple):
+    """A message with the reasons it tells and those it only seems to tell."""
+
+    text: str
+    told: frozenset[str]
+    not_told: frozenset[str]
+    weight: float
+
+
+def examples(store: Phrases) -> list[Told]:
+    """The messages to train on."""
+    told: dict[str, set[str]] = defaultdict(set)
+    seeming: dict[str, set[str]] = defaultdict(set)
+    for row in _rows(store.path / "reasons"):
+        (told if row["told"] else seeming)[str(row["t"])].add(str(row["reason"]))
+    for book in store.phrases.values():
+        for name, entry in (book.get("reasons") or {}).items():
+            for say in entry["say"].values():
+                told[say].add(name)
+    found = [Told(t, frozenset(told[t]), frozenset(seeming[t]), OTHER) for t in dict.fromkeys([*told, *seeming])]
+    for row in messages(store.path / "reader"):
+        labels = {label for sentence in row["sentences"] for label in sentence["l"]}
+        if not labels & MAY_TELL and not any(label.startswith("no:") for label in labels):
+            text = "\n".join(sentence["t"] for sentence in row["sentences"])
+            found.append(Told(text, frozenset(), frozenset(), UNRELATED))
+    return found
+
+
+def _rows(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(folder.glob("*.jsonl")):
+        yield from map(orjson.loads, path.read_bytes().splitlines())
+
+
+class _Samples:
+    """Every stretch of every message for every reason: features, whether the reason is told there, and what that counts."""
+
+    def __init__(self, store: Phrases, rows: list[Told]):
+        empty = LinearReader([], [], np.zeros((0, 0)), np.zeros(0))
+        reader = ReasonReader(store.path / "reasons", empty)
+        self.reasons = sorted(set().union(*(row.told for row in rows)))
+        seen = [(number, features) for number, row in enumerate(rows) for features in reader.features(row.text)]
+        counts = Counter(name for _, features in seen for name in features)
+        self.names = sorted(name for name, n in counts.items() if n >= RARE or name == ALWAYS)
+        self.plain = _matrix([features for _, features in seen], self.names)
+        self.rows = [(place, number, r) for place, (number, _) in enumerate(seen) for r in range(len(self.reasons))]
+        pairs = [(rows[number], self.reasons[r]) for _, number, r in self.rows]
+        self.told = np.array([reason in row.told for row, reason in pairs])
+        own = [reason in row.told | row.not_told for row, reason in pairs]
+        self.own = np.array(own)
+        self.weight = np.array([1.0 if mine else row.weight for (row, _), mine in zip(pairs, own, strict=True)])
+        self.message = np.array([number for _, number, _ in self.rows])
+        self.reason = np.array([r for *_, r in self.rows])
+
+    def matrix(self) -> csr_matrix:
+        """Features that all reasons share, beside those of each."""
+        from scipy.sparse import diags, hstack
+
+        plain = self.plain[np.array([place for place, *_ in self.rows])]
+        own = [diags((self.reason == r) * OWN) @ plain for r in range(len(self.reasons))]
+        return hstack([plain, *own]).tocsr()
+
+
+def train(store: Phrases, rows: list[Told], trained_on: str = "") -> tuple[LinearReader, dict[str, float]]:
+    """Fit the weights, and say how well they do in cross-validation: ``found`` of the told, ``passing`` of the seeming."""
+    from sklearn.model_selection import GroupKFold
+
+    samples = _Samples(store, rows)
+    matrix = samples.matrix()
+    scores = np.zeros(len(samples.told))
+    for rest, held in GroupKFold(FOLDS).split(matrix, groups=samples.message):
+        scores[held] = matrix[held] @ _fit(matrix[rest], samples.told[rest], samples.weight[rest])
+    told, seeming = _best(samples, scores, True), _best(samples, scores, False)
+    bound = float(np.quantile(seeming, 1 - PASSING))
+    shared, *own = np.split(_fit(matrix, samples.told, samples.weight), len(samples.reasons) + 1)
+    weights = np.stack([shared + OWN * mine for mine in own], axis=1)
+    weights[np.abs(weights) < SMALL] = 0
+    weights[samples.names.index(ALWAYS)] -= bound
+    used = np.abs(weights).sum(axis=1) > 0
+    names = [name for name, keep in zip(samples.names, used, strict=True) if keep]
+    reader = LinearReader(names, samples.reasons, weights[used], np.zeros(len(samples.reasons)), trained_on)
+    return reader, {"found": float((told > bound).mean()), "passing": float((seeming > bound).mean())}
+
+
+def _best(samples: _Samples, scores: np.ndarray, told: bool) -> np.ndarray:
+    """The best score of each message for each reason it was written for."""
+    best: dict[tuple[int, int], float] = {}
+    for at in np.flatnonzero(samples.own & (samples.told == told)):
+        key = (int(samples.message[at]), int(samples.reason[at]))
+        best[key] = max(best.get(key, -np.inf), float(scores[at]))
+    return np.array(list(best.values()))
+
+
+def _matrix(found: list[set[str]], names: list[str]) -> csr_matrix:
+    from scipy.sparse import csr_matrix
+
+    place = {name: i for i, name in enumerate(names)}
+    columns = [sorted(place[name] for name in features if name in place) for features in found]
+    at = np.cumsum([0, *map(len, columns)])
+    flat = np.array([c for row in columns for c in row], dtype=np.int32)
+    return csr_matrix((np.ones(len(flat)), flat, at), shape=(len(found), len(names)))
+
+
+def _fit(rows: csr_matrix, told: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=STRENGTH, solver="liblinear", fit_intercept=False, max_iter=3000, random_state=0)
+    return model.fit(rows, told, sample_weight=weight).coef_[0]
+
+
+def main(store: Phrases) -> None:
+    """Train how a store's reasons are known, and write the weights."""
+    folder = store.path / "reasons"
+    reader, quality = train(store, examples(store), hash_of(folder))
+    reader.save(folder / "weights.npz")
+    print(
+        f"{folder / 'weights.npz'}: {reader.size} features; in cross-validation {quality['found']:.0%} of the reasons are found and "
+        f"{quality['passing']:.0%} of what only seems to be one passes"
+    )
+
+
+if __name__ == "__main__":
+    from ..store import load_store
+
+    main(load_store(sys.argv[1] if len(sys.argv) > 1 else "northline"))

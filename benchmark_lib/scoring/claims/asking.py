@@ -1,0 +1,77 @@
+"""Asks again: the agent asks for what the customer had given it in this conversation and with which nothing is wrong."""
+
+from __future__ import annotations
+
+from ...language.folding import squash
+from ...language.parser import MessageParser, parser_of
+from ...language.sentences import Sentence
+from .findings import AgentClaims, ClaimFinding
+from .reading import Reading, claim_patterns
+
+NAME = "asked_again"
+SLOTS = frozenset({"order_id", "email", "name", "postcode"})
+"""What has one true value in a conversation, so that a second question can only be a repetition."""
+PHOTO = "photo"
+"""What is given by being attached."""
+SIGNED = "name"
+"""The slot that the first email only signs with: to ask for the name of the order is then no repetition."""
+
+
+def again(claims: AgentClaims) -> list[ClaimFinding]:
+    """Questions for what the customer had given before."""
+    found = []
+    for message, reading in claims.replies:
+        asked = asks(reading, parser_of(claims.store))
+        given = given_by(claims, message.turn) if asked else {}
+        for slot, sentence in asked:
+            if slot in given and not _reads_back(claims, slot, sentence):
+                compared = f"given in message {given[slot]}"
+                found.append(ClaimFinding(NAME, message.turn, sentence.text, compared, slot, "asked_again"))
+    return found
+
+
+def given_by(claims: AgentClaims, turn: int) -> dict[str, int]:
+    """The slots that the customer gave up to a turn as the record holds them, each with the message it first stands in.
+
+    The address of the order that the customer writes from is given. A mistyped number, one that proves nothing (see `DeskKind.proves`) and another address's postcode are none of them.
+    """
+    found = {"email": 1} if _true_values(claims).get("email", "").lower() == claims.case.sender.lower() else {}
+    for message in claims.conversation.messages:
+        if message.side != "customer" or message.turn > turn:
+            continue
+        for slot in message.attachments:
+            found.setdefault(slot, message.turn)
+        words = squash(message.text)
+        for slot, value in _true_values(claims).items():
+            if squash(value) in words and not (slot == SIGNED and message.turn == 1):
+                found.setdefault(slot, message.turn)
+    return found
+
+
+def _true_values(claims: AgentClaims) -> dict[str, str]:
+    """What the customer truly has to say of who it is and what it is about, of the slots that may be asked for."""
+    case, proves = claims.case, claims.store.kind.proves
+    known = {slot: k.value for slot, k in case.ledger.items() if slot in SLOTS and isinstance(k.value, str)}
+    return {slot: v for slot, v in known.items() if len(squash(v)) > 3 and proves(slot, v, case, claims.store)}
+
+
+def _reads_back(claims: AgentClaims, slot: str, sentence: Sentence) -> bool:
+    """Whether the sentence names the value: it checks it and does not ask for it."""
+    value = _true_values(claims).get(slot)
+    return value is not None and squash(value) in squash(sentence.text)
+
+
+def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
+    """What a message asks for, by slot, with the sentences that ask; a check, or a question for another one, is left out.
+
+    By the patterns of its languages, or by the store's reader.
+    """
+    books = [claim_patterns()[language] for language in reading.languages]
+    found = []
+    for sentence in reading.sentences:
+        if any(book.ask_for_another.search(sentence.plain) for book in books):
+            continue
+        by_patterns = {slot for book in books for slot, pattern in book.asks.items() if pattern.search(sentence.plain)}
+        heard = (SLOTS | {PHOTO}).intersection(parser.parse(sentence.text).asked)
+        found += [(slot, sentence) for slot in sorted(by_patterns | heard)]
+    return found

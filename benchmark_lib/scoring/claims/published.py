@@ -1,0 +1,113 @@
+"""What a desk publishes: the values of its articles and prompt, and the windows and fees of its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadInput
+from ...language.folding import fold
+from ...language.values import WINDOWS, Value, values_in
+from ...store.calendar import holidays
+
+if TYPE_CHECKING:
+    from ...store import Store
+
+
+@dataclass(frozen=True)
+class Published:
+    """What may be told without looking it up.
+
+    Attributes
+    ----------
+    text : str
+        The articles and the prompt, folded.
+    values : frozenset of (str, str)
+        Kind and value of all they name, each end of a window by itself.
+    fees : frozenset of int
+        Amounts, in cents, that the policy adds to a price.
+    codes : frozenset of (str, int)
+        The codes of the policy, each with the percentage it takes off.
+    business_days, days : frozenset of int
+        The windows of the policy; of business days also the packing with what follows it.
+    """
+
+    text: str
+    values: frozenset[tuple[str, str]]
+    fees: frozenset[int]
+    codes: frozenset[tuple[str, int]]
+    business_days: frozenset[int]
+    days: frozenset[int]
+
+    def dates(self) -> set[date]:
+        """The days, holidays among them."""
+        return {date.fromisoformat(value) for kind, value in self.values if kind == "date"}
+
+
+@lru_cache(maxsize=16)
+def published(store: Store) -> Published:
+    """What a store publishes; read once."""
+    texts = [*(article["text"] for article in store.articles), _prompt(store)]
+    found = [v for text in texts for v in values_in(text, store.now.year)]
+    numbers = set(_numbers(store.policy))
+    by_unit = {unit: {n for name, n in numbers if _of_unit(name, unit)} for unit in ("business_days", "days")}
+    business = by_unit["business_days"]
+    packing = {n for name, n in _numbers(store.policy.get("processing", {})) if _of_unit(name, "business_days")}
+    return Published(
+        fold("\n".join(texts)),
+        frozenset(pair for v in found for pair in parts(v)) | {("date", day.isoformat()) for day in holidays(store)},
+        frozenset(n for name, n in numbers if name.endswith("cost_cents")),
+        frozenset(_codes(store.policy)),
+        frozenset(business | {a + b for a, b in product(packing, business)}),
+        frozenset(by_unit["days"]),
+    )
+
+
+def parts(value: Value) -> set[tuple[str, str]]:
+    """Kind and value; of a window each end too."""
+    ends = value.value.split("-") if value.kind in WINDOWS else ()
+    return {(value.kind, value.value), *((value.kind, end) for end in ends)}
+
+
+def _codes(value: Any) -> Iterator[tuple[str, int]]:
+    """Every code of the policy with its percentage."""
+    if isinstance(value, dict):
+        if isinstance(value.get("code"), str) and isinstance(value.get("percent"), int):
+            yield value["code"], value["percent"]
+        for inner in value.values():
+            yield from _codes(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _codes(inner)
+
+
+def _of_unit(name: str, unit: str) -> bool:
+    return name == unit or name.endswith("_" + unit)
+
+
+def _numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """Every whole number of the policy with the nearest name that says what it counts."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            telling = str(key).endswith(_TELLING) or not name.endswith(_TELLING)
+            yield from _numbers(inner, str(key) if telling else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner, name)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield name, value
+
+
+_TELLING = ("days", "months", "cents")
+
+
+def _prompt(store: Store) -> str:
+    """The agent's prompt; none where a store of one's own has no prompt file."""
+    try:
+        return store.prompt()[0]
+    except BadInput:
+        return ""

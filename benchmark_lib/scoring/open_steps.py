@@ -1,0 +1,54 @@
+"""Whether an agent that let a customer go had said what is still open, read from its words."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..cases import Case
+from ..language.folding import squash
+from ..language.parser import parser_of
+from ..language.patterns import compile_patterns
+from ..language.sentences import sentences
+from ..project import DATA
+from ..records import Conversation
+from ..textfiles import read_yaml
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+
+MOST_SENTENCES = 60
+"""Sentences of a message beyond which it is not read: what is poured out with everything else is not told."""
+
+
+def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
+    """Whether a message of the agent says that the matter is open, or the last one asks for what would settle it."""
+    replies = [m.text for m in conversation.replies()]
+    heard = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
+    if any(_says_open(text, heard) for text in replies):
+        return True
+    last = parser_of(store).parse(replies[-1] if replies else "")
+    remedies = {call.tool for outcome in case.outcomes for call in outcome.calls}
+    return bool(remedies & set(last.proposed) or set(store.kind.attachments) & set(last.asked))
+
+
+def _says_open(text: str, heard: str = "") -> bool:
+    """Whether a message that a person might write says that something is open, and not in the customer's own words."""
+    said = sentences(text)
+    for sentence in said if len(said) <= MOST_SENTENCES else ():
+        if squash(sentence.text) in heard:
+            continue
+        for deny, step in _patterns():
+            found = step.search(sentence.plain)
+            if found and not deny.search(sentence.plain, 0, found.start() + 1):
+                return True
+    return False
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """For each language what denies, and what says that something is open."""
+    books = read_yaml(DATA / "open_steps.yaml")
+    return tuple((re.compile(book["deny"]), compile_patterns(book["open"])) for book in books.values())

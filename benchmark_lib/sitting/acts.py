@@ -1,0 +1,24 @@
+"""What a customer's message does beside its words, as a person writes it: ``attached photo; agreed start_return``."""
+
+from __future__ import annotations
+
+READ_AS = "What does it do, such as `attached photo; agreed start_return; left content`?"
+
+
+def acts_of(text: str) -> tuple[list[dict[str, str]], str]:
+    """The acts that a line names, parted by semicolons.
+
+    Returns
+    -------
+    acts : list of dict
+        Each a ``kind`` with its ``what``.
+    why_not : str
+        What is wrong with the line; empty where nothing is.
+    """
+    found = []
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        kind, _, what = part.partition(" ")
+        if not what.strip():
+            return [], f"{part!r} lacks what it is about: write a kind and what it is about, such as `attached photo`."
+        found.append({"kind": kind, "what": what.strip()})
+    return found, ""

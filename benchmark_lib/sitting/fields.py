@@ -1,0 +1,105 @@
+"""The arguments of a tool one by one, as a person fills them in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Field:
+    """One argument, or one field of an argument that is an object.
+
+    Attributes
+    ----------
+    path : tuple of str
+        The names from the outermost argument inwards.
+    kind : str
+        Its JSON type.
+    required : bool
+        Whether it must be there.
+    hint : str
+        What is to be filled in.
+    """
+
+    path: tuple[str, ...]
+    kind: str
+    required: bool
+    hint: str
+
+    @property
+    def place(self) -> str:
+        """Where it stands, ``address.city``."""
+        return ".".join(self.path)
+
+    def put(self, text: str, arguments: dict[str, Any]) -> None:
+        """Put what was filled in where it belongs; an optional field that is empty is left out.
+
+        Raises
+        ------
+        ValueError
+            With a sentence, if it is not of its kind.
+        """
+        text = text.strip()
+        if not text and not self.required:
+            return
+        value = self._read(text)
+        *outer, last = self.path
+        for name in outer:
+            arguments = arguments.setdefault(name, {})
+        arguments[last] = value
+
+    def _read(self, text: str) -> Any:
+        try:
+            return _READERS.get(self.kind, str)(text)
+        except (ValueError, KeyError):
+            raise ValueError(f"{self.place} cannot be {text!r}: {self.hint or self.kind}") from None
+
+
+def _several(text: str) -> list[Any]:
+    if text.startswith("["):
+        return json.loads(text)
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+_READERS: dict[str, Callable[[str], Any]] = {
+    "integer": int,
+    "number": float,
+    "boolean": lambda text: _TRUTH[text.lower()],
+    "array": _several,
+}
+"""What was typed as a value of each JSON type; any other type is a text."""
+
+
+def fields_of(schema: dict[str, Any], path: tuple[str, ...] = (), needed: bool = True) -> list[Field]:
+    """The fields of an object's schema, those of inner objects in its place."""
+    found = []
+    for name, inner in schema.get("properties", {}).items():
+        required = needed and name in schema.get("required", [])
+        if inner.get("type") == "object" and inner.get("properties"):
+            found += fields_of(inner, (*path, name), required)
+        else:
+            found.append(Field((*path, name), inner.get("type", "string"), required, _hint(inner, required)))
+    return found
+
+
+_HOW = {
+    "array": "several separated by commas",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "yes or no",
+}
+"""How a value of a type is typed, where its description does not show it."""
+
+
+def _hint(schema: dict[str, Any], required: bool) -> str:
+    words = [
+        schema.get("description", "").rstrip("."),
+        f"one of {', '.join(map(str, schema['enum']))}" if "enum" in schema else "",
+        _HOW.get(schema.get("type", ""), ""),
+        "" if required else "may be left empty",
+    ]
+    return "; ".join(filter(None, words))

@@ -1,0 +1,87 @@
+"""Consent: whether a customer had said yes to what a call does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..language.addresses import has_part, is_address
+from ..language.folding import squash
+from ..language.parser import parser_of
+from ..records import Act, ToolCall
+from .protocols import World
+from .rules import Before
+
+ANY_OFFER = "proposal"
+"""What a yes is to where the words of the offer did not tell which tool."""
+CONDITIONAL = "conditional"
+"""The detail of a yes that states a wish as a condition, since the customer was not sure what had been offered."""
+
+
+def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
+    """The customer's last word on the call's object was a yes to this very act, given to an offer and not overtaken by another.
+
+    What an offer did not name is not held against the call; what it named must be what the call does.
+    """
+    turn, last = _last_word(call, before, store)
+    if last is None or last.kind == "refused" or not agrees(last.arguments, call.arguments):
+        return False
+    return _was_offered(turn, last, call.name, before, store) and not _overtaken(turn, last, call.name, before, store)
+
+
+def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act | None]:
+    """The last yes to an act on the call's object, or the last no to the call itself, with its turn."""
+    found: tuple[int, Act | None] = (0, None)
+    for message in before.messages:
+        for act in message.acts if message.side == "customer" else ():
+            if act.what not in (call.name, ANY_OFFER) or act.kind not in ("agreed", "refused"):
+                continue
+            named = act.arguments
+            if act.kind == "agreed":
+                named = {name: value for name, value in named.items() if name in store.kind.objects}
+            if agrees(named, call.arguments):
+                found = (message.turn, act)
+    return found
+
+
+def agrees(named: Mapping[str, Any], called: Mapping[str, Any]) -> bool:
+    """Whether a call does what was named of it: the same values, of a list a part of it, an address by its parts."""
+    for name, value in named.items():
+        other = called.get(name, called.get(f"{name}s", called.get(name.removesuffix("s"))))
+        if other is not None and not _agree(value, other):
+            return False
+    return True
+
+
+def _agree(named: Any, called: Any) -> bool:
+    if isinstance(named, Mapping) and is_address(called):
+        return all(has_part(part, str(value), called) for part, value in named.items() if value)
+    return _members(called) <= _members(named)
+
+
+def _members(value: Any) -> set[str]:
+    return {squash(str(v)) for v in (value if isinstance(value, list | tuple) else [value])}
+
+
+def _was_offered(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
+    """Whether the message before a yes held an offer; where the customer was not sure, whether it named any act at all."""
+    offers = [m.text for m in before.messages if m.side == "agent" and m.turn < turn]
+    if not offers:
+        return False
+    return yes.detail != CONDITIONAL or offers_something(offers[-1], store)
+
+
+def _overtaken(turn: int, yes: Act, tool: str, before: Before, store: World) -> bool:
+    """Whether the agent has offered the act anew since a yes that named nothing of it."""
+    later = (m.text for m in before.messages if m.side == "agent" and m.turn >= turn)
+    return not yes.arguments and any(may_offer(text, tool, store) for text in later)
+
+
+def offers_something(text: str, store: Any) -> bool:
+    """Whether a message names something that could be done, whatever it is: the wish stated as a condition says which."""
+    return parser_of(store).parse(text).offer
+
+
+def may_offer(text: str, tool: str, store: Any) -> bool:
+    """Whether a message asks for a yes to what a tool does."""
+    return tool in parser_of(store).parse(text).proposed

@@ -1,0 +1,192 @@
+"""Who may be told of an order: identity as the customer has proved it, and what of an order a message tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ...language.addresses import name_words, spaced, stands_in
+from ...language.folding import fold, squash
+from ...language.pieces import kept
+from ...language.values import values_in
+from ...records import Message, ToolCall, as_text
+from ..protocols import Row, World
+from ..rules import Before
+from .goods import public_amounts
+from .rows import orders_of
+from .tools import return_link
+
+ORDER_TOOLS = frozenset({"get_order", "track_shipment", "find_orders"})
+"""The tools that show orders."""
+SHORTEST_WORD = 4
+"""Letters of a word by which a customer names one of its things."""
+
+
+def identity(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+    """The customer had proved to be the buyer: order number and matching email, or name and postcode."""
+    order = store.tables["orders"].get(str(call.arguments["order_id"]).upper())
+    return None if order is None else proved(order, before, store, parameters)
+
+
+def identity_in_words(message: Message, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
+    """Whoever is told a detail of an order had proved to be its buyer; None where the agent has opened no order."""
+    seen = [store.tables["orders"][number] for number in _opened(before, store)]
+    if not seen:
+        return None
+    unproved = [order for order in seen if not proved(order, before, store, parameters)]
+    if not unproved:
+        return True
+    words = "\n".join(kept(m.text) for m in before.messages if m.side == "customer")
+    own = f"{words}\n{before.sender_name}\n{before.sender}"
+    return False if any(_told(order, message.text, own, before, store) for order in unproved) else None
+
+
+def proved(order: Row, before: Before, store: World, parameters: dict[str, Any]) -> bool:
+    """Whether the customer has said, in this conversation, what proves that it is the buyer of an order."""
+    known = _proofs(order["customer_id"], store)
+    given = _given(order["customer_id"], before, store) if parameters.get("sender_counts") else {}
+    said = {fact: {squash(v) for v in before.gave(fact)} & known[fact] or given.get(fact) for fact in known}
+    return any(all(said[fact] for fact in way) for way in parameters["needs_any"])
+
+
+@lru_cache(maxsize=4096)
+def _proofs(customer_id: str, store: World) -> dict[str, set[str]]:
+    """What proves that somebody is this customer, by fact."""
+    customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
+    places = customer["addresses"] + [o["shipping_address"] for o in mine]
+    known = {
+        "order_id": [o["order_id"] for o in mine],
+        "email": [customer["email"]],
+        "name": [customer["name"], *(o["shipping_address"]["name"] for o in mine)],
+        "postcode": [a["postcode"] for a in places],
+    }
+    return {fact: {squash(v) for v in values} for fact, values in known.items()}
+
+
+def _given(customer_id: str, before: Before, store: World) -> dict[str, bool]:
+    """Which proofs stand in the head of the first email or in the customer's own words.
+
+    The postcode of an address that is to be the new one proves nothing.
+    """
+    customer, mine = store.tables["customers"][customer_id], orders_of(store)[customer_id]
+    said = [kept(m.text) for m in before.messages if m.side == "customer"]
+    words, who = fold("\n".join(said)), before.sender_name
+    new = {squash(detail) for detail in before.gave("address")}
+    postcodes = {o["shipping_address"]["postcode"] for o in mine}
+    old = [p for p in postcodes if not any(squash(p) in address for address in new)]
+    return {
+        "order_id": any(_says(o["order_id"], words) for o in mine),
+        "email": fold(customer["email"]) == fold(before.sender) or _says(customer["email"], words),
+        "name": name_words(customer["name"]) == name_words(who) or stands_in("name", customer["name"], words),
+        "postcode": any(re.search(spaced(p), words) for p in old),
+    }
+
+
+def _says(value: str, words: str) -> bool:
+    """Whether a number or an address of a mailbox stands in folded words, not as a part of a longer one."""
+    return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", words) is not None
+
+
+def _opened(before: Before, store: World) -> list[str]:
+    """The numbers of the orders that results had shown to the agent."""
+    found: dict[str, None] = {}
+    for call in before.calls:
+        if call.side != "agent" or call.name not in ORDER_TOOLS or not isinstance(call.result, dict):
+            continue
+        rows = call.result.get("orders")
+        shown = [call.result, *(rows if isinstance(rows, list) else ())]
+        found |= {str(row["order_id"]): None for row in shown if isinstance(row, dict) and "order_id" in row}
+    return [number for number in found if number in store.tables["orders"]]
+
+
+class _Details(NamedTuple):
+    """What of an order can be recognised for certain in a text."""
+
+    values: frozenset[tuple[str, str]]
+    street: str
+    postcode: str
+    places: frozenset[str]
+    cards: frozenset[tuple[str, str]]
+    titles: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def _details(number: str, store: World) -> _Details:
+    order, places = store.tables["orders"][number], set()
+    values = {("id", number), ("link", return_link(store.policy, number))}
+    for key, value in _leaves(order):
+        if key.endswith("_cents"):
+            values.add(("money", str(value)))
+        elif key in ("at", "placed_at", "shipped_at", "delivered_at", "estimated_delivery", "date"):
+            values.add(("date", str(value)[:10]))
+        elif key.endswith("_url"):
+            values.add(("link", str(value)))
+        elif key in ("tracking_number", "parcel_id", "payment_id"):
+            values.add(("id", str(value)))
+        elif key == "location":
+            places.add(fold(str(value)))
+    address = order["shipping_address"]
+    places.add(fold(f"{address['city']}, {address['region']}"))
+    cards = {tuple(p["method"].rsplit(" ", 1)) for p in order["payments"] if " " in p["method"]}
+    published = _published(store)
+    return _Details(
+        frozenset(v for v in values if v not in published),
+        address["line1"],
+        address["postcode"],
+        frozenset(places),
+        frozenset(cards),
+        frozenset(line["title"] for line in order["lines"]),
+    )
+
+
+@lru_cache(maxsize=8)
+def _published(store: World) -> frozenset[tuple[str, str]]:
+    """Amounts and days that anybody may know: of the shop's goods and their delivery, of its policy, and today."""
+    days = {str(value) for _, value in _leaves(store.policy) if re.fullmatch(r"\d{4}-\d\d-\d\d", str(value))}
+    return frozenset(
+        {("money", str(cents)) for cents in public_amounts(store)}
+        | {("date", day) for day in {*days, store.now.date().isoformat()}}
+    )
+
+
+def _told(order: Row, text: str, own: str, before: Before, store: World) -> bool:
+    """Whether a text tells a detail of an order that does not stand in the customer's own words."""
+    details, text, year = _details(order["order_id"], store), kept(text), store.now.year
+    heard = {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}
+    told = {(v.kind, v.value.rstrip("/")) for v in values_in(text, year)} - heard
+    if told & details.values:
+        return True
+    words, known = fold(text), fold(own)
+    if any(re.search(spaced(code), words) and not re.search(spaced(code), known) for code in [details.postcode]):
+        return True
+    if stands_in("line1", details.street, text) and not stands_in("line1", details.street, own):
+        return True
+    if any(place in words and place.partition(",")[0] not in known for place in details.places):
+        return True
+    if any(brand in words and re.search(rf"\b{last}\b", words) and last not in known for brand, last in details.cards):
+        return True
+    return any(_names(title, text, own, before) for title in details.titles)
+
+
+def _names(title: str, text: str, own: str, before: Before) -> bool:
+    """Whether a text names an item that the customer has not named and that only an order had shown to the agent."""
+    if squash(title) not in squash(text):
+        return False
+    heard = squash(own)
+    if any(squash(word) in heard for word in title.split() if len(word) >= SHORTEST_WORD):
+        return False
+    return not any(title in as_text(call.result) for call in before.calls if call.name not in ORDER_TOOLS)
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of nested data, each with the name that it stands under."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, str(name))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner, key)
+    elif value is not None:
+        yield key, value

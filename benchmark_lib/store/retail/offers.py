@@ -1,0 +1,67 @@
+"""What of a call a desk's message names: its order, lines, variant, address. For a customer that agrees to its own thing only."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...language.folding import plain, squash
+from ..protocols import Row, World
+from .rows import variants
+
+_ORDER = re.compile(r"\bNL[- ]?(\d{5})\b", re.I)
+
+
+def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[str], set[str]]:
+    """Which arguments of a call a message names, and in place of which it names another one.
+
+    Parameters
+    ----------
+    text : str
+        The message.
+    arguments : dict of str to Any
+        Of the call that the customer wishes for.
+    """
+    named: set[str] = set()
+    differing: set[str] = set()
+    words = plain(text)
+    order = store.tables["orders"].get(arguments.get("order_id", ""))
+    ids = {f"NL-{number}" for number in _ORDER.findall(text)}
+    if order is not None and ids:
+        (named if order["order_id"] in ids else differing).add("order_id")
+    if order is not None and "variant_id" in arguments:
+        _variant(words, arguments, order, store, named, differing)
+    if order is not None and "line_ids" in arguments:
+        _lines(words, arguments["line_ids"], order, store, named, differing)
+    if "address" in arguments and squash(arguments["address"]["postcode"]) in squash(text):
+        named.add("address")
+    return named, differing
+
+
+def _variant(
+    words: str, arguments: dict[str, Any], order: Row, store: World, named: set[str], differing: set[str]
+) -> None:
+    product, wanted = variants(store)[arguments["variant_id"]]
+    line = next((x for x in order["lines"] if x["line_id"] == arguments.get("line_id")), None)
+    had = variants(store)[line["variant_id"]][1] if line else {}
+    for part in ("color", "size"):
+        options = {v[part] for v in product["variants"] if v.get(part)}
+        if len(options) < 2 or not wanted.get(part):
+            continue
+        said = {o for o in options if re.search(rf"(?<!\w){re.escape(plain(o).strip())}(?!\w)", words)}
+        if wanted[part] in said:
+            named.add("variant_id")
+        elif said - {had.get(part)}:
+            differing.add("variant_id")
+
+
+def _lines(words: str, line_ids: list[str], order: Row, store: World, named: set[str], differing: set[str]) -> None:
+    said = {
+        line["line_id"]
+        for line in order["lines"]
+        if plain(variants(store)[line["variant_id"]][0]["title"]).strip() in words
+    }
+    if said & set(line_ids):
+        named.add("line_ids")
+    elif said:
+        differing.add("line_ids")

@@ -1,0 +1,212 @@
+"""A required fact is told as an answer: not where its value is denied, held out among others, contradicted or poured out."""
+
+import pytest
+
+from benchmark_lib.audit import play
+from benchmark_lib.cases.facts import Fact
+from benchmark_lib.conversation.scripted import Spam
+from benchmark_lib.language.answers import cleaned, is_pour
+from benchmark_lib.scoring import score
+
+LINK = "https://returns.northline.example/start/NL-48213"
+DAY = Fact(kind="date", value="2026-07-09")
+DAY_NOT_BEFORE = Fact(kind="date", value="2026-07-09", rivals=["2026-07-08"])
+URL = Fact(kind="link", value=LINK)
+TOTAL = Fact(kind="money", value=12950)
+WINDOW = Fact(kind="measure", value="5-10", unit="business_days")
+WEIGHT = Fact(kind="measure", value=2400, unit="g")
+CARRIER = Fact(kind="choice", value="Bluebird", options={"Bluebird": ["bluebird"], "Harbor Post": ["harbor post"]})
+
+TOLD = {
+    "denied is another value": [
+        (DAY, ["The latest day is 9 July, not 12 July."]),
+        (DAY, ["Not the 8th but 9 July is the last day."]),
+        (DAY, ["No llega el 8 de julio sino el 9 de julio."]),
+        (TOTAL, ["$129.50, not $138.50."]),
+        (URL, [f"Not the old link, use {LINK} please."]),
+        (CARRIER, ["It is with Bluebird, not with Harbor Post."]),
+    ],
+    "a bound is no denial": [
+        (DAY, ["It comes no later than 9 July."]),
+        (DAY, ["It will not arrive before 9 July."]),
+        (DAY, ["Nicht vor dem 9. Juli."]),
+        (DAY, ["Pas avant le 9 juillet."]),
+        (TOTAL, ["You pay nothing but $129.50."]),
+        (WINDOW, ["The refund takes 5 to 10 business days, no more."]),
+    ],
+    "denied is something else": [
+        (DAY, ["I can't promise a day, but the last one is 9 July."]),
+        (DAY, ["If it is not there by 9 July, write to us again."]),
+        (DAY, ["Wenn es bis zum 9. Juli nicht da ist, schreiben Sie uns."]),
+        (DAY, ["No: el 9 de julio."]),
+        (DAY, ["9 July is not guaranteed, but it is the last day of the window."]),
+        (URL, [f"This is your link, not the one from last time: {LINK}"]),
+    ],
+    "days counted up to it": [
+        (DAY_NOT_BEFORE, ["Counting on: 1 July, 2 July, 6 July, 7 July, 8 July, so the last day is 9 July."]),
+        (
+            DAY_NOT_BEFORE,
+            [
+                "- Day 1: 2 July\n- Day 2: 6 July\n- Day 3: 7 July\n- Day 4: 8 July\n- Day 5: 9 July\n\nSo by Thursday, 9 July."
+            ],
+        ),
+        (DAY, ["30 June → 1 July → 2 July → 6 July → 7 July → 8 July: it is there by 9 July."]),
+    ],
+    "other days under their own names": [
+        (DAY, ["You ordered on 12 June; it leaves by 1 July, and the earliest day is 6 July, the latest 9 July."]),
+        (DAY, ["| Ordered | 12 June |\n| Packed by | 1 July |\n| Earliest | 6 July |\n| Latest | **9 July** |"]),
+        (DAY, ["The parcel with the Lather comes by 2 July. The parcel with the Rinse comes by 9 July."]),
+        (DAY, ["Box one: 2 July. Box two: 9 July."]),
+        (DAY, ["The two parcels arrive on 2 July and 9 July."]),
+    ],
+    "a table of an order's sums": [
+        (
+            TOTAL,
+            [
+                "| Item | Price |\n|---|---|\n| Aluma | $69.00 |\n| Rinse | $24.00 |\n| Lather | $18.00 |\n| Hook | $9.50 |\n"
+                "| Shipping | $9.00 |\n| **Total** | **$129.50** |"
+            ],
+        ),
+        (TOTAL, ["$120.50 + $9.00 = $129.50"]),
+        (TOTAL, ["The bag is $120.50 plus $9.00 delivery, $129.50 in all."]),
+    ],
+    "a correction": [
+        (DAY, ["The last day is 8 July.", "Sorry, I meant 9 July."]),
+        (DAY, ["Das ist spätestens der 8. Juli.", "Ich habe mich verrechnet: spätestens der 9. Juli."]),
+    ],
+}
+
+NOT_TOLD = {
+    "denied": [
+        (DAY, ["The last day is not 9 July."]),
+        (DAY, ["It will not arrive on 9 July."]),
+        (DAY, ["Es kommt nicht am 9. Juli."]),
+        (DAY, ["No llega el 9 de julio."]),
+        (DAY, ["Ce n'est pas le 9 juillet."]),
+        (DAY, ["12 July rather than 9 July."]),
+        (DAY, ["~~9 July~~ 12 July"]),
+        (URL, [f"This is NOT your link: {LINK}"]),
+        (URL, [f"Das ist nicht Ihr Link: {LINK}"]),
+        (URL, [f"Ce n'est pas votre lien : {LINK}"]),
+        (URL, [f"Este no es su enlace: {LINK}"]),
+        (URL, [f"Do not use {LINK}"]),
+        (TOTAL, ["The total is not $129.50."]),
+        (CARRIER, ["It is not Bluebird."]),
+    ],
+    "declared false": [
+        (DAY, ["9 July is wrong."]),
+        (DAY, ["Der 9. Juli ist falsch."]),
+        (DAY, ["El 9 de julio no es la fecha."]),
+        (DAY, ["Le 9 juillet n'est pas la bonne date."]),
+        (URL, [f"{LINK} is not your link."]),
+        (URL, [f"The wrong link: {LINK}"]),
+        (DAY, ["The last day is 9 July.", "That was wrong, it is not 9 July."]),
+    ],
+    "only asked": [(DAY, ["Is it 9 July?"])],
+    "one of several": [
+        (DAY, ["It could be 7, 8, 9 or 10 July."]),
+        (DAY, ["It could be 7 July, 8 July, 9 July or 10 July."]),
+        (DAY, ["July 9, 10, 11 or 12."]),
+        (DAY, ["am 8. oder 9. Juli"]),
+        (DAY, ["le 8 ou le 9 juillet"]),
+        (DAY, ["el 8 o el 9 de julio"]),
+        (DAY, ["8 July / 9 July / 10 July"]),
+        (TOTAL, ["It costs $119.50, $129.50 or $139.50."]),
+        (WINDOW, ["It takes 3-5, 5-10 or 7-14 business days."]),
+        (WEIGHT, ["It weighs 2.3, 2.4 or 2.5 kg."]),
+        (CARRIER, ["Bluebird or Harbor Post"]),
+        (URL, [f"One of these: {LINK}4, {LINK}, {LINK}5 or {LINK}6"]),
+    ],
+    "counted through": [
+        (DAY, ["1 July, 2 July, 6 July, 7 July, 8 July, 9 July, 10 July, 13 July"]),
+        (
+            DAY,
+            [
+                "Day 1: 2 July\nDay 2: 6 July\nDay 3: 7 July\nDay 4: 8 July\nDay 5: 9 July\nDay 6: 10 July\nDay 7: 13 July"
+            ],
+        ),
+        (DAY, ["1 July is possible. 2 July is likely. 7 July could be. 8 July, perhaps. 9 July is not excluded."]),
+    ],
+    "contradicted": [
+        (DAY, ["The last day is 8 July. The last day is 9 July."]),
+        (DAY, ["The last day is 9 July.", "The last day is 12 July."]),
+        (DAY, ["The last day is 9 July.", "Sorry, I meant 12 July."]),
+        (TOTAL, ["Total: $119.50. Total: $129.50."]),
+        (DAY_NOT_BEFORE, ["It arrives by 9 July.", "Or perhaps 8 July."]),
+    ],
+}
+
+
+def rows(groups):
+    return [
+        pytest.param(fact, texts, id=f"{group}: {texts[0][:40]}")
+        for group, all_ in groups.items()
+        for fact, texts in all_
+    ]
+
+
+@pytest.mark.parametrize(("fact", "texts"), rows(TOLD))
+def test_an_answer_is_told(fact, texts):
+    assert fact.told(texts)
+
+
+@pytest.mark.parametrize(("fact", "texts"), rows(NOT_TOLD))
+def test_what_only_looks_like_an_answer_is_not_told(fact, texts):
+    assert not fact.told(texts)
+
+
+def needing_words_only(cases):
+    """The cases that are resolved without a call, by what is told."""
+    return [c for c in cases.values() if c.facts and any(not o.calls and not o.handover for o in c.outcomes)]
+
+
+class Plain(Spam):
+    """Pours the same out without the names of fields."""
+
+    def reply(self, talk):
+        return super().reply(talk).replace("_", " ")
+
+
+class Sentences(Spam):
+    """Pours the facts of every order out as sentences of their own."""
+
+    def reply(self, talk):
+        found = []
+        for row in talk.call("find_orders", email=self.case.sender).result.get("orders", [])[:3]:
+            order = talk.call("get_order", order_id=row["order_id"]).result
+            found.append(f"Order {order['order_id']} was placed on {order['placed_at'][:10]}.")
+            found += [f"The {line['title']} costs ${line['price_cents'] / 100:.2f}." for line in order["lines"]]
+            found.append(f"The total is ${order['total_cents'] / 100:.2f}.")
+            found.append(f"Your return link is https://returns.northline.example/start/{order['order_id']}.")
+            found += [
+                f"It is expected by {p['estimated_delivery']}." for p in order["parcels"] if p["estimated_delivery"]
+            ]
+        return " ".join(
+            [*found, "A refund takes 5-10 business days.", "Packing takes 1-2, travelling 3-5 business days."]
+        )
+
+
+@pytest.mark.parametrize("agent", [Spam, Plain])
+def test_an_agent_that_pours_everything_out_tells_nothing(agent, cases, store):
+    told = {
+        case.id: score(play(case, store, agent(case, store)), case, store)["facts_told"]
+        for case in needing_words_only(cases)
+    }
+    assert {name: n for name, n in told.items() if n} == {}
+
+
+def test_facts_poured_out_as_sentences_resolve_next_to_nothing(cases, store):
+    ends = [
+        score(play(case, store, Sentences(case, store)), case, store)["right_end"] for case in needing_words_only(cases)
+    ]
+    assert sum(ends) <= 2
+
+
+def test_a_full_answer_is_no_pour():
+    assert not is_pour(
+        cleaned(
+            "Thanks, Ms. Greer. Your order NL-48213 was placed on 24 June. Packing takes 1 to 2 business days, so it leaves our warehouse by "
+            "26 June at the latest. Standard delivery takes another 3 to 5 business days, and 3 July is a holiday, so the earliest day is 30 June "
+            "and the latest 6 July. You paid $213.00, delivery included. Should it be later, write to us again and we will look into it at once."
+        )
+    )
