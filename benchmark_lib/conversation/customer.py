@@ -202,7 +202,7 @@ class ScriptedCustomer:
             return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
-        if said.moves and not offered:
+        if not offered and (said.moves or not (now.heard.offer or best >= LIKELY)):
             return None
         wish = open_wishes[0]
         talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
