@@ -196,8 +196,7 @@ def test_a_real_terminal_completes_tools_and_ends_at_ctrl_c(tmp_path):
         os.write(ours, b"call get_cu\t")
         until(ours, "get_customer")
         os.write(ours, b' {"email": "kai.nruiz@skatemail.example"}\r')
-        until(ours, "RESULT OF get_customer")
-        until(ours, "agent>")
+        until(ours, "RESULT OF get_customer", "agent>")
         os.write(ours, b"\x03")
         until(ours, "0 of 1 conversations finished")
         assert process.wait(60) == 3
@@ -207,10 +206,10 @@ def test_a_real_terminal_completes_tools_and_ends_at_ctrl_c(tmp_path):
     assert RunFile(tmp_path / "t.deskbench").counts()["calls"] == 1
 
 
-def until(terminal_end, words):
-    """Read from a terminal until some words have come."""
+def until(terminal_end, *words):
+    """Read from a terminal until some words have come, in this order."""
     seen, last = "", time.monotonic() + 60
-    while words not in seen:
+    while not re.search(".*".join(map(re.escape, words)), seen, re.DOTALL):
         assert time.monotonic() < last, f"waited in vain for {words!r}: {seen[-400:]!r}"
         if select.select([terminal_end], [], [], 0.2)[0]:
             seen += re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", os.read(terminal_end, 65_536).decode("utf-8", "replace"))

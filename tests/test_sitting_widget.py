@@ -12,7 +12,7 @@ from hostile import FLAG, PAYLOADS
 from test_jupyterlab import running_lab, until
 
 from benchmark_lib import BadInput, RunFile, sit
-from benchmark_lib.sitting.widget import _page
+from benchmark_lib.sitting.widget import page_of
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "06_sit.ipynb"
 OWN_TAGS = {"div", "p", "pre", "span", "details", "summary"}
@@ -147,7 +147,7 @@ def test_no_text_leaves_its_box(name):
         {"kind": "own", "text": text, "calls": [[text, text]]},
         {"kind": "over", "why": text},
     ]
-    page = Tags(_page(items, "agent"))
+    page = Tags(page_of(items, "agent"))
     assert page.found <= OWN_TAGS and page.attributes <= {"class", "dir", "open", "tabindex"}
 
 

@@ -193,9 +193,9 @@ class ChairWidget(w.VBox):
             self._items.append(item)
         head = [i for i in items if i["kind"] in ("prompt", "tools")]
         if head:
-            self.instructions.value = _page(head, self.chairs.side)
+            self.instructions.value = page_of(head, self.chairs.side)
             self.tool.options = [t["name"] for t in self.chairs.tools]
-        self.talk.value = _page([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.chairs.side)
+        self.talk.value = page_of([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.chairs.side)
 
     def _enable(self, mine: bool) -> None:
         for one in (self.send, self.make_call):
@@ -205,7 +205,7 @@ class ChairWidget(w.VBox):
         self.status.value = str(Markup('<p role="status">{}</p>').format(visible(text)))
 
 
-def _page(items: list[Item], side: str) -> str:
+def page_of(items: list[Item], side: str) -> str:
     """Items as HTML."""
     return str(Markup('<div class="db-talk">{}</div>').format(Markup("").join(_html(item, side) for item in items)))
 
