@@ -69,6 +69,8 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
     books = [claim_patterns()[language] for language in reading.languages]
     found = []
     for sentence in reading.sentences:
+        if not any(book.slot_words.search(sentence.plain) for book in books):
+            continue
         if any(book.ask_for_another.search(sentence.plain) for book in books):
             continue
         by_patterns = {slot for book in books for slot, pattern in book.asks.items() if pattern.search(sentence.plain)}

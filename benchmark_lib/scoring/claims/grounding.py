@@ -43,6 +43,8 @@ MOST_AMOUNTS = 40
 """Amounts beyond which nothing is worked out from them at all."""
 SHORTEST_NUMBER = 4
 """Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
+FAR = 60
+"""Days from today beyond which nobody counts business days."""
 NEAR = 40
 """Characters before a window that are searched for what makes it one of a rule."""
 
@@ -241,7 +243,8 @@ class Ground:
 
     @cached_property
     def _business(self) -> set[int]:
-        pairs = {(min(a, b), max(a, b)) for a in self._anchors for b in self.days if abs((a - b).days) < 60}
+        near = {day for day in self.days if abs((day - self.today).days) < FAR}
+        pairs = {(min(a, b), max(a, b)) for a in self._anchors & near for b in near}
         return {business_days_between(first, last, self.store) + more for first, last in pairs for more in (0, 1)}
 
     @cached_property
