@@ -197,7 +197,7 @@ def test_no_pattern_of_the_books_repeats_without_limit(store):
         p
         for lang in store.phrases
         for b in [parser_of(store)._book(lang)]
-        for p in (b.request, b.hint, b.confirm, b.closing, b.done, b.deny)
+        for p in (*b.cues.values(), *(p for kind in b.topics.values() for p in kind.values()))
     ]
     for pattern in claims + parsed:
         assert limited(pattern.pattern) == pattern.pattern

@@ -5,7 +5,7 @@ not: what the desk publishes is true), in a required fact of the case. Allowed d
 
 - of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one), a
   multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole units;
-- the distance in days, business days, months or years between two days of which one is today or was already told, and in
+- the distance in days, business days or months between two days of which one is today or was already told, and in
   hours from a time of the results to now;
 - windows one after another.
 """
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from ...store import Store
 
 NAME = "groundedness"
-CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "years", "percent"})
+CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})
 """Kinds whose values must stand or follow.
 
-A day is not among them: from the days of a record and the published windows nearly every near day follows.
+A day is not among them: from the days of a record and the published windows nearly every near day follows. Nor are years,
+which are mostly somebody's age.
 """
 TIMES = range(2, 7)
 """How often an amount may be multiplied, or shared out."""
@@ -43,6 +44,8 @@ MOST_AMOUNTS = 40
 """Amounts beyond which nothing is worked out from them at all."""
 SHORTEST_NUMBER = 4
 """Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
+FAR = 60
+"""Days from today beyond which nobody counts business days."""
 NEAR = 40
 """Characters before a window that are searched for what makes it one of a rule."""
 
@@ -76,12 +79,12 @@ def told_in(sentence: str, year: int) -> tuple[Value, ...]:
 
 
 def _looks_only(value: Value, sentence: str) -> bool:
+    """Whether a value is a name of goods with a figure, a time of the day or a part of a postcode."""
     if value.kind == "id":
         return sum(c.isdigit() for c in value.value) < SHORTEST_NUMBER and not value.value[:4].isalpha()
-    if value.kind == "hours":
-        before = sentence[max(value.at - 2, 0) : value.at].lower()
-        return bool(_CLOCK.match(sentence, value.at)) or before[-1:].isalpha() or before in ("h ", "h\u00a0")
-    return value.kind == "years" and not re.fullmatch(r"[\d.]{1,2}(?:-\d{1,2})?", value.value)
+    before = sentence[max(value.at - 2, 0) : value.at].lower()
+    clock = bool(_CLOCK.match(sentence, value.at)) or before[-1:].isalpha() or before in ("h ", "h\u00a0")
+    return value.kind == "hours" and clock
 
 
 class Ground:
@@ -226,7 +229,6 @@ class Ground:
             "business_days": self.published.business_days | self._business,
             "days": self.published.days | self._distances,
             "months": {round(n / 30.44) + more for n in self._distances for more in (-1, 0, 1)},
-            "years": {n // 365 + more for n in self._distances for more in (0, 1)},
             "hours": self._hours,
         }.get(kind, ())
 
@@ -241,7 +243,8 @@ class Ground:
 
     @cached_property
     def _business(self) -> set[int]:
-        pairs = {(min(a, b), max(a, b)) for a in self._anchors for b in self.days if abs((a - b).days) < 60}
+        near = {day for day in self.days if abs((day - self.today).days) < FAR}
+        pairs = {(min(a, b), max(a, b)) for a in self._anchors & near for b in near}
         return {business_days_between(first, last, self.store) + more for first, last in pairs for more in (0, 1)}
 
     @cached_property
