@@ -95,6 +95,8 @@ class ScriptedCustomer:
         said = _Said()
         content = bool(now.calls) or (self._served(talk) and not self._untold(talk))
         for slot in self._meant(now.heard, content):
+            if self._waiting(slot, said):
+                continue
             self._answer(slot, said)
             if now.heard.slots.get(slot, SURE) < DOUBT:
                 talk.faults.append(
@@ -245,9 +247,10 @@ class ScriptedCustomer:
         self.agreed_at[tool] = turn
         book = self.phrases["actions"].get(tool, {})
         own = self.case.agrees if tool in self.case.agreeable else []
-        words = self._phrase(
-            "agree" if own else f"agree_{tool}", own or book.get("agree") or self.phrases["customer"]["agree"]
-        )
+        if self.used.get("agree", 0) < len(own):
+            words = self._phrase("agree", own)
+        else:
+            words = self._phrase(f"agree_{tool}", book.get("agree") or self.phrases["customer"]["agree"])
         said.add(words, Act("agreed", tool, arguments=arguments), first=True)
 
     def _corrected(self, wish: Call, differing: set[str]) -> str:
@@ -397,6 +400,15 @@ class ScriptedCustomer:
                 continue
             self._follow_up(place, followup, said)
             return True
+        return False
+
+    def _waiting(self, slot: str, said: _Said) -> bool:
+        """Whether what is asked for is what it had in store for later anyway; it says so now."""
+        for place, followup in enumerate(self.case.followups):
+            if slot in followup.gives and place not in self.followed_up and slot not in self.given:
+                self.followed_up.add(place)
+                self._follow_up(place, followup, said)
+                return True
         return False
 
     def _answered_before(self, place: int) -> bool:
