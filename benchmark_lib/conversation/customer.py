@@ -309,9 +309,10 @@ class ScriptedCustomer:
             return None
         if not now.fresh:
             self.stale += 1
-            if self.stale >= STALE:
+            repeated = sum(fold(m.text) == fold(now.words) for m in talk.messages if m.side == "agent")
+            if self.stale > STALE or (repeated > 1 and "repeated" in self.used):
                 return self._leave("unserved", "gave_up", said)
-            if any(fold(m.text) == fold(now.words) for m in talk.messages[:-1] if m.side == "agent"):
+            if repeated > 1:
                 said.add(self._phrase("repeated", self.phrases["customer"]["repeated"]), Act("waited", "repeated"))
                 return None
         return self._push(now, said)

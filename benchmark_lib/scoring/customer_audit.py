@@ -265,7 +265,7 @@ class _Audit:
             yield CustomerFinding("stopped_too_early", turn, words, why)
 
     def _open_when_given_up(self) -> str | None:
-        pushes = len(self.c.acts("pushed"))
+        pushes = len(self.c.acts("pushed")) + len(self.c.acts("waited"))
         return f"gave up after {pushes} pushes" if pushes < min(PATIENCE, len(self.case.pressure)) else None
 
     def _open_when_content(self, turn: int, raised: set[str]) -> str | None:
