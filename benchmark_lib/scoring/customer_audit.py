@@ -52,6 +52,8 @@ FAULTS = {
 
 WHICH = "which_one"
 """The slot of a question such as "which of the two?": an order's number answers it as well as a word does."""
+OWN_WORDS = ("goal", "problem", "reason")
+"""What a customer may say by itself: what it wants, and what is wrong."""
 PATIENCE = 3
 """Pushes before a customer may give up."""
 SENTENCE, COPIED = 25, 90.0
@@ -179,7 +181,7 @@ class _Audit:
                 continue  # a question that was not understood, or that leaves open by what to answer it, may have asked for it
             asked, desk = self._asked_until(message.turn), self._desk_until(message.turn)
             for slot, known in self.case.ledger.items():
-                if known.when != "asked" or slot in asked:
+                if known.when != "asked" or slot in asked or slot in OWN_WORDS:
                     continue
                 if (
                     known.attach in message.attachments
@@ -265,6 +267,8 @@ class _Audit:
             yield CustomerFinding("stopped_too_early", turn, words, why)
 
     def _open_when_given_up(self) -> str | None:
+        if any(a.what == "repeated" for _, a in self.c.acts("waited")):
+            return None
         pushes = len(self.c.acts("pushed")) + len(self.c.acts("waited"))
         return f"gave up after {pushes} pushes" if pushes < min(PATIENCE, len(self.case.pressure)) else None
 
