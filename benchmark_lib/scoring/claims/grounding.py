@@ -169,7 +169,7 @@ class Ground:
 
     def _amount(self, cents: int) -> bool:
         known = self._cents
-        if cents in known or (cents % 100 == 0 and not known.isdisjoint(range(cents - 99, cents + 100))):
+        if cents == 0 or cents in known or (cents % 100 == 0 and not known.isdisjoint(range(cents - 99, cents + 100))):
             return True
         return cents in self._sums
 

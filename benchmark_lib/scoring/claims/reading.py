@@ -275,7 +275,7 @@ class _Topic:
 
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
-        said = any(self._undenied(m) for m in self.now.finditer(text))
+        said = any(self._undenied(m) and not self.condition.search(text, 0, m.start()) for m in self.now.finditer(text))
         said = said or (
             self.will is not None
             and any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
