@@ -16,7 +16,7 @@ from ..conversation.model_customer import is_code, stands
 from ..language.folding import fold, squash
 from ..language.parser import ParsedMessage, parser_of
 from ..language.words import common_words, of_customers
-from ..records import Conversation
+from ..records import Conversation, Message
 from ..store.every_desk import HANDOVER
 from .bounds import as_read, cut
 
@@ -54,8 +54,8 @@ WHICH = "which_one"
 """The slot of a question such as "which of the two?": an order's number answers it as well as a word does."""
 OWN_WORDS = ("goal", "problem", "reason")
 """What a customer may say by itself: what it wants, and what is wrong."""
-PATIENCE = 3
-"""Pushes before a customer may give up."""
+TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
+"""The acts by which a customer presses its matter, and how often it must have done so, its email included, before it may give up."""
 SENTENCE, COPIED = 25, 90.0
 """A ledger entry of so many characters stands in a text when it is alike to this degree (rapidfuzz partial ratio, 0-100)."""
 MOST = 20
@@ -197,9 +197,12 @@ class _Audit:
 
     def _open_part(self) -> str:
         """What a customer may say by itself."""
-        case = self.case
+        case, wish = self.case, self.case.ledger.get("goal")
+        own = [case.goal, (wish and wish.value) or "", *case.pressure, *case.against.values(), *case.agrees]
+        asks = [f.ask for f in case.facts.values() if f.ask]
+        later = [f"{f.say} {f.gives}" for f in case.followups]
         return "\n".join(
-            [case.email.subject, case.email.text, *case.pressure, *(f"{f.say} {f.gives}" for f in case.followups)]
+            [case.email.subject, case.email.text, *own, *asks, *later, *case.closing.model_dump().values()]
         )
 
     def _invented(self) -> Iterator[CustomerFinding]:
@@ -244,8 +247,12 @@ class _Audit:
             hit = pattern("role").search(text)
             if hit and not pattern("role").search(self.part_folded):
                 yield CustomerFinding("took_agent_role", message.turn, hit[0], "the words of a desk")
-            elif len(text) > 40 and _alike(text, fold(replies.get(message.turn - 1, ""))):
+            elif len(text) > 40 and _alike(text, fold(replies.get(message.turn - 1, ""))) and not self._said(message):
                 yield CustomerFinding("took_agent_role", message.turn, _quote(message.text), "the agent's own message")
+
+    def _said(self, message: Message) -> bool:
+        """Whether a message says again what the customer had said before."""
+        return any(m.turn < message.turn and _alike(fold(m.text), fold(message.text)) for m in self.mine)
 
     def _early(self) -> Iterator[CustomerFinding]:
         """A customer that left while something was open."""
@@ -269,8 +276,8 @@ class _Audit:
     def _open_when_given_up(self) -> str | None:
         if any(a.what == "repeated" for _, a in self.c.acts("waited")):
             return None
-        pushes = len(self.c.acts("pushed")) + len(self.c.acts("waited"))
-        return f"gave up after {pushes} pushes" if pushes < min(PATIENCE, len(self.case.pressure)) else None
+        tries = 1 + sum(len(self.c.acts(kind)) for kind in TRIES)
+        return f"gave up after {tries} tries, its email included" if tries < PATIENCE else None
 
     def _open_when_content(self, turn: int, raised: set[str]) -> str | None:
         agreed = {a.what: at for at, a in self.c.acts("agreed")}
@@ -335,7 +342,8 @@ def part_of(case: Case) -> str:
     ledger = [f"{k.value or ''} {k.wrong or ''} {k.say or ''}" for k in case.ledger.values()]
     followups = [f"{f.say} {' '.join(f.gives.values())}" for f in case.followups]
     who = [case.sender, case.sender_name, case.persona, case.goal, case.email.subject, case.email.text]
-    return "\n".join([*who, *ledger, *followups, *case.pressure])
+    own = [*case.pressure, *case.against.values(), *case.agrees, *(f.ask or "" for f in case.facts.values())]
+    return "\n".join([*who, *ledger, *followups, *own, *case.closing.model_dump().values()])
 
 
 @lru_cache(maxsize=32)
