@@ -298,7 +298,7 @@ class ScriptedCustomer:
                 said.add(fact.ask, Act("waited", name))
                 return None
         hoped = [w for w in self._open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
-        if now.heard.offer and hoped and not (now.calls or now.heard.declined):
+        if self._resolvable and now.heard.offer and hoped and not (now.calls or now.heard.declined):
             return self._agree(hoped, now, talk.turn, said)
         if now.heard.question and not now.heard.declined and "unclear" not in self.used:
             talk.faults.append(Fault("customer", "question_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
