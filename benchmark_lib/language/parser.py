@@ -210,7 +210,10 @@ def understood(heard: list[Heard]) -> ParsedMessage:
     parsed = ParsedMessage()
     offers: list[list[str]] = []
     for one in heard:
-        asks, yes = one.acts["ask"] >= SURE, one.acts["yes"] >= SURE
+        asks = one.acts["ask"] >= SURE
+        yes = one.acts["yes"] >= SURE or (
+            one.marked and one.acts["yes"] >= max(LIKELY, one.acts["ask"], one.acts["bye"])
+        )
         offers.append(one.about("offer"))
         parsed.offer |= one.acts["offer"] >= SURE
         if yes:
