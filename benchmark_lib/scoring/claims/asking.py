@@ -16,6 +16,8 @@ PHOTO = "photo"
 IN_PASSING = frozenset({"email"})
 """Words so common in a letter that patterns and reader must agree on them, or the reader be sure that something is asked."""
 SURELY = 0.95
+PART_OF = {"postcode": "address", PHOTO: "label"}
+"""Slots that are a part or a means of another one: where that is asked for, they are no repetition."""
 SIGNED = "name"
 """The slot that the first email only signs with: to ask for the name of the order is then no repetition."""
 
@@ -24,7 +26,9 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
     """Questions for what the customer had given before."""
     found = []
     for message, reading in claims.replies:
-        asked = asks(reading, parser_of(claims.store))
+        parser = parser_of(claims.store)
+        other = set(parser.parse(message.text).asked)
+        asked = [(slot, s) for slot, s in asks(reading, parser) if PART_OF.get(slot) not in other]
         given = given_by(claims, message.turn) if asked else {}
         for slot, sentence in asked:
             if slot in given and not _reads_back(claims, slot, sentence):
