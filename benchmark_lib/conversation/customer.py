@@ -24,12 +24,16 @@ ASKED_AGAIN = 2
 """How often it asks for something that an answer left out."""
 DOUBT = 0.5
 """Chance below which an answer is recorded as one that may not have been asked for."""
-CERTAIN, FAIRLY, AS_LIKELY = 0.75, 0.4, 0.4
+CERTAIN, FAIRLY, AS_LIKELY = 0.75, 0.5, 0.4
 """Chance from which it answers what it has told before or does not know; from which it proves who it is, or sends a picture; and how likely,
 beside the likeliest offer, its own wish must be to be what was offered."""
 VAGUE = ("goal", "reason", "use", "which_one")
 """What a customer that has all it wanted does not answer any more, nor beside a yes."""
-MENU = 3
+NOT_HAD = ("email", "name", "phone", "item")
+"""What it says that it does not know or have, beside proofs and pictures; anything else that its case does not hold is passed over."""
+CHECKED = ("address_checked", "neighbours_checked")
+"""What is no question of its own beside a request for a yes, unless it has something to say about it."""
+MENU = 4
 """Remedies held out in one message from which a customer does not choose."""
 
 
@@ -102,9 +106,9 @@ class ScriptedCustomer:
                 talk.faults.append(
                     Fault("customer", "answer_doubtful", f"message {talk.turn}, {slot}: {now.words[:200]}")
                 )
-        changed_mind = self._bring_up("next", said)
-        if not changed_mind and now.heard.confirm:
-            self._decide(now, talk, said)
+        changed_mind = self._bring_up("next", talk, said)
+        if now.heard.confirm:
+            self._take_up(now, talk.turn, said) if changed_mind else self._decide(now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
@@ -115,7 +119,7 @@ class ScriptedCustomer:
         words = (talk.last("agent") or talk.messages[-1]).text
         heard = self.parser.parse(words)
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
-        self.claimed |= set(heard.claimed)
+        self.claimed |= {tool for tool, chance in heard.reports.items() if chance >= CERTAIN and not heard.declined}
         reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []
         told = {n for n, f in self.case.facts.items() if f.found_in(fold(cleaned(words)))}
         new = {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
@@ -135,8 +139,12 @@ class ScriptedCustomer:
         for slot in heard.asked:
             options = [slot, *self.phrases["slots"].get(slot, {}).get("stands_for", ())]
             mine = next((s for s in options if self._open(s)), slot)
-            if self._open(mine) or heard.slots.get(slot, 0.0) >= CERTAIN:
+            held = mine in self.case.ledger or mine in self._proofs or mine in NOT_HAD
+            again = held and f"lack:{mine}" not in self.used
+            if self._open(mine) or (again and heard.slots.get(slot, 0.0) >= CERTAIN):
                 meant.append(mine)
+        if heard.confirm:
+            meant = [s for s in meant if self._open(s) or s not in CHECKED]
         if not meant and heard.question and not heard.confirm:
             meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
         meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
@@ -188,11 +196,11 @@ class ScriptedCustomer:
         """Answer a request for a yes: yes to what it wants, its own thing in place of another, its wish as a condition where it is unsure."""
         open_wishes = self._open_wishes(talk)
         offered = set(now.heard.proposed)
-        if sum(chance >= SURE for chance in now.heard.tools.values()) >= MENU:
+        likely = now.heard.tools
+        if len(now.heard.offered) >= MENU:
             if not said.moves:
                 said.add(self._phrase("menu", self.phrases["customer"]["menu"]), Act("refused", "menu"))
             return
-        likely = now.heard.tools
         best = max(likely.values(), default=0.0)
         wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= max(LIKELY, AS_LIKELY * best)]
         if wanted:
@@ -217,6 +225,15 @@ class ScriptedCustomer:
         said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
         self.agreed_at[wish.tool] = talk.turn
         return None
+
+    def _take_up(self, now: Round, turn: int, said: _Said) -> None:
+        """Where what it brings up is the very thing that was offered, to bring it up is a yes."""
+        brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
+        for wish in (c for o in self.case.outcomes for c in o.calls if c.after in brought):
+            offered = now.heard.tools.get(wish.tool, 0.0) >= SURE
+            if offered and not self.store.kind.named_in(now.words, wish.arguments, self.store)[1]:
+                self.agreed_at[wish.tool] = turn
+                said.acts.append(Act("agreed", wish.tool, arguments=dict(wish.arguments)))
 
     def _own_number(self, words: str) -> bool:
         """Whether it is asked to confirm its order's number, which it has not told yet."""
@@ -274,7 +291,7 @@ class ScriptedCustomer:
         """A yes is asked for, and nothing that it wants is still to be done."""
         writes = [tool for tool, chance in now.heard.tools.items() if chance >= SURE]
         if self._served(talk) and not self._untold(talk):
-            if not self._bring_up("served", said):
+            if not self._bring_up("served", talk, said):
                 said.add(self._phrase("no_more", self.phrases["customer"]["no_more"]))
                 self._leave("content", "thanks", said)
             return
@@ -290,7 +307,7 @@ class ScriptedCustomer:
             if missing is None:
                 if self.pushes < (self.case.pushes_before_accepting or 0):
                     return self._push(now, said)
-                if not self._bring_up("served", said):
+                if not self._bring_up("served", talk, said):
                     self._leave("content", "thanks", said)
                 return None
             name, fact = missing
@@ -392,13 +409,13 @@ class ScriptedCustomer:
                 best = missing
         return best[0] if best else None
 
-    def _bring_up(self, when: str, said: _Said) -> bool:
+    def _bring_up(self, when: str, talk: ConversationState, said: _Said) -> bool:
         """Say the next thing it has in store for this moment; True if there was one."""
         for place, followup in enumerate(self.case.followups):
             if followup.when != when or place in self.followed_up:
                 continue
             self.followed_up.add(place)
-            if when == "served" and self._answered_before(place):
+            if when == "served" and self._answered_before(place, talk):
                 continue
             self._follow_up(place, followup, said)
             return True
@@ -413,11 +430,13 @@ class ScriptedCustomer:
                 return True
         return False
 
-    def _answered_before(self, place: int) -> bool:
-        """Whether everything that a follow-up asks for was told before it came up."""
+    def _answered_before(self, place: int, talk: ConversationState) -> bool:
+        """Whether everything that a follow-up asks for was told, and done, before it came up."""
         wanted = {name for name, fact in self.case.facts.items() if fact.after == place}
-        acts = any(c.after == place for o in self.case.outcomes for c in o.calls)
-        return bool(wanted) and not acts and all(("fact", name) in self.seen for name in wanted)
+        calls = [c for o in self.case.outcomes for c in o.calls if c.after == place]
+        made = [c for c in talk.desk.calls if c.write and not c.error]
+        done = not calls or any(_same(c, m) for c in calls for m in made)
+        return bool(wanted or calls) and done and all(("fact", name) in self.seen for name in wanted)
 
     def _follow_up(self, place: int, followup: FollowUp, said: _Said) -> None:
         said.add(followup.say, Act("followed_up", str(place)))

@@ -66,6 +66,8 @@ class ParsedMessage:
         Tools the message asks a yes for.
     claimed : list of str
         Tools the message says were carried out.
+    reports : dict of str to float
+        How surely it says so of each.
     declined : list of str
         Tools the message says will not be carried out.
     slots : dict of str to float
@@ -74,6 +76,8 @@ class ParsedMessage:
         Slots that stand in one sentence with an "or" between them: one of them will do.
     tools : dict of str to float
         How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
+    offered : list of str
+        Tools the message offers, whether or not it asks for a yes.
     offer : bool
         The message offers to do something, whether or not it was understood what.
     confirm : bool
@@ -85,10 +89,12 @@ class ParsedMessage:
     asked: list[str] = field(default_factory=list)
     proposed: list[str] = field(default_factory=list)
     claimed: list[str] = field(default_factory=list)
+    reports: dict[str, float] = field(default_factory=dict)
     declined: list[str] = field(default_factory=list)
     slots: dict[str, float] = field(default_factory=dict)
     choices: list[set[str]] = field(default_factory=list)
     tools: dict[str, float] = field(default_factory=dict)
+    offered: list[str] = field(default_factory=list)
     offer: bool = False
     confirm: bool = False
     question: bool = False
@@ -216,6 +222,7 @@ def understood(heard: list[Heard]) -> ParsedMessage:
         )
         offers.append(one.about("offer"))
         parsed.offer |= one.acts["offer"] >= SURE
+        _add(parsed.offered, offers[-1])
         if yes:
             parsed.confirm = True
             near = offers[-1] or next(filter(None, reversed(offers[-1 - REMEMBERED :])), [])
@@ -226,6 +233,7 @@ def understood(heard: list[Heard]) -> ParsedMessage:
         if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
             _likelier(parsed.tools, one.tools, 1.0)
         _likelier(parsed.slots, one.slots, one.acts["ask"])
+        _likelier(parsed.reports, {t: c for t, c in one.tools.items() if t in one.about("done")}, one.acts["done"])
         if one.either and one.acts["ask"] >= LIKELY:
             parsed.choices.append({slot for slot, chance in one.slots.items() if chance >= LIKELY})
         parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
