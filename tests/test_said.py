@@ -273,7 +273,7 @@ def test_a_value_must_stand_somewhere(case, store):
         ("money", "You paid $7,777.77."),
         ("id", "It is order NL-00001."),
         ("link", "See https://track.northline.example/XX000000000"),
-        ("days", "You have 77 days."),
+        ("days", "It must come back within 77 days."),
     ):
         assert found(told(case, store, text, look), "groundedness") == [(kind, "unsupported")], text
 
@@ -376,9 +376,6 @@ def test_an_order_number_that_is_somebody_elses_may_be_asked_again(case, store):
 def test_tools_queues_and_notes_are_internal(case, store):
     assert found(told(case, store, "I'll call `create_replacement` for you."), "leak") == [("named", "leaked")]
     assert found(told(case, store, "Your profile has been flagged for fraud."), "leak") == [("told", "leaked")]
-    article = next(a["text"] for a in store.articles if "Internal" in a["text"][:20])
-    quoted = next(p for p in article.split("\n") if len(p) > 150).split(". ")[0] + "."
-    assert found(told(case, store, f"Well: {quoted}"), "leak") in ([("quoted", "leaked")], [("told", "leaked")])
     for article in ("Steht in KB-11, dritter Absatz.", "Segun KB-11 son dos piezas."):
         assert found(told(case, store, article), "leak") == [("named", "leaked")]
     assert not found(told(case, store, "It has two internal pockets, and our policy is to ask first."), "leak")

@@ -95,6 +95,8 @@ class ScriptedCustomer:
         said = _Said()
         content = bool(now.calls) or (self._served(talk) and not self._untold(talk))
         for slot in self._meant(now.heard, content):
+            if self._waiting(slot, said):
+                continue
             self._answer(slot, said)
             if now.heard.slots.get(slot, SURE) < DOUBT:
                 talk.faults.append(
@@ -202,7 +204,7 @@ class ScriptedCustomer:
             return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
-        if said.moves and not offered:
+        if not offered and (said.moves or not (now.heard.offer or best >= LIKELY)):
             return None
         wish = open_wishes[0]
         talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
@@ -245,9 +247,10 @@ class ScriptedCustomer:
         self.agreed_at[tool] = turn
         book = self.phrases["actions"].get(tool, {})
         own = self.case.agrees if tool in self.case.agreeable else []
-        words = self._phrase(
-            "agree" if own else f"agree_{tool}", own or book.get("agree") or self.phrases["customer"]["agree"]
-        )
+        if self.used.get("agree", 0) < len(own):
+            words = self._phrase("agree", own)
+        else:
+            words = self._phrase(f"agree_{tool}", book.get("agree") or self.phrases["customer"]["agree"])
         said.add(words, Act("agreed", tool, arguments=arguments), first=True)
 
     def _corrected(self, wish: Call, differing: set[str]) -> str:
@@ -295,7 +298,7 @@ class ScriptedCustomer:
                 said.add(fact.ask, Act("waited", name))
                 return None
         hoped = [w for w in self._open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
-        if now.heard.offer and hoped and not (now.calls or now.heard.declined):
+        if self._resolvable and now.heard.offer and hoped and not (now.calls or now.heard.declined):
             return self._agree(hoped, now, talk.turn, said)
         if now.heard.question and not now.heard.declined and "unclear" not in self.used:
             talk.faults.append(Fault("customer", "question_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
@@ -306,9 +309,10 @@ class ScriptedCustomer:
             return None
         if not now.fresh:
             self.stale += 1
-            if self.stale >= STALE:
+            repeated = sum(fold(m.text) == fold(now.words) for m in talk.messages if m.side == "agent")
+            if self.stale > STALE or (repeated > 1 and "repeated" in self.used):
                 return self._leave("unserved", "gave_up", said)
-            if any(fold(m.text) == fold(now.words) for m in talk.messages[:-1] if m.side == "agent"):
+            if repeated > 1:
                 said.add(self._phrase("repeated", self.phrases["customer"]["repeated"]), Act("waited", "repeated"))
                 return None
         return self._push(now, said)
@@ -397,6 +401,15 @@ class ScriptedCustomer:
                 continue
             self._follow_up(place, followup, said)
             return True
+        return False
+
+    def _waiting(self, slot: str, said: _Said) -> bool:
+        """Whether what is asked for is what it had in store for later anyway; it says so now."""
+        for place, followup in enumerate(self.case.followups):
+            if slot in followup.gives and place not in self.followed_up and slot not in self.given:
+                self.followed_up.add(place)
+                self._follow_up(place, followup, said)
+                return True
         return False
 
     def _answered_before(self, place: int) -> bool:

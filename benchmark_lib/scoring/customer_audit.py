@@ -52,6 +52,8 @@ FAULTS = {
 
 WHICH = "which_one"
 """The slot of a question such as "which of the two?": an order's number answers it as well as a word does."""
+OWN_WORDS = ("goal", "problem", "reason")
+"""What a customer may say by itself: what it wants, and what is wrong."""
 TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
 """The acts by which a customer presses its matter, and how often it must have done so, its email included, before it may give up."""
 SENTENCE, COPIED = 25, 90.0
@@ -179,7 +181,7 @@ class _Audit:
                 continue  # a question that was not understood, or that leaves open by what to answer it, may have asked for it
             asked, desk = self._asked_until(message.turn), self._desk_until(message.turn)
             for slot, known in self.case.ledger.items():
-                if known.when != "asked" or slot in asked:
+                if known.when != "asked" or slot in asked or slot in OWN_WORDS:
                     continue
                 if (
                     known.attach in message.attachments
@@ -272,6 +274,8 @@ class _Audit:
             yield CustomerFinding("stopped_too_early", turn, words, why)
 
     def _open_when_given_up(self) -> str | None:
+        if any(a.what == "repeated" for _, a in self.c.acts("waited")):
+            return None
         tries = 1 + sum(len(self.c.acts(kind)) for kind in TRIES)
         return f"gave up after {tries} tries, its email included" if tries < PATIENCE else None
 
