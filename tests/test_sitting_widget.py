@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from browser import open_browser
+from browser import open_browser, open_page
 from hostile import FLAG, PAYLOADS
 from test_jupyterlab import running_lab, until
 

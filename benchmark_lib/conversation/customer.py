@@ -30,7 +30,7 @@ beside the likeliest offer, its own wish must be to be what was offered."""
 VAGUE = ("goal", "reason", "use", "which_one")
 """What a customer that has all it wanted does not answer any more, nor beside a yes."""
 MENU = 3
-"""Remedies held out in one question from which a customer does not choose."""
+"""Remedies held out in one message from which a customer does not choose."""
 
 
 @dataclass
@@ -107,7 +107,8 @@ class ScriptedCustomer:
             self._decide(now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
-        return Reply(self._never_the_same(written(said.parts)), said.acts, said.attachments)
+        words = self._never_the_same(written(said.parts, last=self._capitals))
+        return Reply(words, said.acts, said.attachments)
 
     def _round(self, talk: ConversationState) -> Round:
         """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before."""
@@ -187,7 +188,7 @@ class ScriptedCustomer:
         """Answer a request for a yes: yes to what it wants, its own thing in place of another, its wish as a condition where it is unsure."""
         open_wishes = self._open_wishes(talk)
         offered = set(now.heard.proposed)
-        if len(offered) >= MENU:
+        if sum(chance >= SURE for chance in now.heard.tools.values()) >= MENU:
             if not said.moves:
                 said.add(self._phrase("menu", self.phrases["customer"]["menu"]), Act("refused", "menu"))
             return
@@ -491,7 +492,8 @@ def filled(wording: str, value: str) -> str:
     return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
 
 
-def written(parts: list[str]) -> str:
-    """The parts of a message as one text, each closed by a mark."""
-    closed = [p.strip() for p in parts if p.strip()]
-    return " ".join(f"{p}." if p[-1].isalnum() else p for p in closed)
+def written(parts: list[str], last: bool = True) -> str:
+    """The parts of a message as one text, each closed by a mark; the last one as it stands where its writer has no use for marks."""
+    said = [p.strip() for p in parts if p.strip()]
+    closed = [f"{p}." if p[-1].isalnum() else p for p in said]
+    return " ".join(closed if last else [*closed[:-1], *said[-1:]])
