@@ -25,6 +25,7 @@ from benchmark_lib.experiment.judge_probe import ORDERS, ordered, probe_case
 from benchmark_lib.experiment.judging import judge_runs
 from benchmark_lib.experiment.planted_judges import planted_verdicts
 from benchmark_lib.records import content_hash
+from benchmark_lib.reports.marks import marks_of
 from benchmark_lib.scoring.judges import (
     SCORERS,
     addressed,
@@ -202,6 +203,25 @@ def test_reasons_are_given_in_words(store, cases):
     facts = case_facts(case, store)
     assert all(" " in reason for reason in facts["reasons that decline it rightly"])
     assert all(" " in o["reason"] for o in facts["accepted outcomes, any one"] if "reason" in o)
+
+
+def test_what_must_not_be_called_comes_with_its_arguments(store, cases):
+    """Where any call with the new address is forbidden, the name of a tool says nothing."""
+    (call,) = case_facts(cases["reroute_forwarder"], store)["must not be called"]
+    assert call["tool"] == "*" and call["address"]["postcode"]
+
+
+def test_a_page_says_why_a_score_does_not_count():
+    judged = {
+        "judge": "j",
+        "scorer": "tone",
+        "score": None,
+        "reason": "So.",
+        "quote": "",
+        "unscored": "the reply is empty",
+    }
+    (mark,) = marks_of({}, [judged])
+    assert mark.label == "tone unscored" and mark.note == "j: the reply is empty"
 
 
 def test_the_task_says_what_the_agent_sees_and_how_to_score(store):

@@ -61,7 +61,7 @@ In acts you record what your message does: one entry for each thing, so a messag
 - asked: you ask the desk something; the name of the act you want explained before your yes, or question for anything else
 - pushed: you press on; the number of the note, or 0 where you answer a reason or say that the desk repeats itself
 - followed_up: you bring up what you had to bring up; its number
-- left: content if you have all you wanted, unserved if not; only together with "end": true
+- left: content if you are content, unserved if not; only together with "end": true
 
 Acts combine as your message does: gave, lacked, attached, asked and followed_up stand beside each other and beside one agreed, agreed_if or refused for each thing offered. Who answers something or says yes or no does not press on in the same message.
 
@@ -150,7 +150,8 @@ class ModelCustomer:
         self.agreed: dict[str, int] = {}
         self.given = {slot for slot, known in case.ledger.items() if known.when == "volunteered" and not known.wrong}
         self.followed_up: set[int] = set()
-        self.pushes, self.reminded = 0, False
+        self.pushes = 0
+        self.reminded: dict[str, int] = {}
 
     async def reply(self, talk: ConversationState) -> Reply:
         """The next message, with its acts.
@@ -216,12 +217,16 @@ class ModelCustomer:
             believed = bool(parsed.claimed) if name == PROPOSAL else name in parsed.claimed
             if not carried_out and not believed and talk.turn - turn < TURNS_TO_WAIT:
                 return f"you said yes to {name}, and the desk has not told you that it is done"
-        open_matter = None if self.reminded else self._open_matter(said, parsed, talk)
-        self.reminded = self.reminded or open_matter is not None
+        if talk.turn in self.reminded.values():
+            return None
+        open_matter = self._open_matter(said, parsed, talk)
+        if open_matter is None or open_matter in self.reminded:
+            return None
+        self.reminded[open_matter] = talk.turn
         return open_matter
 
     def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage, talk: ConversationState) -> str | None:
-        """What the two of them have not finished; the customer is reminded of it once, and then left to go."""
+        """What the two of them have not finished; the customer is reminded of each matter once, and then left to go."""
         asked = [
             s
             for s in parsed.asked

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..cases import Case
+from ..cases import Call, Case
 from ..conversation.oracle import reason_in_words
 from ..endpoint import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
@@ -169,7 +169,7 @@ def case_facts(case: Case, store: Store) -> dict[str, Any]:
     outcomes = [
         {
             "name": o.name,
-            "calls": [{"tool": c.tool, **c.arguments} for c in o.calls],
+            "calls": _named(o.calls),
             "handover": o.handover,
             **({"reason": reason_in_words(store, o.reason, "en") or o.reason} if o.reason else {}),
             **({"facts": o.facts} if o.facts is not None else {}),
@@ -187,8 +187,15 @@ def case_facts(case: Case, store: Store) -> dict[str, Any]:
         "facts the customer had to be told": {name: fact.in_words for name, fact in case.facts.items()},
         "accepted queues of a handover": case.queues,
         "reasons that decline it rightly": [reason_in_words(store, r, "en") or r for r in case.reasons],
-        "must not be called": sorted({c.tool for c in case.forbidden}),
+        "calls that may come on top": _named(case.allowed_extra),
+        "must not be called": _named(case.forbidden),
     }
+
+
+def _named(calls: Iterable[Call]) -> list[dict[str, Any]]:
+    """Calls as a judge reads them, each once; without arguments every call of the tool is meant."""
+    found = [{"tool": c.tool, **c.arguments} for c in calls]
+    return [call for n, call in enumerate(found) if call not in found[:n]]
 
 
 def transcript(conversation: Conversation, case: Case | None = None) -> list[str]:
