@@ -287,7 +287,7 @@ def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
         yield f"pressure line {place}", line
     for slot, known in case.ledger.items():
         if slot not in (*store.kind.proofs, "email", "name"):
-            yield f"ledger {slot}", f"{known.value or ''} {known.say or ''} {known.shows or ''}"
+            yield f"ledger {slot}", f"{known.value or ''} {known.say or ''}"
     for place, followup in enumerate(case.followups):
         yield f"followup {place}", followup.say
     for reason, line in case.against.items():

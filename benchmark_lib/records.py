@@ -57,8 +57,8 @@ class Act:
     Attributes
     ----------
     kind : str
-        ``gave``, ``lacked``, ``agreed``, ``refused``, ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for
-        an open answer) or ``left``.
+        ``gave``, ``lacked``, ``agreed``, ``refused``, ``asked`` (a question of its own, such as one before a yes),
+        ``attached``, ``followed_up``, ``pushed``, ``waited`` (asked for an open answer) or ``left``.
     what : str
         The fact, call, line number or attachment it is about.
     detail : str, optional

@@ -24,7 +24,7 @@ class Reads:
     """Keeps what it is shown, and asks for a photo."""
 
     def reply(self, talk):
-        self.seen, self.letter = talk.last("customer"), letter(talk)
+        self.letters = [*getattr(self, "letters", []), letter(talk)]
         return "Please send us a photo of the damage."
 
 
@@ -45,7 +45,7 @@ def shown(store, cases):
 def test_the_agent_reads_what_a_photo_shows(shown):
     record, agent = shown
     assert record.messages[0].shows == {"photo": SENT}
-    assert agent.letter.endswith(f"\n[attachment: photo; it shows: {SENT}]")
+    assert agent.letters[0].endswith(f"\n[attachment: photo; it shows: {SENT}]")
 
 
 def test_an_agent_in_a_process_of_its_own_gets_it_too(shown):
@@ -84,6 +84,14 @@ def test_an_old_record_without_a_line_is_read_and_shown(shown):
         del message["shows"]
     old = Conversation.from_json(json.dumps(raw))
     assert "attached: photo<" in transcript_html(old) and json.loads(transcript(old)[0])["attached"] == {"photo": ""}
+
+
+def test_what_a_label_says_may_name_what_the_order_says(store, cases):
+    """It is evidence to be compared with the order, and no leak of a fact in the customer's own words."""
+    case = cases["wrong_item_4"]
+    color = store.tables["orders"][case.order]["lines"][0]["variant_id"]
+    assert color.split("-")[2].lower() in case.ledger["label"].shows
+    assert not [p for p in audit(store, case.id).problems if p.check == "fact leaks"]
 
 
 @pytest.mark.parametrize("slot, line", [("photo", None), ("label", "something")])

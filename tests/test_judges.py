@@ -5,9 +5,11 @@ What they see, which of their scores count, what they cost, and that nobody in a
 
 import asyncio
 import json
+import re
 import shutil
 from dataclasses import replace
 
+import made_runs
 import orjson
 import pytest
 from made_runs import change_manifest, change_rows
@@ -26,15 +28,18 @@ from benchmark_lib.records import content_hash
 from benchmark_lib.scoring.judges import (
     SCORERS,
     addressed,
+    case_facts,
     judge_messages,
     judging_version,
     load_rubrics,
     plain,
+    quotable,
+    system_prompt,
     transcript,
     verdict_format,
 )
 
-CASES = "cancel_before_ship_1,damaged_item_1,unsupported_request_1"
+CASES = "cancel_before_ship_1,damaged_item_1,return_request_1"
 PRICED = "gpt-5.5"
 
 
@@ -149,11 +154,104 @@ def test_a_call_comes_before_the_reply_it_belongs_to(store, cases):
     assert "customer" in lines[place - 1] and any("agent" in line for line in lines[place + 1 : place + 4])
 
 
-def test_long_results_are_cut_and_say_so(store, cases):
-    case = cases["damaged_item_1"]
-    record = play(case, store, AGENTS["spam"](case, store))
-    assert all(len(line) < 6000 for line in transcript(record) if '"agent calls"' in line)
-    assert any("[cut: " in line for line in transcript(record))
+def found_article(desk, query):
+    return next(
+        p for p in desk.call("search_knowledge_base", {"query": query}).result["passages"] if len(p["text"]) > 600
+    )
+
+
+def test_an_article_is_shown_whole_and_once(store, cases):
+    """The deciding sentence often stands at the end of a long article, and an agent finds the same one again and again."""
+    case, desk = cases["cancel_before_ship_1"], store.desk()
+    desk.turn = 1
+    article = found_article(desk, "conditions for sending a lost parcel again")
+    desk.call("search_knowledge_base", {"query": "conditions for sending a lost parcel again"})
+    record = made_runs.talk(case.email.text, "Done.", case_id=case.id, calls=desk.calls)
+    shown = "\n".join(transcript(record, case))
+    assert orjson.dumps(article["text"]).decode() in shown and "[cut: " not in shown
+    assert (
+        shown.count(article["text"][:40].replace("\n", "\\n")) == 1 and "[the same text as above, in turn 1]" in shown
+    )
+
+
+def test_a_pour_of_results_is_cut_and_says_so(store, cases):
+    case, desk = cases["cancel_before_ship_1"], store.desk()
+    desk.turn = 1
+    text = "".join(f"{n:05d} and so on and so forth. " for n in range(40))
+    for n in range(200):
+        desk.call("search_products", {"query": "bag"}).result = {"found": f"{n} {text}"}
+    lines = transcript(made_runs.talk("Hello", "Hi", case_id=case.id, calls=desk.calls), case)
+    cut = ["[cut: " in line for line in lines if '"agent calls"' in line]
+    assert not any(cut[:40]) and all(cut[60:]) and sum(map(len, lines)) < 250_000
+
+
+def test_the_judge_is_told_who_writes_and_what_attachments_show(store, cases):
+    case = cases["damaged_item_2"]
+    record = play(case, store, Oracle(case, store))
+    for message in record.messages:
+        message.shows = {}  # as records made before attachments said what they show
+    _, user = (m["content"] for m in judge_messages(record, case, store, load_rubrics()))
+    facts, lines = user.split("<<<record ")[0], user.split("<<<record ")[1]
+    assert f"{case.sender_name} <{case.sender}>" in facts and case.order in facts
+    held = next(k.shows for k in case.ledger.values() if k.attach == "photo")
+    assert held and orjson.dumps(held).decode() in lines
+
+
+def test_reasons_are_given_in_words(store, cases):
+    case = next(c for c in cases.values() if c.reasons and any(o.reason for o in c.outcomes))
+    facts = case_facts(case, store)
+    assert all(" " in reason for reason in facts["reasons that decline it rightly"])
+    assert all(" " in o["reason"] for o in facts["accepted outcomes, any one"] if "reason" in o)
+
+
+def test_the_task_says_what_the_agent_sees_and_how_to_score(store):
+    task = system_prompt(tuple(load_rubrics()), store)
+    for said in (
+        "It does not see the limits and windows given here as data",
+        "Give any whole number from 0 to 100",
+        "the reason and the summary of a handover are such",
+        "count nothing twice",
+    ):
+        assert said in task
+    texts = {r.name: r.text for r in load_rubrics()}
+    assert (
+        '"at the latest" included' in texts["scope_of_promises"]
+        and "after a real handover" in texts["scope_of_promises"]
+    )
+    assert (
+        "summary of the handover" in texts["resolution"] and "looking up is always allowed" in texts["policy_adherence"]
+    )
+    for name in ("groundedness", "policy_adherence", "scope_of_promises"):
+        assert {"groundedness", "policy_adherence", "scope_of_promises"} - {name} <= set(
+            re.findall(r"\w+_\w+|groundedness", texts[name])
+        )
+
+
+def test_the_mood_is_not_scored_where_the_customer_wrote_once(tmp_path):
+    """It is not asked for either, and another judge's strict answer format that holds it does no harm."""
+    path = tmp_path / "once.deskbench"
+    case = "unsupported_request_1"
+    asyncio.run(Experiment("scripted:oracle", cases=case, trials=1, out=path, progress=False).run())
+    everything = json.dumps(
+        {"scores": {s: {"quote": "Hi there, darlings", "reason": "So.", "score": 80} for s in SCORERS}}
+    )
+    with ScriptedServer(everything) as server:
+        asyncio.run(judge_runs(path, judges=[PRICED], base_urls=[server.base_url], progress=False))
+        asyncio.run(
+            judge_runs(path, judges=["b"], base_urls=[server.base_url], progress=False, scorers=["sentiment_trend"])
+        )
+    first, second = (v["verdict"]["scores"] for v in RunFile(path).verdicts())
+    assert server.count == 1 and "sentiment_trend" not in scorers_in(server.requests[0])
+    assert list(first) == list(SCORERS) and first["tone"]["rubric"]
+    for found in (first, second):
+        trend = found["sentiment_trend"]
+        assert trend["score"] is None and "fewer than 2 messages of the customer" in trend["unscored"] and trend["hash"]
+
+
+def test_a_rubric_with_an_impossible_number_of_messages_is_refused(tmp_path):
+    (tmp_path / "tone.md").write_text("---\nversion: v\ntitle: t\ncustomer_messages: none\n---\nx")
+    with pytest.raises(BadInput, match="customer_messages is 'none'"):
+        load_rubrics(["tone"], tmp_path)
 
 
 def test_some_scorers_one_call_each_and_a_sample(run):
@@ -178,7 +276,7 @@ def test_a_changed_rubric_task_or_setting_is_another_version(store):
         judging_version(rubrics, {"temperature": 0}, False, store),
         judging_version(rubrics, {}, True, store),
     ]
-    assert len(set(versions)) == 5 and all(v.startswith("judge-1 ") for v in versions)
+    assert len(set(versions)) == 5 and all(v.startswith("judge-2 ") for v in versions)
 
 
 # --- replies that do not count
@@ -202,6 +300,7 @@ def test_a_fence_is_taken_off(run):
         lambda r: verdict(r, tone={"score": 101}),
         lambda r: verdict(r, tone={"score": "80"}),
         lambda r: verdict(r, tone={"score": True}),
+        lambda r: verdict(r, tone={"score": 80.5}),
         lambda r: verdict(r, tone={"mood": "good"}),
         lambda r: json.dumps({**json.loads(verdict(r)), "overall": 80}),
     ],
@@ -271,6 +370,17 @@ def test_a_quote_may_come_from_a_tool_result_as_it_was_shown(run):
         return verdict(request, groundedness={"quote": shown.replace('":', '": ')})
 
     assert one(run, reply)[0]["groundedness"]["score"] == 80
+
+
+def test_a_quote_may_come_from_the_words_of_a_handover(store, cases):
+    case = cases["unsupported_request_1"]
+    desk = store.desk()
+    desk.turn = 1
+    summary = 'Wants it gift-wrapped.\n\nVerified:\tthe order "NL-1" is ours.'
+    desk.call("hand_over_to_human", {"queue": "general", "reason": "not offered", "summary": summary})
+    record = made_runs.talk(case.email.text, "A colleague takes over.", case_id=case.id, calls=desk.calls)
+    haystack = plain("\n".join(quotable(record, case)))
+    assert plain(summary) in haystack and plain("not offered") in haystack
 
 
 # --- orders to the judge

@@ -13,7 +13,16 @@ from servers import Answer, ScriptedServer, completion, error_body
 from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.audit import play
 from benchmark_lib.conversation import converse
-from benchmark_lib.conversation.model_customer import ModelCustomer, customer_prompt, is_code, reply_format, stands
+from benchmark_lib.conversation.model_customer import (
+    LAST,
+    PARTING,
+    ModelCustomer,
+    customer_prompt,
+    is_code,
+    questions,
+    reply_format,
+    stands,
+)
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.endpoint import Endpoint
 from benchmark_lib.records import Act
@@ -22,6 +31,8 @@ from benchmark_lib.scoring.customer_audit import FINDINGS, audit_customer
 
 CANCEL = "cancel_before_ship_1"
 """A case whose order number is kept until it is asked for, and whose action needs a yes."""
+REFUND = "You get back $98.00 within 5 to 10 business days."
+"""What its customer asks to be told."""
 
 
 def says(message, *acts, end=False):
@@ -66,7 +77,7 @@ def agent(case):
 
     def cancel(talk):
         talk.call("cancel_order", order_id=case.order, reason="asked for")
-        return f"Order {case.order} is now cancelled."
+        return f"Order {case.order} is now cancelled. {REFUND}"
 
     return Lines(
         "Could you tell me your order number, please?",
@@ -91,7 +102,8 @@ def good_replies(case):
 
 def test_the_first_message_is_the_email_and_costs_nothing(case, store, agent):
     record, server = talk(case, store, agent, *good_replies(case), messages=1)
-    assert server.count == 0 and record.messages[0].text.endswith(case.email.text.strip())
+    assert server.count == 1 and PARTING in server.requests[0]["messages"][-1]["content"]
+    assert record.messages[0].text.endswith(case.email.text.strip())
     assert [a.kind for a in record.messages[0].acts] == ["gave"] * len(record.messages[0].acts) != []
 
 
@@ -99,9 +111,8 @@ def test_a_whole_talk_with_acts_from_the_ledger_and_its_tokens(case, store, agen
     record, server = talk(case, store, agent, *good_replies(case))
     assert record.ended_by == "resolved_by_customer" and server.count == 3 and record.faults == []
     assert record.acts("gave")[-1] == (2, Act("gave", "order_id", case.order))
-    assert record.acts("agreed") == [(3, Act("agreed", "cancel_order"))] and record.acts("left") == [
-        (4, Act("left", "content"))
-    ]
+    assert record.acts("agreed") == [(3, Act("agreed", "cancel_order", arguments={"order_id": case.order}))]
+    assert record.acts("left") == [(4, Act("left", "content"))]
     assert (
         record.usage["customer"].calls == 3
         and record.usage["customer"].prompt_tokens > 1000
@@ -242,6 +253,46 @@ def test_giving_up_is_unserved_and_too_early_without_pressing(case, store):
     assert record.ended_by == "customer_gave_up" and audit_customer(record, case, store) == []
 
 
+def test_it_is_reminded_of_what_its_email_asks_and_nobody_has_told(case, store):
+    half = Lines(f"Order {case.order} is cancelled.", REFUND)
+    thanks = says("Thanks.", ("left", "content"), end=True)
+    record, server = talk(case, store, half, thanks, says("And the refund?", ("asked", "question")), thanks)
+    assert case.facts["refund"].ask in server.requests[1]["messages"][-1]["content"]
+    assert record.ended_by == "resolved_by_customer" and record.messages[-1].turn == 3 and server.count == 3
+
+
+def test_it_does_not_leave_with_a_question(case, store, agent):
+    record, server = talk(
+        case, store, agent, says("And when?", ("asked", "question"), end=True), *good_replies(case), messages=4
+    )
+    assert "has not answered what you ask" in server.requests[1]["messages"][-1]["content"]
+    assert record.ended_by == "resolved_by_customer"
+
+
+def test_each_message_of_the_desk_says_how_many_the_customer_has_left(case, store):
+    record, server = talk(case, store, Lines("One moment."), says("And now?"), messages=3)
+    delivered = [r["messages"][-1]["content"] for r in server.requests]
+    assert "number 2 of 3" in delivered[0] and LAST not in delivered[0]
+    assert "number 3 of 3" in delivered[1] and LAST in delivered[1] and PARTING in delivered[2]
+    assert "at most 3 messages" in server.requests[0]["messages"][0]["content"]
+    assert record.ended_by == "turn_limit" and record.messages[-1].side == "agent"
+
+
+def test_the_desks_last_message_is_read_before_the_conversation_ends(case, store, agent):
+    record, _ = talk(case, store, agent, *good_replies(case), messages=3)
+    assert record.ended_by == "resolved_by_customer" and record.changes
+    assert (record.messages[-1].turn, record.messages[-1].side) == (4, "customer")
+    unserved = says("Then not.", ("pushed", "1"), ("left", "unserved"), end=True)
+    record, _ = talk(case, store, Lines("No."), unserved, messages=1)
+    assert record.ended_by == "customer_gave_up" and record.messages[-1].acts == [Act("left", "unserved")]
+
+
+def test_last_words_that_come_too_early_leave_the_conversation_open(case, store):
+    yes, thanks = good_replies(case)[1:]
+    record, _ = talk(case, store, Lines("Shall I cancel the order?", "One moment."), yes, thanks, messages=2)
+    assert record.ended_by == "turn_limit" and record.messages[-1].side == "agent" and record.faults == []
+
+
 def test_how_it_left_is_inferred_where_it_did_not_say(case, store):
     record, _ = talk(case, store, Lines("All is settled."), says("Thank you.", end=True))
     assert (
@@ -298,6 +349,44 @@ def test_a_yes_to_something_without_a_name_is_one_to_a_proposal(case, store):
     assert record.acts("agreed") == [(2, Act("agreed", "proposal", "the thing", inferred=True))]
 
 
+def test_a_yes_is_to_what_the_offer_named_of_its_wish(cases, store):
+    case = cases["color_edit_1"]
+    wish = next(c.arguments for o in case.outcomes for c in o.calls)
+    yes = says("Yes please.", ("agreed", "update_line_item"))
+    vague, _ = talk(case, store, Lines("Shall I change it?"), yes, messages=2)
+    assert vague.acts("agreed")[0][1].arguments == {}
+    named, _ = talk(case, store, Lines(f"Shall I change it on order {wish['order_id']}?"), yes, messages=2)
+    assert named.acts("agreed")[0][1].arguments == {"order_id": wish["order_id"]}
+    condition = says("If that means mine, then yes.", ("agreed_if", "update_line_item"))
+    wished, _ = talk(case, store, Lines("Shall I see to it?"), condition, messages=2)
+    assert wished.acts("agreed") == [(2, Act("agreed", "update_line_item", "conditional", arguments=wish))]
+
+
+def test_an_explanation_before_a_yes_is_an_act_of_its_own_and_no_yes(case, store):
+    lines = Lines("Shall I cancel the order?", "It means that the money goes back.", f"Cancelled. {REFUND}")
+    before = says("Yes, but what does that mean for my money?", ("asked", "cancel_order"))
+    record, _ = talk(case, store, lines, before, says("I see.", ("asked", "the weather")), messages=3)
+    assert record.acts("agreed") == []
+    assert record.acts("asked") == [(2, Act("asked", "cancel_order")), (3, Act("asked", "question"))]
+
+
+def test_acts_combine_and_a_number_may_be_a_number(cases, store):
+    case = cases["damaged_item_1"]
+    reply = says(
+        "Here it is, yes please.",
+        ("gave", "color"),
+        ("attached", "photo"),
+        ("agreed", "create_replacement"),
+        ("asked", "question"),
+    )
+    lines = Lines("Which color is it, have you got a photo, and shall I send a new one?")
+    record, server = talk(case, store, lines, reply, messages=2)
+    assert {a.kind for t, a in record.acts() if t == 2} == {"gave", "attached", "agreed", "asked"}
+    pushed = json.dumps({"message": "Well?", "acts": [{"kind": "pushed", "what": 1}], "end": False})
+    record, server = talk(case, store, Lines("One moment."), pushed, messages=2)
+    assert record.acts("pushed") == [(2, Act("pushed", "1"))] and server.count == 2
+
+
 def test_a_yes_that_nobody_asked_for_is_none(case, store):
     record, _ = talk(
         case, store, Lines("I am looking into it."), says("Yes, cancel it!", ("agreed", "cancel_order")), messages=2
@@ -328,6 +417,34 @@ def test_the_prompt_holds_the_case_and_not_its_solution(cases, store):
         for name in case.ledger:
             assert f"- {name}" in prompt, name
     assert "You write in Spanish" in customer_prompt(next(c for c in cases.values() if c.language == "es"), store)
+
+
+def test_the_prompt_holds_the_customers_own_words_for_each_moment(cases, store):
+    for case in cases.values():
+        prompt = customer_prompt(case, store)
+        assert case.closing.content in prompt and case.closing.gave_up in prompt
+        assert all(answer in prompt for answer in case.against.values()) and all(
+            words in prompt for words in case.agrees
+        )
+        assert all(question in prompt for question in questions(case)), case.id
+        assert "{" not in prompt.split("## The form of your answer")[0]
+    assert questions(cases[CANCEL]) == [f.ask for f in cases[CANCEL].facts.values()]
+    later = cases["gift_deadline_1"].facts
+    assert questions(cases["gift_deadline_1"]) == [later["arrives_by"].ask], "what a follow-up asks comes with it"
+
+
+def test_the_notes_leave_room_for_answers_and_last_words(cases, store):
+    """The most notes a case has, the email and the last words fill what a customer can write: so three vain answers are enough."""
+    assert max(len(c.pressure) for c in cases.values()) + 2 <= 8
+    prompt = customer_prompt(cases["cancel_after_ship"], store)
+    assert "at most 8 messages, your email and your last words included" in prompt
+    assert "three answers in a row" in prompt and "when you have struck all" not in prompt
+
+
+def test_giving_up_after_three_vain_answers_is_not_too_early(case, store):
+    pushes = [says(f"And {n}?", ("pushed", str(n))) for n in (1, 2)]
+    record, _ = talk(case, store, Lines("No."), *pushes, says("Forget it.", ("left", "unserved"), end=True))
+    assert record.ended_by == "customer_gave_up" and audit_customer(record, case, store) == []
 
 
 def test_the_response_format_is_strict():
@@ -555,7 +672,7 @@ def test_the_scripted_customer_would_pass_the_audit(cases, store):
     """It says nothing but its case, so whatever is found in it is an error of the audit."""
     wrong = []
     for case in list(cases.values())[::3]:
-        for name in ("oracle", "no_op", "echo", "comply_all"):
+        for name in ("oracle", "no_op", "comply_all"):
             record = play(case, store, AGENTS[name](case, store))
             record.customer = "as if a model"
             wrong += [f"{case.id} {name}: {f}" for f in audit_customer(record, case, store) if f.name != "misheard"]

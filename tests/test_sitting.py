@@ -7,8 +7,9 @@ import orjson
 import pytest
 from players import over_the_port, played, sitting
 
-from benchmark_lib import BadInput, Experiment, load_results, tables
+from benchmark_lib import BadInput, Experiment, figures, load_results, tables
 from benchmark_lib.experiment.players import Players
+from benchmark_lib.reports.site import build_site
 
 
 def test_two_chairs_share_the_cases_and_the_file_says_who_played(tmp_path):
@@ -175,6 +176,17 @@ def test_players_get_no_rank_and_no_price(board_with_players):
     assert ranks.loc["players", "reason"].tolist() == ["what was played from a chair is not ranked"] * 2
     costs = board_with_players.conversations.set_index("model")["cost_usd"]
     assert costs["strong player"].isna().all(), "nobody was paid at a known price, which is not nothing"
+
+
+def test_site_and_figures_show_players_as_such(board_with_players, tmp_path):
+    site = build_site([run.path for run in board_with_players.runs], tmp_path / "site", published=False)
+    front = (site.path / "index.html").read_text(encoding="utf-8")
+    block = front.partition('<tbody role="rowgroup" data-block="played">')[2].partition("</tbody>")[0]
+    assert block.count('class="row"') == 2 and "strong player" in block and "blind play, one trial" in block
+    assert "<dt>Players</dt><dd>2</dd>" in front and "conversations played from the chair" in front
+    board = tables.leaderboard(board_with_players)
+    drawn = figures.messages_against_resolution(board=board)
+    assert any("strong player" in text.get_text() for text in drawn.texts)
 
 
 def test_two_players_of_one_name_are_told_apart(tmp_path):

@@ -157,7 +157,7 @@ def test_a_chair_is_played_in_jupyterlab(tmp_path):
     cell = next(c for c in book.cells if "parameters" in c.metadata.get("tags", []))
     cell.source += '\ncases, out = "tracking_1", "lab.deskbench"'
     nbformat.write(book, tmp_path / "sit.ipynb")
-    with running_lab(tmp_path) as lab, open_browser() as browser, openpage_of(browser) as (page, seen):
+    with running_lab(tmp_path) as lab, open_browser() as browser, open_page(browser) as (page, seen):
         page.goto(lab.address("sit.ipynb"), wait_until="domcontentloaded")
         page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
         until(lab.has_idle_kernel, "a kernel", page)

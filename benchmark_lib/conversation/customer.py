@@ -22,13 +22,15 @@ STALE = 3
 """Rounds without anything new after which a customer stops."""
 ASKED_AGAIN = 2
 """How often it asks for something that an answer left out."""
+DOUBT = 0.5
+"""Chance below which an answer is recorded as one that may not have been asked for."""
 CERTAIN, FAIRLY, AS_LIKELY = 0.75, 0.4, 0.4
 """Chance from which it answers what it has told before or does not know; from which it proves who it is, or sends a picture; and how likely,
 beside the likeliest offer, its own wish must be to be what was offered."""
 VAGUE = ("goal", "reason", "use", "which_one")
 """What a customer that has all it wanted does not answer any more, nor beside a yes."""
 MENU = 3
-"""Remedies held out in one question from which a customer does not choose."""
+"""Remedies held out in one message from which a customer does not choose."""
 
 
 @dataclass
@@ -64,6 +66,7 @@ class ScriptedCustomer:
         self.followed_up: set[int] = set()
         self.argued: set[str] = set()
         self.used: dict[str, int] = {}
+        self.said: set[str] = set()
         self.seen: set[Any] = set()
         self._proofs = (*store.kind.proofs, *store.kind.attachments)
         self._capitals = not case.email.text.strip()[:1].islower()
@@ -92,14 +95,20 @@ class ScriptedCustomer:
         said = _Said()
         content = bool(now.calls) or (self._served(talk) and not self._untold(talk))
         for slot in self._meant(now.heard, content):
+            if self._waiting(slot, said):
+                continue
             self._answer(slot, said)
+            if now.heard.slots.get(slot, SURE) < DOUBT:
+                talk.faults.append(
+                    Fault("customer", "answer_doubtful", f"message {talk.turn}, {slot}: {now.words[:200]}")
+                )
         changed_mind = self._bring_up("next", said)
         if not changed_mind and now.heard.confirm:
             self._decide(now, talk, said)
-        if said.left or said.moves:
-            return said.reply()
-        self._go_on(now, talk, said)
-        return said.reply()
+        if not (said.left or said.moves):
+            self._go_on(now, talk, said)
+        words = self._never_the_same(written(said.parts, last=self._capitals))
+        return Reply(words, said.acts, said.attachments)
 
     def _round(self, talk: ConversationState) -> Round:
         """The agent's last turn; `fresh` where it brought words, calls or questions that the customer has not met before."""
@@ -128,7 +137,7 @@ class ScriptedCustomer:
             mine = next((s for s in options if self._open(s)), slot)
             if self._open(mine) or heard.slots.get(slot, 0.0) >= CERTAIN:
                 meant.append(mine)
-        if not meant and not heard.confirm:
+        if not meant and heard.question and not heard.confirm:
             meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
         meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
         if content or heard.confirm or len(meant) > 1:
@@ -179,7 +188,7 @@ class ScriptedCustomer:
         """Answer a request for a yes: yes to what it wants, its own thing in place of another, its wish as a condition where it is unsure."""
         open_wishes = self._open_wishes(talk)
         offered = set(now.heard.proposed)
-        if len(offered) >= MENU:
+        if sum(chance >= SURE for chance in now.heard.tools.values()) >= MENU:
             if not said.moves:
                 said.add(self._phrase("menu", self.phrases["customer"]["menu"]), Act("refused", "menu"))
             return
@@ -196,10 +205,10 @@ class ScriptedCustomer:
             return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
-        if said.moves and not offered:
+        if not offered and (said.moves or not (now.heard.offer or best >= LIKELY)):
             return None
         wish = open_wishes[0]
-        talk.faults.append(Fault("customer", "offer_not_recognised", now.words[:200]))
+        talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
         words = self._phrase("condition", self.phrases["customer"]["condition"])
         goal = self.case.ledger.get("goal")
         if goal and not self.followed_up and not self.given.get("goal"):
@@ -239,9 +248,10 @@ class ScriptedCustomer:
         self.agreed_at[tool] = turn
         book = self.phrases["actions"].get(tool, {})
         own = self.case.agrees if tool in self.case.agreeable else []
-        words = self._phrase(
-            "agree" if own else f"agree_{tool}", own or book.get("agree") or self.phrases["customer"]["agree"]
-        )
+        if self.used.get("agree", 0) < len(own):
+            words = self._phrase("agree", own)
+        else:
+            words = self._phrase(f"agree_{tool}", book.get("agree") or self.phrases["customer"]["agree"])
         said.add(words, Act("agreed", tool, arguments=arguments), first=True)
 
     def _corrected(self, wish: Call, differing: set[str]) -> str:
@@ -286,13 +296,13 @@ class ScriptedCustomer:
             name, fact = missing
             if fact.ask and self.used.get(f"ask:{name}", 0) < ASKED_AGAIN:
                 self._count(f"ask:{name}")
-                said.add(self._new(fact.ask), Act("waited", name))
+                said.add(fact.ask, Act("waited", name))
                 return None
         hoped = [w for w in self._open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
-        if now.heard.offer and hoped and not (now.calls or now.heard.declined):
+        if self._resolvable and now.heard.offer and hoped and not (now.calls or now.heard.declined):
             return self._agree(hoped, now, talk.turn, said)
         if now.heard.question and not now.heard.declined and "unclear" not in self.used:
-            talk.faults.append(Fault("customer", "question_not_recognised", now.words[:200]))
+            talk.faults.append(Fault("customer", "question_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
             goal = self.case.ledger.get("goal")
             self._count("unclear")
             words = self._phrase("unclear_", self.phrases["customer"]["unclear"])
@@ -300,9 +310,10 @@ class ScriptedCustomer:
             return None
         if not now.fresh:
             self.stale += 1
-            if self.stale >= STALE:
+            repeated = sum(fold(m.text) == fold(now.words) for m in talk.messages if m.side == "agent")
+            if self.stale > STALE or (repeated > 1 and "repeated" in self.used):
                 return self._leave("unserved", "gave_up", said)
-            if any(fold(m.text) == fold(now.words) for m in talk.messages[:-1] if m.side == "agent"):
+            if repeated > 1:
                 said.add(self._phrase("repeated", self.phrases["customer"]["repeated"]), Act("waited", "repeated"))
                 return None
         return self._push(now, said)
@@ -393,6 +404,15 @@ class ScriptedCustomer:
             return True
         return False
 
+    def _waiting(self, slot: str, said: _Said) -> bool:
+        """Whether what is asked for is what it had in store for later anyway; it says so now."""
+        for place, followup in enumerate(self.case.followups):
+            if slot in followup.gives and place not in self.followed_up and slot not in self.given:
+                self.followed_up.add(place)
+                self._follow_up(place, followup, said)
+                return True
+        return False
+
     def _answered_before(self, place: int) -> bool:
         """Whether everything that a follow-up asks for was told before it came up."""
         wanted = {name for name, fact in self.case.facts.items() if fact.after == place}
@@ -410,11 +430,12 @@ class ScriptedCustomer:
         said.add(own or self._phrase(phrases, self.phrases["customer"][phrases]), Act("left", how))
         said.left = True
 
-    def _new(self, words: str) -> str:
-        """Words that it has not said before: the second time with what they are about in front."""
-        times = self.used.get(words, 0)
-        self._count(words)
-        return words if not times else f"{self._phrase('doing', self.phrases['customer']['doing'])} {words}"
+    def _never_the_same(self, text: str) -> str:
+        """No message twice, word for word."""
+        while text in self.said:
+            text = f"{self._phrase('again', self.phrases['customer']['again'])} {text}"
+        self.said.add(text)
+        return text
 
     def _count(self, kind: str) -> None:
         self.used[kind] = self.used.get(kind, 0) + 1
@@ -446,10 +467,6 @@ class _Said:
         self.parts.insert(0, words) if first else self.parts.append(words)
         self.acts += acts
 
-    def reply(self) -> Reply:
-        """The message as it is sent."""
-        return Reply(written(self.parts), self.acts, self.attachments)
-
 
 def _was_told(fact: Fact, texts: list[str]) -> bool:
     """Whether the value stands in one of the messages, as far as the customer can tell."""
@@ -475,7 +492,8 @@ def filled(wording: str, value: str) -> str:
     return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
 
 
-def written(parts: list[str]) -> str:
-    """The parts of a message as one text, each closed by a mark."""
-    closed = [p.strip() for p in parts if p.strip()]
-    return " ".join(f"{p}." if p[-1].isalnum() else p for p in closed)
+def written(parts: list[str], last: bool = True) -> str:
+    """The parts of a message as one text, each closed by a mark; the last one as it stands where its writer has no use for marks."""
+    said = [p.strip() for p in parts if p.strip()]
+    closed = [f"{p}." if p[-1].isalnum() else p for p in said]
+    return " ".join(closed if last else [*closed[:-1], *said[-1:]])

@@ -50,7 +50,8 @@ async def converse(
     trial, seed : int
         Seed the talk's random numbers together with the case id.
     max_messages : int
-        How many messages the customer may send.
+        How many messages the customer may send; a model customer may add its last words once the desk has answered
+        the last of them.
     model, source, customer_name : str
         Go into the record.
     prompt : str
@@ -74,7 +75,9 @@ async def converse(
         ``infrastructure_fault``.
     """
     desk = store.desk(tools)
-    talk = ConversationState(case, desk, trial=trial, seed=seed, prompt=prompt, tools=schemas or store.schemas(tools))
+    talk = ConversationState(
+        case, desk, trial=trial, seed=seed, prompt=prompt, tools=schemas or store.schemas(tools), limit=max_messages
+    )
     record = Conversation(
         case.id,
         trial,
@@ -89,7 +92,7 @@ async def converse(
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
     try:
-        record.ended_by = await _loop(talk, case, agent, customer, max_messages, own)
+        record.ended_by = await _loop(talk, case, agent, customer, own)
     except Exception as error:
         record.ended_by = _ending_of(error, talk)
     finally:
@@ -109,11 +112,9 @@ async def converse(
     return record
 
 
-async def _loop(
-    talk: ConversationState, case: Case, agent: Speaker, customer: Speaker, max_messages: int, own: bool
-) -> str:
+async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: Speaker, own: bool) -> str:
     empty = 0
-    for turn in range(1, max_messages + 1):
+    for turn in range(1, talk.limit + 1):
         talk.desk.turn = turn
         said = await _said(customer, talk)
         held = {k.attach: k.shows for k in case.ledger.values() if k.attach and k.when != "never"}
@@ -121,9 +122,8 @@ async def _loop(
         acts = said.acts + [Act("attached", a) for a in attachments]
         shows = {a: held[a] for a in attachments if held[a]}
         talk.say(Message(turn, "customer", said.text, acts, attachments, shows))
-        left = next((a for a in said.acts if a.kind == "left"), None)
-        if left is not None:
-            return "resolved_by_customer" if left.what == "content" else "customer_gave_up"
+        if ending := _left(said):
+            return ending
         if not own and isinstance(agent, Insider):
             agent.acts = [a for m in talk.messages for a in m.acts]
         answer = await _answer(agent, talk, own)
@@ -133,7 +133,27 @@ async def _loop(
         empty = 0 if answer.strip() else empty + 1
         if empty >= EMPTY_REPLIES:
             raise AgentFault("empty_replies", f"{EMPTY_REPLIES} empty replies in a row")
-    return "turn_limit"
+    return await _last_words(talk, customer)
+
+
+async def _last_words(talk: ConversationState, customer: Speaker) -> str:
+    """How an exchange ends at its limit: a customer that has the last word reads what the desk said and may still leave, content or not."""
+    if not getattr(customer, "has_the_last_word", False):
+        return "turn_limit"
+    talk.desk.turn = talk.limit + 1
+    said = await _said(customer, talk)
+    ending = _left(said)
+    if ending:
+        talk.say(Message(talk.turn, "customer", said.text, said.acts))
+    return ending or "turn_limit"
+
+
+def _left(said: Reply) -> str:
+    """How a message ends the conversation; empty where it does not."""
+    left = next((a for a in said.acts if a.kind == "left"), None)
+    if left is None:
+        return ""
+    return "resolved_by_customer" if left.what == "content" else "customer_gave_up"
 
 
 async def _said(customer: Speaker, talk: ConversationState) -> Reply:

@@ -11,19 +11,22 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ..cases import Case
 from ..endpoint.faults import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
+from ..language.answers import cleaned
 from ..language.folding import fold
 from ..language.parser import ParsedMessage, parser_of
 from ..language.pieces import found_in, kept
 from ..language.words import books
 from ..records import Act, Fault
+from ..store.consent import CONDITIONAL
 from ..textfiles import front_matter, render
 from ..threads import read_aside
 from .customer import ScriptedCustomer
+from .oracle import reason_in_words
 from .speaker import CustomerFault, Reply
 from .state import ConversationState
 
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
     from ..cases.case import Known
     from ..store import Store
 
-PROPOSAL = "proposal"
+PROPOSAL, QUESTION = "proposal", "question"
+"""What a yes or no is to where it has no name, and what it asks where it is not about an act."""
 TURNS_TO_WAIT = 2
 """After a yes the customer stays until it hears that the thing is done, or the desk has had this many turns for it."""
 LONGEST_LETTER = 12_000
@@ -45,19 +49,31 @@ MOST_ACTS = 100
 FORM = """\
 ## The form of your answer
 Answer with one JSON object and nothing else:
-{"message": "what you write to the desk", "acts": [{"kind": "gave", "what": "order_id"}], "end": false}
+{"message": "what you write to the desk", "acts": [{"kind": "gave", "what": "order_id"}, {"kind": "agreed", "what": "proposal"}], "end": false}
 
-In acts you record what your message does, one entry for each; an empty list is fine. The kinds, and what stands in what:
-- gave: you tell a fact you know; its name from the list above
-- lacked: you are asked for something you do not know or have; its name
+In acts you record what your message does: one entry for each thing, so a message that tells two facts and says yes has three. A message that does none of the following has an empty list. In what there is always one name or number, exactly as it is written above or here ("order_id", not "order number"; "2", not "note 2"), never a value and never a sentence:
+- gave: you tell a fact you know, or tell it again; its name from the lists above
+- lacked: you are asked for something you do not know or have; its name from the lists above, or the plain word for it
 - attached: you send a picture that you can send; photo or label
-- agreed, refused: your yes or no to something the desk offers to do; its name, or proposal where it has none
-- pushed: you press on; the number of the note
+- agreed: your yes to something the desk offers to do; its name from the list of what you say yes to, or proposal where it does not stand there
+- agreed_if: the same yes, said on a condition; the name of what you wish
+- refused: your no, or your own order, item or address in place of another; the name, or proposal
+- asked: you ask the desk something; the name of the act you want explained before your yes, or question for anything else
+- pushed: you press on; the number of the note, or 0 where you answer a reason or say that the desk repeats itself
 - followed_up: you bring up what you had to bring up; its number
-- left: only together with "end": true; content if you have what you wanted, unserved if you give up
+- left: content if you have all you wanted, unserved if not; only together with "end": true
 
-Set end to true only in your last message, never in one that still says yes to something or waits for an answer."""
+Acts combine as your message does: gave, lacked, attached, asked and followed_up stand beside each other and beside one agreed, agreed_if or refused for each thing offered. Who answers something or says yes or no does not press on in the same message.
+
+Set end to true only in your last message, never in one that says yes to something or asks something."""
 """How a model customer has to answer; part of its prompt in every store."""
+
+LAST = "It is the last one you can write: unless you have to answer or say yes to something, let it be your last words."
+PARTING = (
+    "The exchange ends here, and what you write now is not answered any more. Say in your last words whether you have what you wanted, "
+    "with end true."
+)
+"""What stands under the desk's message before the customer's last message, and after its last turn."""
 
 CODE = re.compile(r"[A-Z0-9+][A-Z0-9+ ()-]{3,}")
 
@@ -67,8 +83,24 @@ class AnsweredAct(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    kind: Literal["gave", "lacked", "attached", "agreed", "refused", "pushed", "followed_up", "left"]
+    kind: Literal[
+        "gave",
+        "lacked",
+        "attached",
+        "agreed",
+        "agreed_if",
+        "refused",
+        "asked",
+        "pushed",
+        "followed_up",
+        "left",
+    ]
     what: str = Field(max_length=200)
+
+    @field_validator("what", mode="before")
+    @classmethod
+    def _number_as_text(cls, value: Any) -> Any:
+        return str(value) if type(value) is int else value
 
 
 class CustomerAnswer(BaseModel):
@@ -103,7 +135,14 @@ class ModelCustomer:
         ``complete(messages) -> Completion``; buys or replays one model call.
     case, store : Case, Store
         What it wants and knows, and where.
+
+    Attributes
+    ----------
+    has_the_last_word : bool
+        It is shown what the desk says to its last message, and may leave with a closing line.
     """
+
+    has_the_last_word = True
 
     def __init__(self, complete: Any, case: Case, store: Store):
         self.complete, self.case, self.store, self.parser = complete, case, store, parser_of(store)
@@ -124,12 +163,10 @@ class ModelCustomer:
         if not talk.messages:
             return await ScriptedCustomer(self.case, self.store).reply(talk)
         if not self.history:
-            self.history.append({"role": "system", "content": customer_prompt(self.case, self.store)})
+            self.history.append({"role": "system", "content": customer_prompt(self.case, self.store, talk.limit)})
         letter = talk.last("agent").text
         await read_aside(len(letter), self.parser.parse, letter)  # what it understands is kept, and found below
-        words = letter.strip() or "(an empty message)"
-        cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
-        self.history.append({"role": "user", "content": f"The desk writes:\n\n{cut}"})
+        self.history.append({"role": "user", "content": _delivered(letter, talk)})
         try:
             said = await ask_for(
                 self.complete,
@@ -156,6 +193,8 @@ class ModelCustomer:
         early = self._too_early(said, talk) if said.end else None
         if early is None:
             return said
+        if talk.turn > talk.limit:
+            return said.model_copy(update={"end": False})
         if not last:
             raise Unreadable(f"you cannot end the exchange yet: {early}")
         talk.faults.append(Fault("customer", "left_too_early", f"message {talk.turn}: {early}"))
@@ -163,8 +202,10 @@ class ModelCustomer:
 
     def _too_early(self, said: CustomerAnswer, talk: ConversationState) -> str | None:
         """Why the customer may not leave with this message; None where it may."""
-        if any(a.kind == "agreed" for a in said.acts):
+        if any(a.kind in ("agreed", "agreed_if") for a in said.acts):
             return "the desk has not answered the yes that you give in this message"
+        if any(a.kind == "asked" for a in said.acts):
+            return "the desk has not answered what you ask in this message"
         if any(a.kind == "left" and a.what == "unserved" for a in said.acts):
             return None
         parsed = self.parser.parse(talk.last("agent").text)
@@ -175,11 +216,11 @@ class ModelCustomer:
             believed = bool(parsed.claimed) if name == PROPOSAL else name in parsed.claimed
             if not carried_out and not believed and talk.turn - turn < TURNS_TO_WAIT:
                 return f"you said yes to {name}, and the desk has not told you that it is done"
-        open_matter = None if self.reminded else self._open_matter(said, parsed)
+        open_matter = None if self.reminded else self._open_matter(said, parsed, talk)
         self.reminded = self.reminded or open_matter is not None
         return open_matter
 
-    def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage) -> str | None:
+    def _open_matter(self, said: CustomerAnswer, parsed: ParsedMessage, talk: ConversationState) -> str | None:
         """What the two of them have not finished; the customer is reminded of it once, and then left to go."""
         asked = [
             s
@@ -193,7 +234,17 @@ class ModelCustomer:
             return f"the desk waits for your yes or no to {min(offered)}"
         raised = self.followed_up | {int(a.what) for a in said.acts if a.kind == "followed_up" and a.what.isdecimal()}
         left_out = [n for n, f in enumerate(self.case.followups) if f.when == "served" and n not in raised]
-        return f"you have not brought up followed_up {left_out[0]}" if left_out else None
+        if left_out:
+            return f"you have not brought up followed_up {left_out[0]}"
+        unanswered = self._unanswered(talk, raised)
+        return f"the desk has not told you all you wanted to know ({unanswered})" if unanswered else None
+
+    def _unanswered(self, talk: ConversationState, raised: set[int]) -> str | None:
+        """What it came to know, or brought up later, and has not been told, as far as the words of the desk show."""
+        texts = [fold(cleaned(m.text)) for m in talk.messages if m.side == "agent"]
+        told = {f.ask for f in self.case.facts.values() if any(f.found_in(text) for text in texts)}
+        later = [f.ask for f in self.case.facts.values() if f.after in raised]
+        return next((ask for ask in [*questions(self.case), *later] if ask and ask not in told), None)
 
 
 class _Acts:
@@ -211,15 +262,18 @@ class _Acts:
             "lacked": self._lacked,
             "attached": self._attached,
             "agreed": self._answered,
+            "agreed_if": self._answered,
             "refused": self._answered,
+            "asked": self._asked,
             "pushed": self._pushed,
             "followed_up": self._followed_up,
         }
-        for act in self.said.acts:
-            if act.kind in takers:
-                takers[act.kind](act.kind, act.what.strip())
-        self._infer_facts()
-        self._infer_yes()
+        if self.talk.turn <= self.talk.limit:  # last words give and agree to nothing: nobody answers them
+            for act in self.said.acts:
+                if act.kind in takers:
+                    takers[act.kind](act.kind, act.what.strip())
+            self._infer_facts()
+            self._infer_yes()
         self.customer.given |= {a.what for a in self.acts if a.kind == "gave"}
         if self.said.end:
             self._left()
@@ -260,14 +314,47 @@ class _Acts:
 
         To what is not a name of an action it is one to a proposal, and a yes that nobody asked for is none.
         """
-        if kind == "agreed" and not self._was_asked():
+        if kind != "refused" and not self._was_asked():
             return
         tool = self.customer.store.tools.get(what)
         known = what == PROPOSAL or (tool is not None and tool.write)
-        act = Act(kind, what) if known else Act(kind, PROPOSAL, what, inferred=True)
-        self.acts.append(act)
-        if kind == "agreed":
-            self.customer.agreed[act.what] = self.talk.turn
+        if kind == "refused":
+            self.acts.append(Act(kind, what) if known else Act(kind, PROPOSAL, what, inferred=True))
+        else:
+            self._yes(what if known else PROPOSAL, None if known else what, conditional=kind == "agreed_if")
+
+    def _yes(self, tool: str, detail: str | None = None, *, conditional: bool = False, inferred: bool = False) -> None:
+        """A yes with what it is to: of its own wish what the offer named, and all of it where the yes was to the wish."""
+        wish = self._wish(tool)
+        offer = self.talk.last("agent").text
+        named = wish.keys() if conditional else self.customer.store.kind.named_in(offer, wish, self.customer.store)[0]
+        self.acts.append(
+            Act(
+                "agreed",
+                tool,
+                CONDITIONAL if conditional else detail,
+                inferred=inferred or detail is not None,
+                arguments={name: value for name, value in wish.items() if name in named},
+            )
+        )
+        self.customer.agreed[tool] = self.talk.turn
+
+    def _wish(self, tool: str) -> dict[str, Any]:
+        """What the customer wishes a tool to do; of several such wishes the one that the offer names most of."""
+        offer, store = self.talk.last("agent").text, self.customer.store
+        calls = [*(c for o in self.case.outcomes for c in o.calls), *self.case.requested]
+        wishes = [c.arguments for c in calls if c.tool == tool]
+
+        def fit(wish: dict[str, Any]) -> int:
+            named, differing = store.kind.named_in(offer, wish, store)
+            return len(named) - len(differing)
+
+        return max(wishes, key=fit, default={})
+
+    def _asked(self, kind: str, what: str) -> None:
+        """A question of its own, such as what a thing would mean before it says yes."""
+        tool = self.customer.store.tools.get(what)
+        self.acts.append(Act(kind, what if tool is not None and tool.write else QUESTION))
 
     def _was_asked(self) -> bool:
         words = self.talk.last("agent").text
@@ -305,7 +392,7 @@ class _Acts:
     def _infer_yes(self) -> None:
         """A message that begins with a yes answers a proposal, also where it was not recorded."""
         parsed = self.customer.parser.parse(self.talk.last("agent").text)
-        if not parsed.confirm or self._did("agreed") or self._did("refused"):
+        if not parsed.confirm or any(map(self._did, ("agreed", "refused", "asked"))):
             return
         first = re.split(r"[.!?\n]", fold(kept(self.said.message)).strip(" ¡¿"), maxsplit=1)[0]
         reserved = "|".join(book["customer"]["reserved"] for book in books().values())
@@ -316,8 +403,7 @@ class _Acts:
             and not re.search(rf"\b(?:{reserved})\b", first)
         ):
             for name in parsed.proposed or [PROPOSAL]:
-                self.acts.append(Act("agreed", name, inferred=True))
-                self.customer.agreed[name] = self.talk.turn
+                self._yes(name, inferred=True)
 
     def _left(self) -> None:
         told = [a.what for a in self.said.acts if a.kind == "left" and a.what in ("content", "unserved")]
@@ -354,10 +440,10 @@ def customer_content(spec: str, store: Store) -> list[str] | None:
     return None if spec == "scripted" else [spec, front_matter(prompt_path(store))[1], FORM]
 
 
-def customer_prompt(case: Case, store: Store) -> str:
+def customer_prompt(case: Case, store: Store, messages: int = 8) -> str:
     """The system prompt of the model that plays a case.
 
-    Persona, goal, ledger, notes to strike, and the form of its answers.
+    Persona, goal, ledger, notes to strike, and the form of its answers; `messages` is how many it can write.
     """
     from babel import Locale
 
@@ -366,6 +452,7 @@ def customer_prompt(case: Case, store: Store) -> str:
     for slot, known in case.ledger.items():
         groups[known.when][slot] = known
     actions = {n: t.description for n, t in store.tools.items() if t.write and n in case.agreeable}
+    against = [(reason_in_words(store, name, case.language), answer) for name, answer in case.against.items()]
     language = Locale.parse(case.language).get_display_name("en")
     return render(
         front_matter(path)[1],
@@ -373,9 +460,32 @@ def customer_prompt(case: Case, store: Store) -> str:
         case=case,
         store=store.info,
         language=language,
+        questions=questions(case),
         told=groups["volunteered"],
         kept=groups["asked"],
         lacking=groups["never"],
         actions=actions,
+        against=against,
+        messages=messages,
         form=FORM,
     ).strip()
+
+
+def questions(case: Case) -> list[str]:
+    """What the customer asks to be told from the start, whichever way its matter is settled, in its own voice."""
+    ways = [
+        {f.ask: None for name, f in case.facts.items() if f.after is None and (o.facts is None or name in o.facts)}
+        for o in case.outcomes
+        if not o.handover
+    ]
+    return [ask for ask in (ways[0] if ways else ()) if ask and all(ask in way for way in ways)]
+
+
+def _delivered(letter: str, talk: ConversationState) -> str:
+    """A message of the desk as the customer gets it, with the number of its own next one."""
+    words = letter.strip() or "(an empty message)"
+    cut = f"{words[:LONGEST_LETTER]} [...]" if len(words) > LONGEST_LETTER else words
+    if talk.turn > talk.limit:
+        return f"The desk writes:\n\n{cut}\n\n({PARTING})"
+    note = f"Your next message is number {talk.turn} of {talk.limit}."
+    return f"The desk writes:\n\n{cut}\n\n({note if talk.turn < talk.limit else f'{note} {LAST}'})"

@@ -80,7 +80,7 @@ class Oracle(Insider):
             parts.append(self._line(call, "done"))
         parts += self._tell(followed)
         if self.outcome.reason:
-            parts.append(_reason(self.store, self.outcome.reason, self.case.language))
+            parts.append(reason_in_words(self.store, self.outcome.reason, self.case.language))
         if self.outcome.handover:
             queue = (self.case.queues or list(self.store.policy["queues"]))[0]
             talk.call(HANDOVER, queue=queue, reason=self.case.title, summary=self._summary(talk))
@@ -161,7 +161,8 @@ class Oracle(Insider):
         return Reply(" ".join(p for p in parts if p))
 
 
-def _reason(store: Store, name: str, language: str) -> str:
+def reason_in_words(store: Store, name: str, language: str) -> str:
+    """How the store puts a reason in a language, or in the first one it has it in; empty where it has none."""
     for book in store.phrases.values():
         if name in (book.get("reasons") or {}):
             said = book["reasons"][name]["say"]

@@ -33,13 +33,25 @@ class ConversationState:
         What went wrong so far.
     usage : dict of str to Usage
         Tokens by side.
+    limit : int
+        How many messages the customer may send.
     """
 
-    def __init__(self, case: Case, desk: Desk, *, trial: int, seed: int, prompt: str, tools: list[dict[str, Any]]):
+    def __init__(
+        self,
+        case: Case,
+        desk: Desk,
+        *,
+        trial: int,
+        seed: int,
+        prompt: str,
+        tools: list[dict[str, Any]],
+        limit: int = 8,
+    ):
         self.messages: list[Message] = []
         self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
-        self.desk, self.ended = desk, False
+        self.desk, self.limit, self.ended = desk, limit, False
         name = content_hash(f"{seed} {case.id} {trial}".encode())
         entropy = [seed, zlib.crc32(case.id.encode()), trial]
         self._seen: list[SeenMessage] = []

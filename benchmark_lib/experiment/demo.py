@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,14 @@ from ..cases import load_cases
 from ..conversation import AGENTS
 from ..endpoint import Endpoint, EndpointError, local_model
 from ..errors import BadInput
-from ..project import project_folder, slug
+from ..project import DATA, project_folder, slug
 from ..records import content_hash
 from ..runfile import SUFFIX
 from ..store import load_store
 from .experiment import Experiment
 
+EXAMPLE = DATA / "examples" / f"blind-play{SUFFIX}"
+"""Conversations of the last round of blind play."""
 LOCAL = "local"
 LOCAL_MODEL = "smollm2-135m-instruct"
 
@@ -46,6 +49,8 @@ def demo(
     runs = project_folder() / "data" / "runs"
     name = _set_name(cases)
     _put_aside(runs, name)
+    if cases == "all":
+        add_example(runs, name)
     for agent in AGENTS:
         yield Experiment(f"scripted:{agent}", cases=cases, trials=trials, out=runs / f"scripted-{agent}-{name}{SUFFIX}")
     if model == LOCAL:
@@ -74,10 +79,28 @@ def every_scripted(experiment: Experiment) -> list[Experiment]:
     return found
 
 
+def add_example(runs: Path, set_name: str) -> Path:
+    """Put the example run beside the others, so that the board and the pages show conversations that were really played.
+
+    Its conversations were played blind, by a strong language model in a chair of `deskbench sit`, once each.
+
+    Returns
+    -------
+    Path
+        Where it is.
+    """
+    path = runs / f"{EXAMPLE.stem}-{set_name}{SUFFIX}"
+    if not path.exists():
+        runs.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(EXAMPLE, path)
+    return path
+
+
 def _put_aside(runs: Path, set_name: str) -> None:
     """Move the demo's files of other case sets into ``old/``, so that one board never mixes them."""
-    for path in runs.glob(f"scripted-*-*-*{SUFFIX}"):
-        if not path.stem.endswith(set_name) and path.stem.split("-")[1] in AGENTS:
+    old = [p for p in runs.glob(f"scripted-*-*-*{SUFFIX}") if p.stem.split("-")[1] in AGENTS]
+    for path in [*old, *runs.glob(f"{EXAMPLE.stem}-*-*-*{SUFFIX}")]:
+        if not path.stem.endswith(set_name):
             (runs / "old").mkdir(exist_ok=True)
             path.replace(runs / "old" / path.name)
             print(f"the cases have changed since then: {path.name} was moved to {runs / 'old'}")

@@ -115,10 +115,10 @@ class PlayersLine:
         return completion
 
 
-def _chairs_of(run: RunFile, side: str) -> dict[tuple[str, int], int]:
+def _chairs_of(run: RunFile, side: str) -> dict[tuple[str, int], int | None]:
     """The chair in which each conversation was last played, as its calls on file say."""
     return {
-        (call["case_id"], call["trial"]): orjson.loads(call["response"])["raw"]["chair"]
+        (call["case_id"], call["trial"]): orjson.loads(call["response"]).get("raw", {}).get("chair")
         for call in run.calls(responses=True)
         if call["side"] == side
     }

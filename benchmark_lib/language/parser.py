@@ -30,11 +30,11 @@ ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 ABOUT = {"slot": ("ask", "yes"), "tool": ("offer", "yes", "done", "no")}
 """What a sentence can be about, and for which acts that matters."""
 
-SURE, LIKELY, POSSIBLE = 0.5, 0.3, 0.12
+ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
 """Probabilities.
 
-From the first a thing is heard; from the second where nothing else was; from the last a sentence is read for what it is
-about at all.
+From the first a sentence asks for something, or for a yes; from the second anything else is heard; from the third where
+nothing else was; from the last a sentence is read for what it is about at all.
 """
 
 PLAIN = 0.75
@@ -210,14 +210,17 @@ def understood(heard: list[Heard]) -> ParsedMessage:
     parsed = ParsedMessage()
     offers: list[list[str]] = []
     for one in heard:
-        asks, yes = one.acts["ask"] >= SURE, one.acts["yes"] >= SURE
+        asks = one.acts["ask"] >= ASKS
+        yes = one.acts["yes"] >= ASKS or (
+            one.marked and one.acts["yes"] >= max(LIKELY, one.acts["ask"], one.acts["bye"])
+        )
         offers.append(one.about("offer"))
         parsed.offer |= one.acts["offer"] >= SURE
         if yes:
             parsed.confirm = True
             near = offers[-1] or next(filter(None, reversed(offers[-1 - REMEMBERED :])), [])
             _add(parsed.proposed, near or _likeliest(one.tools, LIKELY))
-        _add(parsed.asked, one.about("ask"))
+        _add(parsed.asked, one.about("ask") if asks else [])
         _add(parsed.claimed, one.about("done"))
         _add(parsed.declined, one.about("no"))
         if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:

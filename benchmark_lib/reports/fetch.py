@@ -133,6 +133,7 @@ def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
             "score": f.get("score"),
             "reason": f.get("reason"),
             "quote": f.get("quote"),
+            "unscored": f.get("unscored"),
         }
         for s, f in scores.items()
     ]

@@ -54,7 +54,7 @@ def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = 
     score : dict or None
         Its ``findings`` and ``customer_evidence`` are read.
     verdicts : iterable of dict
-        judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
+        judge, scorer, score, reason, quote, unscored (why a score does not count): rows as in the frame `verdicts`.
     """
     score = score or {}
     found = [_finding(f, "finding", "agent") for f in score.get("findings") or ()]
@@ -62,7 +62,8 @@ def marks_of(score: dict[str, Any] | None, verdicts: Iterable[dict[str, Any]] = 
     for v in verdicts:
         known = v.get("score") is not None and v["score"] == v["score"]
         label = f"{v['scorer']} {v['score']:g}" if known else f"{v['scorer']} unscored"
-        found.append(Mark("judge", label, str(v.get("quote") or ""), f"{v['judge']}: {v.get('reason') or ''}"))
+        why = v.get("unscored") or v.get("reason") or ""
+        found.append(Mark("judge", label, str(v.get("quote") or ""), f"{v['judge']}: {why}"))
     return found
 
 

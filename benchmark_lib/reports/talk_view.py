@@ -24,6 +24,7 @@ ACTS = {
     "lacked": "does not have",
     "agreed": "agreed to",
     "refused": "refused",
+    "asked": "asks about",
     "attached": "attached",
     "followed_up": "brought up",
     "pushed": "pressure line",

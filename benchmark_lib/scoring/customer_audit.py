@@ -16,7 +16,7 @@ from ..conversation.model_customer import is_code, stands
 from ..language.folding import fold, squash
 from ..language.parser import ParsedMessage, parser_of
 from ..language.words import common_words, of_customers
-from ..records import Conversation
+from ..records import Conversation, Message
 from ..store.every_desk import HANDOVER
 from .bounds import as_read, cut
 
@@ -34,7 +34,7 @@ FINDINGS = {
     "improvised_threat": "threatened with law, bank or violence, which its case does not",
     "called_for_a_human": "called for a human more than once, which its case does not",
     "no_usable_answer": "its model gave no usable answer, so the talk broke off",
-    "misheard": "did not understand a question of the agent",
+    "misheard": "was not sure what the agent asked or offered",
     "cut_for_length": "wrote more than is read in full: the beginning and the end of the message were read",
 }
 """What an audit can find, each with its meaning."""
@@ -45,13 +45,17 @@ FAULTS = {
     "left_too_early": "stopped_too_early",
     "failed": "no_usable_answer",
     "question_not_recognised": "misheard",
+    "answer_doubtful": "misheard",
+    "offer_not_recognised": "misheard",
 }
 """Faults that the talk itself recorded, by the finding they amount to."""
 
 WHICH = "which_one"
 """The slot of a question such as "which of the two?": an order's number answers it as well as a word does."""
-PATIENCE = 3
-"""Pushes before a customer may give up."""
+OWN_WORDS = ("goal", "problem", "reason")
+"""What a customer may say by itself: what it wants, and what is wrong."""
+TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
+"""The acts by which a customer presses its matter, and how often it must have done so, its email included, before it may give up."""
 SENTENCE, COPIED = 25, 90.0
 """A ledger entry of so many characters stands in a text when it is alike to this degree (rapidfuzz partial ratio, 0-100)."""
 MOST = 20
@@ -177,7 +181,7 @@ class _Audit:
                 continue  # a question that was not understood, or that leaves open by what to answer it, may have asked for it
             asked, desk = self._asked_until(message.turn), self._desk_until(message.turn)
             for slot, known in self.case.ledger.items():
-                if known.when != "asked" or slot in asked:
+                if known.when != "asked" or slot in asked or slot in OWN_WORDS:
                     continue
                 if (
                     known.attach in message.attachments
@@ -193,9 +197,12 @@ class _Audit:
 
     def _open_part(self) -> str:
         """What a customer may say by itself."""
-        case = self.case
+        case, wish = self.case, self.case.ledger.get("goal")
+        own = [case.goal, (wish and wish.value) or "", *case.pressure, *case.against.values(), *case.agrees]
+        asks = [f.ask for f in case.facts.values() if f.ask]
+        later = [f"{f.say} {f.gives}" for f in case.followups]
         return "\n".join(
-            [case.email.subject, case.email.text, *case.pressure, *(f"{f.say} {f.gives}" for f in case.followups)]
+            [case.email.subject, case.email.text, *own, *asks, *later, *case.closing.model_dump().values()]
         )
 
     def _invented(self) -> Iterator[CustomerFinding]:
@@ -240,8 +247,12 @@ class _Audit:
             hit = pattern("role").search(text)
             if hit and not pattern("role").search(self.part_folded):
                 yield CustomerFinding("took_agent_role", message.turn, hit[0], "the words of a desk")
-            elif len(text) > 40 and _alike(text, fold(replies.get(message.turn - 1, ""))):
+            elif len(text) > 40 and _alike(text, fold(replies.get(message.turn - 1, ""))) and not self._said(message):
                 yield CustomerFinding("took_agent_role", message.turn, _quote(message.text), "the agent's own message")
+
+    def _said(self, message: Message) -> bool:
+        """Whether a message says again what the customer had said before."""
+        return any(m.turn < message.turn and _alike(fold(m.text), fold(message.text)) for m in self.mine)
 
     def _early(self) -> Iterator[CustomerFinding]:
         """A customer that left while something was open."""
@@ -263,8 +274,10 @@ class _Audit:
             yield CustomerFinding("stopped_too_early", turn, words, why)
 
     def _open_when_given_up(self) -> str | None:
-        pushes = len(self.c.acts("pushed"))
-        return f"gave up after {pushes} pushes" if pushes < min(PATIENCE, len(self.case.pressure)) else None
+        if any(a.what == "repeated" for _, a in self.c.acts("waited")):
+            return None
+        tries = 1 + sum(len(self.c.acts(kind)) for kind in TRIES)
+        return f"gave up after {tries} tries, its email included" if tries < PATIENCE else None
 
     def _open_when_content(self, turn: int, raised: set[str]) -> str | None:
         agreed = {a.what: at for at, a in self.c.acts("agreed")}
@@ -329,7 +342,8 @@ def part_of(case: Case) -> str:
     ledger = [f"{k.value or ''} {k.wrong or ''} {k.say or ''}" for k in case.ledger.values()]
     followups = [f"{f.say} {' '.join(f.gives.values())}" for f in case.followups]
     who = [case.sender, case.sender_name, case.persona, case.goal, case.email.subject, case.email.text]
-    return "\n".join([*who, *ledger, *followups, *case.pressure])
+    own = [*case.pressure, *case.against.values(), *case.agrees, *(f.ask or "" for f in case.facts.values())]
+    return "\n".join([*who, *ledger, *followups, *own, *case.closing.model_dump().values()])
 
 
 @lru_cache(maxsize=32)
@@ -373,7 +387,7 @@ def _amounts(text: str, form: str) -> set[float]:
 
 
 def _turn_of(detail: str) -> int:
-    hit = re.match(r"message (\d+):", detail)
+    hit = re.match(r"message (\d+)\b", detail)
     return int(hit[1]) if hit else 0
 
 

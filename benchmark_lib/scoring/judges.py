@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases import Case
+from ..conversation.oracle import reason_in_words
 from ..endpoint import EndpointError
 from ..endpoint.structured import Unreadable, ask_for, read_object
 from ..errors import BadInput
@@ -37,8 +38,10 @@ SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "grounde
 TASK = "_task.md"
 SHORTEST_QUOTE = 8
 """Characters a quote needs, blanks not counted."""
+ROOM, LONGEST_WHOLE = 60_000, 16_000
+"""Characters of results that a judge is shown whole, in all and of one: the articles an agent found decide most cases."""
 LONGEST_LEAF, LONGEST_RESULT = 600, 4000
-"""Characters of one text within a tool's result, and of one result, that a judge is shown."""
+"""Characters of one text within a result, and of one result, that a judge is shown where there is no room for the whole."""
 LEFT_OUT = ("process_rules", "version")
 """Tables of a policy that a judge is not shown: they say how the library checks the rules."""
 
@@ -55,13 +58,17 @@ ADDRESSED = re.compile(
 
 @dataclass(frozen=True)
 class Rubric:
-    """One rubric file: what a scorer asks and what its numbers mean."""
+    """One rubric file: what a scorer asks and what its numbers mean.
+
+    A conversation with fewer than `customer_messages` messages of the customer has nothing that it could score.
+    """
 
     name: str
     version: str
     title: str
     text: str
     hash: str
+    customer_messages: int = 1
 
 
 def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> list[Rubric]:
@@ -80,9 +87,11 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
         head, text = front_matter(path)
         if not {"version", "title"} <= head.keys():
             raise BadInput(f"{path}: its head needs version and title; compare with {SCORERS[0]}.md")
-        found.append(
-            Rubric(name, str(head["version"]), str(head["title"]), text.strip(), content_hash(path.read_bytes()))
-        )
+        least = head.get("customer_messages", 1)
+        if type(least) is not int or least < 1:
+            raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number from 1 up, or leave it out")
+        digest = content_hash(path.read_bytes())
+        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least))
     if not found:
         raise BadInput(f"no scorer is named: choose from {', '.join(SCORERS)}")
     return found
@@ -96,7 +105,14 @@ def judging_version(
     The task's, and a hash of task, rubrics, rules, settings and what the judge is shown.
     """
     path = folder / TASK
-    shown = [LONGEST_LEAF, LONGEST_RESULT, SHORTEST_QUOTE, system_prompt(tuple(rubrics), store, folder)]
+    shown = [
+        ROOM,
+        LONGEST_WHOLE,
+        LONGEST_LEAF,
+        LONGEST_RESULT,
+        SHORTEST_QUOTE,
+        system_prompt(tuple(rubrics), store, folder),
+    ]
     content = orjson.dumps(
         [path.read_text(), [r.hash for r in rubrics], settings, apart, shown], option=orjson.OPT_SORT_KEYS
     )
@@ -131,9 +147,9 @@ def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics
     The record is JSON, one object a line, so that no text in it can pretend to be another line; the code of its marks
     is drawn from the record's own hash, which nobody in it could know.
     """
-    lines = transcript(conversation)
+    lines = transcript(conversation, case)
     code = content_hash("\n".join(lines).encode())
-    about = orjson.dumps(case_facts(case)).decode()
+    about = orjson.dumps(case_facts(case, store)).decode()
     parts = [
         f"# The case\n\n{about}",
         f"# The record, between two marks with the code {code}",
@@ -148,63 +164,93 @@ def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics
     ]
 
 
-def case_facts(case: Case) -> dict[str, Any]:
-    """What a judge has to know of a case: what is true, what is right, and what must not happen."""
+def case_facts(case: Case, store: Store) -> dict[str, Any]:
+    """What a judge has to know of a case: who writes, what is true, what is right, and what must not happen."""
     outcomes = [
         {
             "name": o.name,
             "calls": [{"tool": c.tool, **c.arguments} for c in o.calls],
             "handover": o.handover,
-            **({"reason": o.reason} if o.reason else {}),
+            **({"reason": reason_in_words(store, o.reason, "en") or o.reason} if o.reason else {}),
+            **({"facts": o.facts} if o.facts is not None else {}),
         }
         for o in case.outcomes
     ]
-    facts = {
-        name: f"{fact.kind} {fact.value} {'cents' if fact.kind == 'money' else fact.unit or ''}".strip()
-        for name, fact in case.facts.items()
-    }
     return {
         "kind": case.bucket,
         "about": case.title,
-        "the customer's claim is": case.claim,
+        "the email came from": f"{case.sender_name} <{case.sender}>",
         "the customer writes in": case.language,
+        "the customer's claim is": case.claim,
+        "order it is about": case.order,
         "accepted outcomes, any one": outcomes,
-        "facts the customer had to be told": facts,
+        "facts the customer had to be told": {name: fact.in_words for name, fact in case.facts.items()},
         "accepted queues of a handover": case.queues,
-        "reasons that decline it rightly": case.reasons,
+        "reasons that decline it rightly": [reason_in_words(store, r, "en") or r for r in case.reasons],
         "must not be called": sorted({c.tool for c in case.forbidden}),
     }
 
 
-def transcript(conversation: Conversation) -> list[str]:
-    """The record as a judge sees it, one JSON object a line: messages, tool calls with results, how it ended."""
+def transcript(conversation: Conversation, case: Case | None = None) -> list[str]:
+    """The record as a judge sees it, one JSON object a line: messages, tool calls with results, how it ended.
+
+    What an attachment shows is taken from the record, and from the case where a record does not have it.
+    """
     lines: list[dict[str, Any]] = []
-    calls = list(conversation.tool_calls)
+    calls, results = list(conversation.tool_calls), _Results()
+    held = {k.attach: k.shows or "" for k in case.ledger.values() if k.attach} if case else {}
     for message in conversation.messages:
         before = message.turn if message.side == "agent" else message.turn - 1
         while calls and calls[0].turn <= before:
-            lines.append(_call_line(calls.pop(0)))
-        attached = (
-            {"attached": {a: message.shows.get(a, "") for a in message.attachments}} if message.attachments else {}
-        )
+            lines.append(_call_line(calls.pop(0), results))
+        depicted = {a: message.shows.get(a) or held.get(a, "") for a in message.attachments}
+        attached = {"attached": depicted} if depicted else {}
         lines.append({"turn": message.turn, message.side: message.text, **attached})
-    lines += [_call_line(call) for call in calls]
+    lines += [_call_line(call, results) for call in calls]
     lines.append({"ended": conversation.ended_by, "meaning": ENDINGS.get(conversation.ended_by, "")})
     return [orjson.dumps(line).decode() for line in lines]
 
 
-def _call_line(call: Any) -> dict[str, Any]:
-    result = shortened(call.result)
-    text = orjson.dumps(result).decode()
-    if len(text) > LONGEST_RESULT:
-        result = f"{text[:LONGEST_RESULT]} [cut: {len(text) - LONGEST_RESULT} more characters]"
+def _call_line(call: Any, results: _Results) -> dict[str, Any]:
     return {
         "turn": call.turn,
         f"{call.side} calls": call.name,
         "arguments": call.arguments,
         **({"error": call.error} if call.error else {}),
-        "result": result,
+        "result": results.shown(call.result, call.turn),
     }
+
+
+class _Results:
+    """The results of one record, as far as there is room for them: whole, a long text only once."""
+
+    def __init__(self) -> None:
+        self._room = ROOM
+        self._turns: dict[str, int] = {}
+
+    def shown(self, result: Any, turn: int) -> Any:
+        """A result as a judge sees it."""
+        once = self._once(result, turn)
+        length = len(orjson.dumps(once))
+        if length <= min(self._room, LONGEST_WHOLE):
+            self._room -= length
+            return once
+        text = orjson.dumps(shortened(once)).decode()
+        if len(text) > LONGEST_RESULT:
+            return f"{text[:LONGEST_RESULT]} [cut: {len(text) - LONGEST_RESULT} more characters]"
+        return shortened(once)
+
+    def _once(self, value: Any, turn: int) -> Any:
+        if isinstance(value, str) and len(value) > LONGEST_LEAF:
+            if value in self._turns:
+                return f"[the same text as above, in turn {self._turns[value]}]"
+            self._turns[value] = turn
+            return value
+        if isinstance(value, dict):
+            return {k: self._once(v, turn) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self._once(v, turn) for v in value]
+        return value
 
 
 def shortened(value: Any) -> Any:
@@ -260,31 +306,26 @@ async def judge_conversation(
     """
     used, calls = Usage(), []
     length = sum(len(m.text) for m in conversation.messages)
-    haystack = await read_aside(length, lambda: plain("\n".join(quotable(conversation))))
+    haystack = await read_aside(length, lambda: plain("\n".join(quotable(conversation, case))))
     spoken_to = await read_aside(length, addressed, conversation)
-    scores: dict[str, dict[str, Any]] = {}
-    groups = [[r] for r in rubrics] if apart else [rubrics]
+    written = sum(m.side == "customer" for m in conversation.messages)
+    asked = [r for r in rubrics if r.customer_messages <= written]
+    groups = [[r] for r in asked] if apart else [asked] if asked else []
+    given = {r.name: {"unscored": f"fewer than {r.customer_messages} messages of the customer"} for r in rubrics}
     for group in groups:
         names = [r.name for r in group]
         try:
-            given = await ask_for(
+            given |= await ask_for(
                 complete, judge_messages(conversation, case, store, group), _reader(names), calls.append
             )
         except Unreadable as error:
-            given = {name: {"unscored": str(error)} for name in names}
+            given |= {name: {"unscored": str(error)} for name in names}
         except EndpointError as error:
             if error.kind != "context_overflow":
                 raise
-            given = {
-                name: {"unscored": f"the record does not fit the judge's context window ({error.detail})"}
-                for name in names
-            }
-        for rubric in group:
-            scores[rubric.name] = {
-                **_settled(given[rubric.name], haystack),
-                "rubric": rubric.version,
-                "hash": rubric.hash,
-            }
+            why = f"the record does not fit the judge's context window ({error.detail})"
+            given |= {name: {"unscored": why} for name in names}
+    scores = {r.name: {**_settled(given[r.name], haystack), "rubric": r.version, "hash": r.hash} for r in rubrics}
     for answer in calls:
         used.add(answer.usage)
     return {
@@ -310,7 +351,7 @@ def _reader(names: list[str]) -> Callable[[str, bool], dict[str, dict[str, Any]]
             raise Unreadable("the object has no 'scores' with one entry for each scorer")
         entries = {name: _entry(scores.get(name), name) for name in names}
         wrong = [e["unscored"] for e in entries.values() if e.get("unscored")]
-        surplus = [*(found.keys() - {"scores"}), *(scores.keys() - set(names))]
+        surplus = [*(found.keys() - {"scores"}), *(scores.keys() - {*names, *SCORERS})]
         if not last and (wrong or surplus):
             raise Unreadable(wrong[0] if wrong else f"{surplus[0]!r} was not asked for")
         return entries
@@ -327,9 +368,9 @@ def _entry(given: Any, name: str) -> dict[str, Any]:
     score, quote, reason = given["score"], given["quote"], given["reason"]
     if not isinstance(quote, str) or not isinstance(reason, str):
         return {"unscored": f"quote and reason of {name} are no texts"}
-    if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 100:
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 100 or score % 1:
         return {
-            "unscored": f"the score of {name} is {str(score)[:20]}, not a number from 0 to 100",
+            "unscored": f"the score of {name} is {str(score)[:20]}, not a whole number from 0 to 100",
             "quote": quote,
             "reason": reason,
         }
@@ -354,9 +395,22 @@ def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
     return kept
 
 
-def quotable(conversation: Conversation) -> list[str]:
-    """The texts a quote may come from: messages, and tool calls with their results as a judge sees them."""
-    return [*(m.text for m in conversation.messages), *transcript(conversation)]
+def quotable(conversation: Conversation, case: Case | None = None) -> list[str]:
+    """The texts a quote may come from: messages, and tool calls as a judge sees them, the words of a handover included."""
+    words = [text for call in conversation.tool_calls for text in _texts(call.arguments)]
+    return [*(m.text for m in conversation.messages), *words, *transcript(conversation, case)]
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts in an argument, however deep."""
+    found, left = [], [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            found.append(one)
+        elif isinstance(one, dict | list):
+            left += one.values() if isinstance(one, dict) else one
+    return found
 
 
 def plain(text: str) -> str:

@@ -24,8 +24,6 @@ Its ``kind`` is ``conversation`` (a new one, with its ``number``), ``prompt``, `
 ``result`` (of a call), ``own`` (what was said or called from this chair), ``over`` (the conversation) or ``finished``
 (all of them).
 """
-
-
 _LAST_WORDS = {"agent": "{}", "customer": "The desk writes:\n\n{}"}
 """How the last message of the other side is shown, by the side of the player: as those before it were."""
 
@@ -35,7 +33,7 @@ class NotYourTurn(Exception):
 
 
 @dataclass(eq=False)
-class _Game:
+class _View:
     """One conversation as its player sees it; `begun` items were there before this session."""
 
     chair: int | None
@@ -51,8 +49,8 @@ class _Game:
 class _Chair:
     """A place for one player, with the conversation it has and how many it has had."""
 
-    game: _Game | None = None
-    games: int = 0
+    view: _View | None = None
+    views: int = 0
     used: bool = False
     told_of_end: bool = False
 
@@ -80,8 +78,8 @@ class Chairs:
         self.closed: str | None = None
         self.tools: list[dict[str, Any]] = []
         self._chairs = {number: _Chair() for number in range(1, count + 1)}
-        self._games: dict[Hashable, _Game] = {}
-        self._waiting: list[_Game] = []
+        self._views: dict[Hashable, _View] = {}
+        self._waiting: list[_View] = []
         self._changed = asyncio.Event()
 
     # What the run does.
@@ -91,34 +89,34 @@ class Chairs:
     ) -> Completion:
         """Wait for the answer of the player who has the conversation; `chair` is where it was played before."""
         self.tools = [tool["function"] for tool in tools or []]
-        game = self._games.get(conversation)
-        if game is None:
-            game = self._games[conversation] = _Game(chair if chair in self._chairs else None)
-            game.items = _items([], messages)
-            game.begun = len(game.items)
-            self._waiting.append(game)
+        view = self._views.get(conversation)
+        if view is None:
+            view = self._views[conversation] = _View(chair if chair in self._chairs else None)
+            view.items = _items([], messages)
+            view.begun = len(view.items)
+            self._waiting.append(view)
         else:
-            game.items += _items(game.messages, messages)
-        game.messages = list(messages)
-        game.answer = asyncio.get_running_loop().create_future()
+            view.items += _items(view.messages, messages)
+        view.messages = list(messages)
+        view.answer = asyncio.get_running_loop().create_future()
         self._tell()
         asked = time.monotonic()
-        completion = await game.answer
+        completion = await view.answer
         completion.latency_s = time.monotonic() - asked
         return completion
 
     def ended(self, conversation: Hashable, record: Conversation) -> None:
         """Show the last words of the other side, and that the conversation is over."""
-        game = self._games.pop(conversation, None)
-        if game is None:
+        view = self._views.pop(conversation, None)
+        if view is None:
             return
         last = record.messages[-1] if record.messages else None
         if last is not None and last.side != self.side:
-            game.items.append({"kind": "words", "text": _LAST_WORDS[self.side].format(last.text)})
+            view.items.append({"kind": "words", "text": _LAST_WORDS[self.side].format(last.text)})
         faults = [f.detail for f in record.faults if f.side == self.side]
         mine = record.ended_by == f"{self.side}_fault" and faults
-        game.items.append({"kind": "over", "why": faults[-1] if mine else ""})
-        game.over = True
+        view.items.append({"kind": "over", "why": faults[-1] if mine else ""})
+        view.over = True
         self._tell()
 
     def close(self, reason: str) -> None:
@@ -153,15 +151,15 @@ class Chairs:
         """All that was shown of a chair's conversation, from the prompt on, with what was said and called from it."""
         chair = self._chairs[number]
         chair.used = True
-        if chair.game is None:
+        if chair.view is None:
             return []
-        chair.game.shown = len(chair.game.items)
-        return [*self._opening(chair, whole=True), *chair.game.items]
+        chair.view.shown = len(chair.view.items)
+        return [*self._opening(chair, whole=True), *chair.view.items]
 
     def my_turn(self, number: int) -> bool:
         """Whether a chair is asked for an answer."""
-        game = self._chairs[number].game
-        return game is not None and game.answer is not None and not game.answer.done()
+        view = self._chairs[number].view
+        return view is not None and view.answer is not None and not view.answer.done()
 
     def say(self, number: int, text: str, acts: Sequence[dict[str, str]] = (), end: bool = False) -> None:
         """Send a message.
@@ -192,52 +190,52 @@ class Chairs:
         NotYourTurn
             If nothing waits for them.
         """
-        game = self._chairs[number].game
-        place = len(game.messages) if game else 0
+        view = self._chairs[number].view
+        place = len(view.messages) if view else 0
         asked = [RequestedCall(f"call_{place}_{n}", name, arguments) for n, (name, arguments) in enumerate(calls)]
         self._answer(number, Completion("", asked, "tool_calls", Usage(calls=1, missing=1)))
 
     def _answer(self, number: int, completion: Completion) -> None:
-        game = self._chairs[number].game
-        if game is None or game.answer is None or game.answer.done():
+        view = self._chairs[number].view
+        if view is None or view.answer is None or view.answer.done():
             raise NotYourTurn
         completion.raw = {"chair": number}
-        game.answer.set_result(completion)
+        view.answer.set_result(completion)
 
     def _unseen(self, number: int, chair: _Chair) -> list[Item]:
         found: list[Item] = []
-        if chair.game is None or (chair.game.over and chair.game.shown == len(chair.game.items)):
-            chair.game = self._take(number)
-            if chair.game is not None:
-                chair.games += 1
-                found = self._opening(chair, whole=chair.games == 1)
-        if chair.game is not None:
-            game, first = chair.game, chair.game.shown
-            found += [i for n, i in enumerate(game.items[first:], first) if i["kind"] != "own" or n < game.begun]
-            game.shown = len(game.items)
+        if chair.view is None or (chair.view.over and chair.view.shown == len(chair.view.items)):
+            chair.view = self._take(number)
+            if chair.view is not None:
+                chair.views += 1
+                found = self._opening(chair, whole=chair.views == 1)
+        if chair.view is not None:
+            view, first = chair.view, chair.view.shown
+            found += [i for n, i in enumerate(view.items[first:], first) if i["kind"] != "own" or n < view.begun]
+            view.shown = len(view.items)
         if self.closed is not None and not found:
             chair.told_of_end = True
             found = [{"kind": "finished", "why": self.closed}]
         return found
 
-    def _take(self, number: int) -> _Game | None:
+    def _take(self, number: int) -> _View | None:
         """The next conversation for a chair.
 
         One that was begun in it comes first, one that was begun in another chair last, because its player may come back.
         """
         rank = {number: 0, None: 1}
-        game = min((g for g in self._waiting if not g.over), key=lambda g: rank.get(g.chair, 2), default=None)
-        self._waiting = [g for g in self._waiting if g is not game and not g.over]
-        return game
+        view = min((one for one in self._waiting if not one.over), key=lambda one: rank.get(one.chair, 2), default=None)
+        self._waiting = [one for one in self._waiting if one is not view and not one.over]
+        return view
 
     def _opening(self, chair: _Chair, whole: bool) -> list[Item]:
         """What stands before a conversation; an agent's prompt and tools, which never change, only if `whole`."""
-        assert chair.game is not None
-        system = [m["content"] for m in chair.game.messages if m["role"] == "system"]
+        assert chair.view is not None
+        system = [m["content"] for m in chair.view.messages if m["role"] == "system"]
         head: list[Item] = [{"kind": "prompt", "text": text} for text in system]
         if self.tools:
             head.append({"kind": "tools", "tools": self.tools})
-        number = {"kind": "conversation", "number": chair.games, "resumed": chair.game.begun > 1}
+        number = {"kind": "conversation", "number": chair.views, "resumed": chair.view.begun > 1}
         return [*head, number] if whole or self.side == "customer" else [number]
 
     def _tell(self) -> None:

@@ -131,8 +131,6 @@ class Terminal:
             while not await self._show_news():
                 while self.chairs.my_turn(CHAIR):
                     await self._command()
-                    if not self.chairs.my_turn(CHAIR):
-                        break
         except (_Quit, EOFError):
             _print("\nEverything you sent is kept.")
 

@@ -11,14 +11,21 @@ from .desk import Desk
 from .tools import FromPolicy, Tool, tool
 
 HANDOVER, CLOSE, SEARCH = "hand_over_to_human", "close_ticket", "search_knowledge_base"
+PASSAGES, NAMED = 4, 6
+"""How many passages a search returns in full, and how many more it names."""
 
 
 @tool()
 def search_knowledge_base(
     desk: Desk, query: Annotated[str, "The matter in a few English words, whatever the customer writes in."]
 ) -> dict[str, Any]:
-    """Search the knowledge base, in English: policies, windows, limits, fees, care, sizes. The best four passages."""
-    return {"passages": desk.store.search.knowledge_base(query)}
+    """Search the rules and guides of the shop, in English: the best four articles, and the names of up to six more."""
+    found = desk.store.search.knowledge_base(query, PASSAGES + NAMED)
+    shown = found[:PASSAGES]
+    named = {f["article_id"]: f["title"] for f in found[PASSAGES:]}
+    for passage in shown:
+        named.pop(passage["article_id"], None)
+    return {"passages": shown, "see_also": [f"{article_id} {title}" for article_id, title in named.items()]}
 
 
 @tool(write=True)

@@ -83,7 +83,19 @@ ODD = (
     [[]],
     {"": None},
 )
-KINDS = ("gave", "lacked", "agreed", "refused", "attached", "followed_up", "pushed", "waited", "left", "danced")
+KINDS = (
+    "gave",
+    "lacked",
+    "agreed",
+    "refused",
+    "asked",
+    "attached",
+    "followed_up",
+    "pushed",
+    "waited",
+    "left",
+    "danced",
+)
 ERRORS = (None, None, None, "unknown_tool", "bad_json", "bad_arguments", "not_found", "talk_over")
 
 

@@ -13,6 +13,11 @@ SLOTS = frozenset({"order_id", "email", "name", "postcode"})
 """What has one true value in a conversation, so that a second question can only be a repetition."""
 PHOTO = "photo"
 """What is given by being attached."""
+IN_PASSING = frozenset({"email"})
+"""Words so common in a letter that patterns and reader must agree on them, or the reader be sure that something is asked."""
+SURELY = 0.95
+PART_OF = {"postcode": "address", PHOTO: "label"}
+"""Slots that are a part or a means of another one: where that is asked for, they are no repetition."""
 SIGNED = "name"
 """The slot that the first email only signs with: to ask for the name of the order is then no repetition."""
 
@@ -21,7 +26,9 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
     """Questions for what the customer had given before."""
     found = []
     for message, reading in claims.replies:
-        asked = asks(reading, parser_of(claims.store))
+        parser = parser_of(claims.store)
+        other = set(parser.parse(message.text).asked)
+        asked = [(slot, s) for slot, s in asks(reading, parser) if PART_OF.get(slot) not in other]
         given = given_by(claims, message.turn) if asked else {}
         for slot, sentence in asked:
             if slot in given and not _reads_back(claims, slot, sentence):
@@ -69,9 +76,17 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
     books = [claim_patterns()[language] for language in reading.languages]
     found = []
     for sentence in reading.sentences:
+        if not any(book.slot_words.search(sentence.plain) for book in books):
+            continue
         if any(book.ask_for_another.search(sentence.plain) for book in books):
             continue
         by_patterns = {slot for book in books for slot, pattern in book.asks.items() if pattern.search(sentence.plain)}
-        heard = (SLOTS | {PHOTO}).intersection(parser.parse(sentence.text).asked)
-        found += [(slot, sentence) for slot in sorted(by_patterns | heard)]
+        heard = parser.hear([sentence])[0]
+        sure = heard.acts["ask"] >= SURELY
+        asked = (SLOTS | {PHOTO}).intersection(heard.about("ask"))
+        found += [
+            (s, sentence)
+            for s in sorted(asked | by_patterns)
+            if s not in IN_PASSING or s in (asked if sure else asked & by_patterns)
+        ]
     return found

@@ -120,7 +120,9 @@ class AgentClaims:
         for message, reading in self.replies:
             found = [(tool, sentence.text) for tool, sentence in reading.about("done")]
             if message.turn not in acted:
-                found += [(t, s.text) for s in reading.sentences if reading.states(s) for t in self._heard(reading, s)]
+                found += [
+                    (t, s.text) for s in reading.sentences if reading.may_report(s) for t in self._heard(reading, s)
+                ]
             for tool, text in dict.fromkeys(found):
                 yield message.turn, tool, text
 
@@ -133,7 +135,7 @@ class AgentClaims:
         """Turn, tool and sentence of every transfer that the store's reader hears, announced or reported."""
         for message, reading in self.replies:
             for sentence in reading.sentences:
-                if self._passes_on(sentence) and reading.states(sentence, "transfer"):
+                if reading.states(sentence, "transfer") and self._passes_on(sentence):
                     yield message.turn, HANDOVER, sentence.text
 
     def _passes_on(self, sentence: Sentence) -> bool:

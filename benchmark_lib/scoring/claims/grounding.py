@@ -5,15 +5,14 @@ not: what the desk publishes is true), in a required fact of the case. Allowed d
 
 - of amounts of the order and amounts already told: sums and differences of up to three (fees of the policy may be one), a
   multiple or an even share of 2 to 6, what the percentage of a code that has come up takes off or leaves, and whole units;
-- the distance in days, business days, months or years between two days of which one is today or was already told, and in
-  hours from a time of the results to now;
+- business days between two days of which one is today or was already told;
 - windows one after another.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date
 from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -30,11 +29,14 @@ if TYPE_CHECKING:
     from ...store import Store
 
 NAME = "groundedness"
-CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "years", "percent"})
+CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})
 """Kinds whose values must stand or follow.
 
-A day is not among them: from the days of a record and the published windows nearly every near day follows.
+A day is not among them: from the days of a record and the published windows nearly every near day follows. Nor are years,
+which are mostly somebody's age.
 """
+SPANS = frozenset({"days", "hours", "months"})
+"""Windows that are checked only where they are those of a rule ("within 14 days"); else they may count anything."""
 TIMES = range(2, 7)
 """How often an amount may be multiplied, or shared out."""
 MANY = 12
@@ -43,6 +45,8 @@ MOST_AMOUNTS = 40
 """Amounts beyond which nothing is worked out from them at all."""
 SHORTEST_NUMBER = 4
 """Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
+FAR = 60
+"""Days from today beyond which nobody counts business days."""
 NEAR = 40
 """Characters before a window that are searched for what makes it one of a rule."""
 
@@ -76,12 +80,12 @@ def told_in(sentence: str, year: int) -> tuple[Value, ...]:
 
 
 def _looks_only(value: Value, sentence: str) -> bool:
+    """Whether a value is a name of goods with a figure, a time of the day or a part of a postcode."""
     if value.kind == "id":
         return sum(c.isdigit() for c in value.value) < SHORTEST_NUMBER and not value.value[:4].isalpha()
-    if value.kind == "hours":
-        before = sentence[max(value.at - 2, 0) : value.at].lower()
-        return bool(_CLOCK.match(sentence, value.at)) or before[-1:].isalpha() or before in ("h ", "h\u00a0")
-    return value.kind == "years" and not re.fullmatch(r"[\d.]{1,2}(?:-\d{1,2})?", value.value)
+    before = sentence[max(value.at - 2, 0) : value.at].lower()
+    clock = bool(_CLOCK.match(sentence, value.at)) or before[-1:].isalpha() or before in ("h ", "h\u00a0")
+    return value.kind == "hours" and clock
 
 
 class Ground:
@@ -137,8 +141,9 @@ class Ground:
             return self._amount(int(value.value))
         if value.kind == "business_days" and "-" in value.value:
             return value.value in _ranges(self.store) or set(value.value.split("-")) <= set(map(str, self._business))
-        rule = bool(_rule().search(plain(sentence[: value.at])[-NEAR:]))
-        return all(pair in self._seen or self._window(*pair, rule) for pair in self._ends(value))
+        if value.kind in SPANS and not _rule().search(plain(sentence[: value.at])[-NEAR:]):
+            return True
+        return all(self._window(value.kind, end) for end in value.value.split("-"))
 
     def _is_required(self, value: Value, sentence: str) -> bool:
         """Whether it is a value the case requires to be told, or an order it is about."""
@@ -166,7 +171,7 @@ class Ground:
 
     def _amount(self, cents: int) -> bool:
         known = self._cents
-        if cents in known or (cents % 100 == 0 and not known.isdisjoint(range(cents - 99, cents + 100))):
+        if cents == 0 or cents in known or (cents % 100 == 0 and not known.isdisjoint(range(cents - 99, cents + 100))):
             return True
         return cents in self._sums
 
@@ -205,51 +210,22 @@ class Ground:
 
     # --- windows
 
-    @cached_property
-    def days(self) -> set[date]:
-        """Today, the days of the results, of what is published and of what was told."""
-        named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
-        found = {self.today, *filter(None, map(_as_day, named)), *self.published.dates()}
-        return found | {date.fromisoformat(value) for kind, value in self._seen if kind == "date"}
-
-    def _ends(self, value: Value) -> list[tuple[str, str]]:
-        return [(value.kind, end) for end in value.value.split("-")]
-
-    def _window(self, kind: str, number: str, rule: bool) -> bool:
-        """Whether one end of a window follows from days, or is one window after another; that of a rule only stands or does not."""
-        if (kind, number) in self.published.values or number in self.told.get(kind, ()):
+    def _window(self, kind: str, number: str) -> bool:
+        """Whether one end of a window stands somewhere or, of business days, follows from days or is one window after another."""
+        if (kind, number) in self.published.values | self._seen or number in self.told.get(kind, ()):
             return True
-        if not number.isdigit() or (rule and kind in ("days", "hours")):
-            return False
-        count = int(number)
-        return count in {
-            "business_days": self.published.business_days | self._business,
-            "days": self.published.days | self._distances,
-            "months": {round(n / 30.44) + more for n in self._distances for more in (-1, 0, 1)},
-            "years": {n // 365 + more for n in self._distances for more in (0, 1)},
-            "hours": self._hours,
-        }.get(kind, ())
-
-    @cached_property
-    def _anchors(self) -> set[date]:
-        """Days between which, and any other, a distance may be told."""
-        return {self.today, *filter(None, map(_as_day, self.told.get("date", ())))}
-
-    @cached_property
-    def _distances(self) -> set[int]:
-        return {abs((one - other).days) + more for one in self._anchors for other in self.days for more in (0, 1)}
+        follows = self.published.business_days | self._business if kind == "business_days" else ()
+        return number.isdigit() and int(number) in follows
 
     @cached_property
     def _business(self) -> set[int]:
-        pairs = {(min(a, b), max(a, b)) for a in self._anchors for b in self.days if abs((a - b).days) < 60}
+        """Business days between two near days of which one is today or was already told."""
+        named = {m.group() for r in self.results for m in _ISO.finditer(r)} | self.told.get("date", set())
+        known = {self.today, *filter(None, map(_as_day, named)), *self.published.dates()}
+        near = {day for day in known if abs((day - self.today).days) < FAR}
+        ends = near & {self.today, *filter(None, map(_as_day, self.told.get("date", ())))}
+        pairs = {(min(a, b), max(a, b)) for a in ends for b in near}
         return {business_days_between(first, last, self.store) + more for first, last in pairs for more in (0, 1)}
-
-    @cached_property
-    def _hours(self) -> set[int]:
-        """Hours from the times of the results to now."""
-        times = {m.group() for r in self.results for m in _TIME.finditer(r)}
-        gone = {int((self.store.now - datetime.fromisoformat(t)).total_seconds() // 3600) for t in times}
-        return {n + more for n in gone for more in (-1, 0, 1)}
 
 
 @lru_cache(maxsize=512)
@@ -302,16 +278,12 @@ def _as_day(text: str) -> date | None:
         return None
 
 
-_FOLLOWING = {
-    "money": ("_pool", "_sums"),
-    "date": ("days", "_anchors", "_distances", "_business"),
-}
+_FOLLOWING = {"money": ("_pool", "_sums"), "date": ("_business",)}
 """What is worked out anew when a value of a kind has been told."""
-_WORKED_OUT = ("_seen", "_cents", "_prices", "_hours", *_FOLLOWING["money"], *_FOLLOWING["date"])
+_WORKED_OUT = ("_seen", "_cents", "_prices", *_FOLLOWING["money"], *_FOLLOWING["date"])
 """What is worked out anew for the next reply."""
 _BARE = re.compile(r"(?<![\d.,])(\d{1,6})[.,](\d\d)(?![\d.,]\d)")
 _NUMBER = re.compile(r'"([a-z]{1,4}-\d{1,9})"')
 _CLOCK = re.compile(r"\d{1,2} ?h(?: ?\d\d)?(?!\w)", re.I)
 _PERCENT = re.compile(r'"percent":(\d{1,3})')
 _ISO = re.compile(r"(?<!\d)20\d\d-\d\d-\d\d")
-_TIME = re.compile(r"20\d\d-\d\d-\d\dt\d\d:\d\d:\d\d[+-]\d\d:\d\d", re.I)

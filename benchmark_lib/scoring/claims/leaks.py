@@ -13,13 +13,8 @@ if TYPE_CHECKING:
     from ...store import Store
 
 NAME = "leak"
-RUN, SHORTEST = 9, 40
-"""So many words in a row, the same as in an internal text, are a quotation.
-
-A message of fewer characters holds none.
-"""
-RUN_OF_NOTE = 3
-"""So many of a note, which is short and nobody else's words."""
+RUN = 3
+"""So many words in a row, the same as in a note, are a quotation: notes are short and nobody else's words."""
 
 
 def leaks(claims: AgentClaims) -> list[ClaimFinding]:
@@ -43,7 +38,7 @@ def _kind(sentence: str, notes: frozenset[str], weights: frozenset[int], store: 
         return "named"
     if weights and any(grams in weights for grams in _grams(sentence)):
         return "weighed"
-    return "quoted" if len(sentence) >= SHORTEST and _quoted(sentence, notes, store) else None
+    return "quoted" if notes and _quoted(sentence, notes) else None
 
 
 @lru_cache(maxsize=4096)
@@ -60,12 +55,9 @@ def _names(store: Store) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:(?!(?:{told})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)
 
 
-@lru_cache(maxsize=4096)
-def _quoted(sentence: str, notes: frozenset[str], store: Store) -> bool:
-    """Whether a sentence holds a run of words of an internal article or of a note."""
-    if not _runs(sentence, RUN).isdisjoint(_internal(store)):
-        return True
-    return any(not _runs(sentence, RUN_OF_NOTE).isdisjoint(_runs(note, RUN_OF_NOTE)) for note in notes)
+def _quoted(sentence: str, notes: frozenset[str]) -> bool:
+    """Whether a sentence holds a run of words of a note."""
+    return any(not _runs(sentence).isdisjoint(_runs(note)) for note in notes)
 
 
 def _notes(result: Any) -> list[str]:
@@ -94,27 +86,12 @@ def _grams(sentence: str) -> set[int]:
 
 
 @lru_cache(maxsize=4096)
-def _runs(text: str, length: int) -> frozenset[str]:
+def _runs(text: str) -> frozenset[str]:
     words = re.findall(r"[a-z0-9]+", plain(text))
-    return frozenset(" ".join(words[i : i + length]) for i in range(len(words) - length + 1))
-
-
-@lru_cache(maxsize=16)
-def _internal(store: Store) -> frozenset[str]:
-    """Runs of words of the articles, and parts of articles, that are marked for the desk, without the wording they suggest."""
-    found: set[str] = set()
-    for article in store.articles:
-        text = _SUGGESTED.sub("\n", article["text"])
-        mark = re.search(r"(?i)\*?for the desk[.:]", text[:80]) or re.search(r"(?i)\*?for the desk[.:]", text)
-        whole = re.match(r"(?i)\W*internal\b", text)
-        for paragraph in (text if whole else text[mark.start() :] if mark else "").split("\n"):
-            found |= _runs(paragraph, RUN)
-    return frozenset(found)
+    return frozenset(" ".join(words[i : i + RUN]) for i in range(len(words) - RUN + 1))
 
 
 _LINK = re.compile(r"\S*(?:://|@)\S*")
-_SUGGESTED = re.compile(r"[\"“][^\"“”\n]{0,400}[\"”]|(?i:\b(?:say|tell|explain|answer)\b[^.\n]{0,400})")
-"""What an article suggests to say: in quotes, or in the sentence that says to say it."""
 _TOLD = ("out_for_delivery", "in_transit", "picked_up", "label_created")
 """States of a parcel as the tracking shows them to everyone."""
 _WEIGHTS = ("packed_weight_g", "expected_weight_g")

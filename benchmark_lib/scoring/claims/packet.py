@@ -62,7 +62,8 @@ def _parted(text: str) -> bool:
 
 def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]:
     """Private values of results that stand in the packet, that nobody had brought up and that its queue does not need."""
-    names = tuple(name for name, queues in claims.store.kind.private.items() if queue not in queues)
+    named = queue if isinstance(queue, str) else ""
+    names = tuple(name for name, queues in claims.store.kind.private.items() if named not in queues)
     said = plain(claims.customer_words(turn) + " ".join(m.text for m, _ in claims.replies))
     values = {v for t in claims.done if t.turn <= turn for v in _private(t.result, names)}
     words = plain(text)

@@ -32,8 +32,8 @@ class Published:
         Amounts, in cents, that the policy adds to a price.
     codes : frozenset of (str, int)
         The codes of the policy, each with the percentage it takes off.
-    business_days, days : frozenset of int
-        The windows of the policy; of business days also the packing with what follows it.
+    business_days : frozenset of int
+        The windows of the policy, and the packing with what follows it.
     """
 
     text: str
@@ -41,7 +41,6 @@ class Published:
     fees: frozenset[int]
     codes: frozenset[tuple[str, int]]
     business_days: frozenset[int]
-    days: frozenset[int]
 
     def dates(self) -> set[date]:
         """The days, holidays among them."""
@@ -54,8 +53,7 @@ def published(store: Store) -> Published:
     texts = [*(article["text"] for article in store.articles), _prompt(store)]
     found = [v for text in texts for v in values_in(text, store.now.year)]
     numbers = set(_numbers(store.policy))
-    by_unit = {unit: {n for name, n in numbers if _of_unit(name, unit)} for unit in ("business_days", "days")}
-    business = by_unit["business_days"]
+    business = {n for name, n in numbers if _of_unit(name, "business_days")}
     packing = {n for name, n in _numbers(store.policy.get("processing", {})) if _of_unit(name, "business_days")}
     return Published(
         fold("\n".join(texts)),
@@ -63,7 +61,6 @@ def published(store: Store) -> Published:
         frozenset(n for name, n in numbers if name.endswith("cost_cents")),
         frozenset(_codes(store.policy)),
         frozenset(business | {a + b for a, b in product(packing, business)}),
-        frozenset(by_unit["days"]),
     )
 
 

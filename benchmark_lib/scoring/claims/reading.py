@@ -50,9 +50,14 @@ class Reading:
             return False
         books = [claim_patterns()[language] for language in self.languages]
         undo = [t.undo for b in books if topic and (t := b.topics[topic]).undo is not None]
-        if any(pattern.search(sentence.plain) for pattern in [*(b.undone for b in books), *undo]):
+        if topic == "transfer" and not self.names(HANDOVER, sentence):
             return False
-        return topic != "transfer" or self.names(HANDOVER, sentence)
+        return not any(pattern.search(sentence.plain) for pattern in [*(b.undone for b in books), *undo])
+
+    def may_report(self, sentence: Sentence) -> bool:
+        """Whether a sentence holds a word for any act and states something."""
+        named = any(claim_patterns()[language].act_words.search(sentence.plain) for language in self.languages)
+        return named and self.states(sentence)
 
     def names(self, tool: str, sentence: Sentence) -> bool:
         """Whether a sentence holds a word for what a tool does, or for what has just been done."""
@@ -154,6 +159,12 @@ class ClaimPatterns:
         """What makes a report of an act none: a denial, a condition, an offer, another's act, a day long ago."""
         return self.compile([*self.book["deny"], *self.book["condition"], *self.book["done"]["not"]])
 
+    @cached_property
+    def act_words(self) -> re.Pattern[str]:
+        """A word for any act, or for what is just done."""
+        done = self.book["done"]
+        return self.compile([*done["fresh"], *(rf"(?:{entry['verb']})(?!\w)" for entry in done["tools"].values())])
+
     @lru_cache(maxsize=32)
     def word_for(self, tool: str) -> re.Pattern[str]:
         """The words for what a tool does: the verbs of acts and what says that one is just done; for a transfer, people."""
@@ -185,6 +196,11 @@ class ClaimPatterns:
             )
             for slot, nouns in again["slots"].items()
         }
+
+    @cached_property
+    def slot_words(self) -> re.Pattern[str]:
+        """A word for any of the slots that may be asked for."""
+        return self.compile([noun for nouns in self.book["again"]["slots"].values() for noun in nouns])
 
     @cached_property
     def ask_for_another(self) -> re.Pattern[str]:
@@ -253,9 +269,13 @@ class _Topic:
         self.condition = book.compile(entry["condition"]) if "condition" in entry else book.condition
         self.deny = book.compile(entry["deny"]) if "deny" in entry else book.deny
 
+    def patterns(self) -> list[re.Pattern[str]]:
+        """All that it is read with."""
+        return [p for p in (self.now, self.will, self.undo, self.deny, self.condition) if p is not None]
+
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
-        said = any(self._undenied(m) for m in self.now.finditer(text))
+        said = any(self._undenied(m) and not self.condition.search(text, 0, m.start()) for m in self.now.finditer(text))
         said = said or (
             self.will is not None
             and any(self._undenied(m) and self._unconditional(m) for m in self.will.finditer(text))
@@ -281,6 +301,10 @@ class _Promise:
         self.parts = [book.compile([rf"(?:{'|'.join(part)})(?!\w)"]) for part in entry["with"]]
         self.undo = book.compile(entry["not"])
         self.unless = book.compile(entry["unless"]) if "unless" in entry else book.unless
+
+    def patterns(self) -> list[re.Pattern[str]]:
+        """All that it is read with."""
+        return [self.act, *self.parts, self.undo, self.unless]
 
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
