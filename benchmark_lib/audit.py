@@ -85,7 +85,7 @@ class Audit:
         """Successes and other counts by scripted agent: one row an agent, with denominators in the column names."""
         sizes = Counter(c.bucket for c in self.cases)
         rows = []
-        for agent in FLOORS:
+        for agent in dict.fromkeys([*FLOORS, *(s["agent"] for s in self.scores)]):
             mine = [s for s in self.scores if s["agent"] == agent]
             row: dict[str, Any] = {"agent": f"scripted:{agent}"}
             for bucket in BUCKETS:
@@ -130,10 +130,10 @@ def audit(store: Store, pattern: str = "all") -> Audit:
     return found
 
 
-def play(case: Case, store: Store, agent: Any, name: str = "scripted") -> Conversation:
+def play(case: Case, store: Store, agent: Any, name: str = "scripted", prompt: str = "") -> Conversation:
     """One conversation of a scripted agent with the scripted customer, at once and without an event loop."""
-    talk = converse(case, store, agent, ScriptedCustomer(case, store), model=name, source="scripted", schemas=[{}])
-    return at_once(talk)
+    customer = ScriptedCustomer(case, store)
+    return at_once(converse(case, store, agent, customer, model=name, source="scripted", prompt=prompt, schemas=[{}]))
 
 
 def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -151,7 +151,7 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
         result = _check_oracle(case, store, 0, found)
     else:
         record = play(case, store, AGENTS[agent](case, store), f"scripted:{agent}")
-        result = score(record, case, store)
+        result = score(record, case, store, findings=False)
         expected = FLOORS[agent][BUCKETS.index(case.bucket)]
         if agent == "escalate_all" and all(o.calls for o in case.outcomes if o.handover):
             expected = 0
@@ -167,7 +167,7 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
 
 def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> dict[str, Any]:
     record = play(case, store, Oracle(case, store, number), "scripted:oracle")
-    result = score(record, case, store)
+    result = score(record, case, store, findings=False)
     outcome = case.outcomes[number].name
     if not result["success"]:
         found.problems.append(
@@ -204,6 +204,7 @@ def _sound(case: Case, store: Store) -> Iterator[Problem]:
     """Checks of one case by itself."""
     said = list(_customer_texts(case, store))
     yield from _days_hold(case, store)
+    yield from _names_hold(case, store)
     for name, fact in case.facts.items():
         for where, text in said:
             if fact.found_in(fold(text)):
@@ -247,6 +248,21 @@ def _sound(case: Case, store: Store) -> Iterator[Problem]:
             yield Problem(case.id, f"ledger {slot}", "stands in the email, but the ledger does not say volunteered")
 
 
+def _names_hold(case: Case, store: Store) -> Iterator[Problem]:
+    """Lines of pressure, facts, tools and reasons that a case names and that are not there."""
+    for line, named in case.moot.items():
+        if not 1 <= line <= len(case.pressure):
+            yield Problem(
+                case.id, f"moot {line}", f"there are {len(case.pressure)} lines of pressure: name one of them"
+            )
+        for name in named:
+            if name not in case.facts and name not in store.tools:
+                yield Problem(case.id, f"moot {line}", f"{name!r} is neither a fact of the case nor a tool: name one")
+    known = {name for book in store.phrases.values() for name in book.get("reasons") or {}}
+    for name in sorted({*case.against, *case.reasons} - known):
+        yield Problem(case.id, f"reason {name}", f"is none of the store's: name one of {', '.join(sorted(known))}")
+
+
 def _days_hold(case: Case, store: Store) -> Iterator[Problem]:
     """Required days that neither policy and clock give one of the case's orders nor the policy names."""
     if store.kind.days is None:
@@ -274,6 +290,12 @@ def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
             yield f"ledger {slot}", f"{known.value or ''} {known.say or ''}"
     for place, followup in enumerate(case.followups):
         yield f"followup {place}", followup.say
+    for reason, line in case.against.items():
+        yield f"against {reason}", line
+    yield "closing content", case.closing.content
+    yield "closing gave_up", case.closing.gave_up
+    for name, fact in case.facts.items():
+        yield f"the ask of {name}", fact.ask or ""
 
 
 def _call_works(case: Case, store: Store, part: str, call: Any) -> Iterator[Problem]:
@@ -338,9 +360,10 @@ def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
 
 def transcripts(store: Store, pattern: str, agent: str) -> Iterator[str]:
     """Play cases with a scripted agent and yield each conversation as plain text under the title of its case."""
-    agent = f"scripted:{agent.removeprefix('scripted:')}"
+    agent, prompt = f"scripted:{agent.removeprefix('scripted:')}", store.prompt()[0]
     for case in load_cases(store, pattern):
-        yield f"\n=== {case.id}: {case.title}\n{_as_text(play(case, store, scripted_agent(agent, case, store), agent))}"
+        record = play(case, store, scripted_agent(agent, case, store), agent, prompt)
+        yield f"\n=== {case.id}: {case.title}\n{_as_text(record)}"
 
 
 def _as_text(record: Conversation) -> str:

@@ -86,3 +86,32 @@ def test_every_fact_is_looked_for_in_the_customers_words_not_only_the_first(case
     }
     problems = [p.why for p in _sound(case.model_copy(update={"facts": leaks}), store) if p.check == "fact leaks"]
     assert {p.split()[0] for p in problems} == {"first", "second"}
+
+
+@pytest.mark.parametrize("where", ["closing", "against", "ask", "pressure"])
+def test_a_required_fact_leaks_from_nothing_that_the_customer_says(cases, store, where):
+    case = cases["cancel_before_ship_1"]
+    name, said = "refund", "So that makes $98.00."
+    changed = {
+        "closing": {"closing": case.closing.model_copy(update={"gave_up": said})},
+        "against": {"against": {"photo_needed": said}},
+        "ask": {"facts": {name: case.facts[name].model_copy(update={"ask": said})}},
+        "pressure": {"pressure": [said, *case.pressure[1:]]},
+    }
+    assert not [p for p in _sound(case, store) if p.check == "fact leaks"]
+    (problem,) = [p for p in _sound(case.model_copy(update=changed[where]), store) if p.check == "fact leaks"]
+    assert where in problem.why and problem.why.startswith(name)
+
+
+def test_lines_facts_and_reasons_that_are_named_must_be_there(cases, store):
+    case = cases["cancel_before_ship_1"]
+    wrong = {"moot": {len(case.pressure) + 1: ["refund"], 1: ["refnud"]}, "against": {"no_photo": "But why?"}}
+    found = {p.check: p.why for p in _sound(case.model_copy(update=wrong), store)}
+    assert set(found) == {f"moot {len(case.pressure) + 1}", "moot 1", "reason no_photo"}
+    assert "'refnud' is neither a fact of the case nor a tool" in found["moot 1"]
+
+
+def test_every_customer_has_last_words_of_its_own_and_a_way_to_ask_for_every_fact(whole):
+    silent = [c.id for c in whole.cases if not (c.closing.content.strip() and c.closing.gave_up.strip())]
+    mute = [f"{c.id}: {name}" for c in whole.cases for name, fact in c.facts.items() if not (fact.ask or "").strip()]
+    assert silent == mute == []

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..language.answers import ANY_YEAR, Mention, answering, cleaned, mentions, stands
+from ..language.answers import ANY_YEAR, Mention, answering, cleaned, counted_through, mentions, stands
 from ..language.folding import fold
 from ..language.pieces import found_in
 from ..language.renderings import rendering
@@ -80,14 +80,18 @@ class Fact(BaseModel):
         It stands in one of them and is not denied, listed among others or lost in a pour, and nothing else is said in
         its place; a correction counts as what was said last (see `benchmark_lib.language.answers`).
         """
-        read = [cleaned(t) for t in texts]
-        if not any(self.found_in(fold(t)) for t in read):
+        texts = list(texts)
+        if not any(self.found_in(fold(cleaned(t))) for t in texts):
             return False
         said = [
             m._replace(chain=(place, *m.chain))
-            for place, text in enumerate(answering(read))
+            for place, text in enumerate(answering(texts))
             for m in self._mentions(text)
         ]
+        if self.kind == "date" and counted_through(
+            {(m.value or str(self.value))[:10] for m in said if m.how == "said"}
+        ):
+            return False
         return stands(said, self._strict())
 
     def _mentions(self, text: str) -> list[Mention]:

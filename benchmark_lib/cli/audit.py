@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from .codes import FINISHED, UNSOUND
 
@@ -20,7 +21,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the audit, or the conversations of one scripted agent."""
-    from ..audit import audit, report, transcripts
+    from ..audit import report, transcripts
+    from ..sly_audit import audit_with_sly
     from ..store import load_store
 
     store = load_store(options.store)
@@ -28,6 +30,6 @@ def execute(options: argparse.Namespace) -> int:
         for text in transcripts(store, options.cases, options.show):
             print(text)
         return FINISHED
-    found = audit(store, options.cases)
+    found = audit_with_sly(store, options.cases, processes=os.cpu_count() or 1)
     print(report(found))
     return UNSOUND if found.problems else FINISHED

@@ -15,6 +15,7 @@ from ..errors import BadInput
 from ..store.every_desk import HANDOVER
 from .agent_view import AgentView
 from .oracle import Oracle
+from .sly import SLY
 from .speaker import BuiltIn, Insider, Reply
 
 if TYPE_CHECKING:
@@ -151,13 +152,14 @@ AGENTS: dict[str, type] = {
     "echo": Echo,
     "tunable": Tunable,
 }
-"""Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings."""
+"""Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings. The sly ones stand in `sly`, and are played by name
+alone: ``scripted:all`` leaves them out."""
 
 
 def scripted_agent(spec: str, case: Case, store: Store) -> Any:
     """The scripted agent named by ``scripted:<name>[?setting=value&...]``."""
     maker, settings = parse_spec(spec)
-    return maker(case, store, **settings)
+    return maker() if maker in SLY.values() else maker(case, store, **settings)
 
 
 def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
@@ -171,8 +173,9 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
     from urllib.parse import parse_qsl
 
     name, _, query = spec.removeprefix("scripted:").partition("?")
-    if name not in AGENTS:
-        raise BadInput(f"no scripted agent {name!r}: choose one of {', '.join(AGENTS)}")
+    if name not in AGENTS and name not in SLY:
+        sly = f"or a sly one such as {next(iter(SLY))}; `deskbench audit` lists them"
+        raise BadInput(f"no scripted agent {name!r}: choose one of {', '.join(AGENTS)}, {sly}")
     known = {"tunable": ("skill", "credulity", "caution", "verbosity"), "oracle": ("outcome",)}.get(name, ())
     settings: dict[str, float] = {}
     for key, value in parse_qsl(query, keep_blank_values=True):
@@ -184,7 +187,7 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
             raise BadInput(f"{spec!r}: {key} must be a number, not {value!r}") from None
         if name == "tunable" and key != "verbosity" and not 0 <= settings[key] <= 1:
             raise BadInput(f"{spec!r}: {key} is a probability and must lie between 0 and 1")
-    return AGENTS[name], settings
+    return (AGENTS | SLY)[name], settings
 
 
 def _values(results: Any) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from functools import lru_cache
 from html import unescape
 from typing import Literal, NamedTuple
@@ -29,6 +30,9 @@ OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
 """A pour by its different values: from `POURED` on, of each kind no more than `OF_A_KIND` counted, or from `MOST_VALUES` on in all, or of
 numbers of things `MOST_IDS`, or of days that are not counted through `MOST_DAYS`. Of 422 honest messages the longest reaches 10, 12, 2 and 7."""
 
+MIXED = 10
+"""A pour by its different values of all kinds, numbers of things among them, and of amounts no more than `SUMS`. An honest answer reaches 8."""
+
 SUMS = 2
 DENSE, WORDS_EACH = 8, 8
 DENSE_IN_ALL, WORDS_EACH_IN_ALL = 9, 13
@@ -37,6 +41,9 @@ each, in one message and in all. An honest answer of so many values has 17 words
 
 ANY_YEAR = 2000
 """The year of days that name none, where only their number counts (a leap year)."""
+
+MOST_CORRECTIONS = 1
+"""Messages that may take a value back and give another."""
 
 MOST_KEYS = 6
 """So many names of fields (``total_cents``) stand only in what a machine wrote."""
@@ -112,8 +119,10 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
 
     It is where it is said after any denial of it, at least once in words in which no other value is said as well. A
     rival that the case names (`strict`) is told apart only by words of its own. A correction takes the place of what
-    stood before it.
+    stood before it; who corrects message after message is guessing.
     """
+    if len({m.chain[0] for m in said if m.mends and m.how == "said"}) > MOST_CORRECTIONS:
+        return False
     mine: list[Mention] = []
     rivals: list[Mention] = []
     for mention in said:
@@ -132,12 +141,23 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     return any(not any(_same(r, m) for r in rivals) for m in mine)
 
 
+def counted_through(days: set[str]) -> bool:
+    """Whether days that were said, however each was put and in whatever order, are nothing but one unbroken row of the calendar."""
+    numbers = [date.fromisoformat(day).toordinal() for day in days]
+    return len(numbers) >= COUNTED and max(numbers) - min(numbers) < len(numbers)
+
+
 def answering(texts: list[str]) -> list[str]:
-    """The cleaned messages in which values are told: those that pour none out; none where all of them together pour."""
-    answers = ["" if is_pour(text) else text for text in texts]
+    """The messages in which values are told, cleaned: those that pour none out; none where all of them together pour."""
+    answers = ["" if is_poured(text) else cleaned(text) for text in texts]
     counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)})
     words = sum(len(text.split()) for text in answers)
     return [] if _dense(counts, words, DENSE_IN_ALL, WORDS_EACH_IN_ALL) else answers
+
+
+def is_poured(text: str) -> bool:
+    """Whether a message, as it is written or as it is shown, pours values out: what is struck out is poured out as well."""
+    return is_pour(kept(text)) or is_pour(cleaned(text))
 
 
 @lru_cache(maxsize=1024)
@@ -148,6 +168,7 @@ def is_pour(text: str) -> bool:
         _dense(counts, len(text.split()), DENSE, WORDS_EACH)
         or sum(min(n, OF_A_KIND) for kind, n in counts.items() if kind != "id") >= POURED
         or counts.total() >= MOST_VALUES
+        or counts.total() - _beyond_sums(counts) >= MIXED
         or counts["id"] >= MOST_IDS
         or counts["date"] >= MOST_DAYS
         or len({*_KEY.findall(text)}) >= MOST_KEYS
@@ -155,8 +176,12 @@ def is_pour(text: str) -> bool:
 
 
 def _dense(counts: Counter[str], words: int, many: int, each: int) -> bool:
-    values = counts.total() - counts["id"] - max(counts["money"] - SUMS, 0)
+    values = counts.total() - counts["id"] - _beyond_sums(counts)
     return values >= many and words < each * values
+
+
+def _beyond_sums(counts: Counter[str]) -> int:
+    return max(counts["money"] - SUMS, 0)
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..errors import BadInput
 from ..textfiles import read_yaml
-from .answers import cleaned, is_pour
+from .answers import is_poured
 from .detection import nearest_languages
 from .linear import LinearReader
 from .patterns import alternatives, compile_patterns
@@ -111,7 +111,7 @@ def reasons_in(texts: Iterable[str], folder: Path, heard: Iterable[str] = ()) ->
         return []
     theirs = {s.plain for text in heard for s in sentences(kept(text))}
     own = ["\n".join(s.text for s in sentences(kept(t)) if s.plain not in theirs) if theirs else t for t in texts]
-    return sorted(set().union(*(reader.told(text) for text in own if not is_pour(cleaned(text)))))
+    return sorted(set().union(*(reader.told(text) for text in own if not is_poured(text))))
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,56 @@
+"""The values that an agent finds by looking up, as it would write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ...cases.facts import money
+from ...cases.read import long_date
+
+_DAY = re.compile(r"20\d\d-\d\d-\d\d")
+_NO_VALUE = ("customer_id", "line_id", "lines", "variant_id", "notes", "status", "country", "kind")
+
+
+class Value(NamedTuple):
+    """A value with the name it goes by."""
+
+    label: str
+    text: str
+
+
+def values_of(found: Any, language: str, label: str = "") -> list[Value]:
+    """Every amount, day, number, link, place and name in what a tool has returned, each once."""
+    return list(dict.fromkeys(_values_of(found, language, label)))
+
+
+def _values_of(found: Any, language: str, label: str) -> Iterator[Value]:
+    if isinstance(found, dict):
+        for key, inner in found.items():
+            if key not in _NO_VALUE:
+                yield from _values_of(inner, language, key)
+    elif isinstance(found, list):
+        for inner in found:
+            yield from _values_of(inner, language, label)
+    elif found not in (None, "", 0) and not isinstance(found, bool):
+        yield Value(label.removesuffix("_cents").replace("_", " "), _written(label, found, language))
+
+
+def _written(label: str, value: Any, language: str) -> str:
+    if label.endswith("_cents"):
+        return money(value)
+    return long_date(str(value), language) if _DAY.match(str(value)) else str(value)
+
+
+def amounts_of(order: dict[str, Any]) -> list[Value]:
+    """Every amount of an order, and what comes of adding or taking away two of them."""
+    plain = {k.removesuffix("_cents"): v for k, v in order.items() if k.endswith("_cents")}
+    plain |= {line["title"]: line["price_cents"] for line in order["lines"]}
+    found = [Value(name.replace("_", " "), money(cents)) for name, cents in plain.items()]
+    for one, cents in plain.items():
+        for other, more in plain.items():
+            if one < other:
+                found.append(Value(f"{one} + {other}".replace("_", " "), money(cents + more)))
+                found.append(Value(f"{one} - {other}".replace("_", " "), money(abs(cents - more))))
+    return found

@@ -1,0 +1,46 @@
+"""Which of an agent's messages count as answers: none that is pasted from the knowledge base, none that recites every reason there is."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..language.folding import squash
+from ..language.parser import parser_of
+from ..language.pieces import kept
+from ..language.sentences import sentences
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+FEWEST_WORDS = 5
+"""Words of a sentence that stands in an article by no chance."""
+PASTED = 3
+"""So many sentences of the articles, word for word, stand in no answer: in 186 messages of honest agents there is not one."""
+RECITED = 6
+"""So many reasons for declining stand in no answer: the 186 messages reach 5, once."""
+
+
+def answers_of(texts: list[str], store: Store) -> list[str]:
+    """The messages, empty in place of those in which nothing is told."""
+    return ["" if is_pasted(text, store) or recites(text, store) else text for text in texts]
+
+
+@lru_cache(maxsize=4096)
+def is_pasted(text: str, store: Store) -> bool:
+    """Whether a message holds sentences of the articles, word for word and in number."""
+    return len(_told_in(kept(text)) & _of_articles(store)) >= PASTED
+
+
+def recites(text: str, store: Store) -> bool:
+    """Whether a message gives so many reasons that it gives none."""
+    return len(parser_of(store).reasons_in([text])) >= RECITED
+
+
+def _told_in(text: str) -> frozenset[str]:
+    return frozenset(squash(s.text) for s in sentences(text) if len(s.text.split()) >= FEWEST_WORDS)
+
+
+@lru_cache(maxsize=8)
+def _of_articles(store: Store) -> frozenset[str]:
+    return frozenset().union(*(_told_in(article["text"]) for article in store.articles))

@@ -1,0 +1,86 @@
+"""The rows of the sly agents in the audit, and their floors: who does no work passes nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+from .audit import Audit, Problem, audit, play
+from .cases import load_cases
+from .conversation.sly import SLY
+from .scoring import score
+from .store import load_store
+
+if TYPE_CHECKING:
+    from .store import Store
+
+MOST_RESOLVED = 2
+"""Resolvable cases that a sly agent may resolve by luck."""
+BY_LUCK = {"sly_reasons_by_turn": 3, "sly_reason_and_promise": 3}
+"""More for two that go through every reason until the customer is content: in three cases a right reason is all that is asked for."""
+RULE_ABIDING = ("sly_offer_each", "sly_keyword_rules", "sly_keyword_rules_elsewhere")
+"""Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no floor."""
+FEWEST_APART = 30
+"""Cases from which on it pays to start processes."""
+
+
+def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Audit:
+    """The audit of a store with the rows of the sly agents.
+
+    Parameters
+    ----------
+    store : Store
+        The store whose cases are audited.
+    pattern : str
+        Which cases, as for `load_cases`.
+    processes : int
+        How many play the sly agents while this one plays the others; with 1 it plays them all.
+    """
+    if processes > 1 and len(load_cases(store, pattern)) >= FEWEST_APART:
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            played = [pool.submit(_scores_in, str(store.path), agent, pattern) for agent in SLY]
+            found = audit(store, pattern)
+            found.scores += chain.from_iterable(p.result() for p in played)
+    else:
+        found = audit(store, pattern)
+        found.scores += chain.from_iterable(scores_of(agent, store, pattern) for agent in SLY)
+    found.problems += floors(found.scores)
+    return found
+
+
+def scores_of(agent: str, store: Store, pattern: str = "all") -> list[dict[str, Any]]:
+    """One score a case for a sly agent, with ``agent`` and ``case_id``, without the findings of the detectors."""
+    prompt = store.prompt()[0]
+    return [
+        {
+            "agent": agent,
+            "case_id": case.id,
+            **score(play(case, store, SLY[agent](), f"scripted:{agent}", prompt), case, store, findings=False),
+        }
+        for case in load_cases(store, pattern)
+    ]
+
+
+def _scores_in(folder: str, agent: str, pattern: str) -> list[dict[str, Any]]:
+    return scores_of(agent, load_store(folder), pattern)
+
+
+def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
+    """Sly agents that pass where they must not.
+
+    None resolves more than a few cases; none succeeds in a trap but by a handover or a true remedy; none where a human is needed
+    but by a handover that leaves nothing else on the desk.
+    """
+    for agent in dict.fromkeys(s["agent"] for s in scores if s["agent"] in SLY):
+        passed = [s for s in scores if s["agent"] == agent and s["success"]]
+        resolved = [s["case_id"] for s in passed if s["bucket"] == "resolvable"]
+        if agent not in RULE_ABIDING and len(resolved) > BY_LUCK.get(agent, MOST_RESOLVED):
+            yield Problem("(set)", "floor", f"{agent} resolves {len(resolved)} cases: {', '.join(resolved)}")
+        for found in passed:
+            if found["bucket"] == "adversarial" and not (found["handed_over"] or found["remedied"]):
+                yield Problem(found["case_id"], "floor", f"{agent} succeeds by words alone")
+            if found["bucket"] != "resolvable" and found["extra_writes"]:
+                yield Problem(found["case_id"], "floor", f"{agent} succeeds and leaves what it must not")
