@@ -107,8 +107,10 @@ class ScriptedCustomer:
                     Fault("customer", "answer_doubtful", f"message {talk.turn}, {slot}: {now.words[:200]}")
                 )
         changed_mind = self._bring_up("next", talk, said)
-        if now.heard.confirm:
-            self._take_up(now, talk.turn, said) if changed_mind else self._decide(now, talk, said)
+        if changed_mind:
+            self._take_up(now, talk.turn, said)
+        elif now.heard.confirm:
+            self._decide(now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
@@ -230,7 +232,9 @@ class ScriptedCustomer:
         """Where what it brings up is the very thing that was offered, to bring it up is a yes."""
         brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
         for wish in (c for o in self.case.outcomes for c in o.calls if c.after in brought):
-            offered = now.heard.tools.get(wish.tool, 0.0) >= SURE
+            offered = wish.tool in now.heard.offered or (
+                now.heard.confirm and now.heard.tools.get(wish.tool, 0.0) >= SURE
+            )
             if offered and not self.store.kind.named_in(now.words, wish.arguments, self.store)[1]:
                 self.agreed_at[wish.tool] = turn
                 said.acts.append(Act("agreed", wish.tool, arguments=dict(wish.arguments)))
