@@ -1,0 +1,58 @@
+"""The oracle in other words: three agents' ways of asking, offering, reporting and refusing, in four languages, written blind.
+
+The writer had seen neither the reader's patterns nor its sentences. On the first opening the three ways lost 12, 19 and 18 of
+the 120 cases; what the reader then learned were plain requests in general, and other writers' sentences. An oracle asks
+nothing twice, so a request that is not heard loses the case.
+"""
+
+import copy
+from pathlib import Path
+
+import orjson
+import pytest
+
+from benchmark_lib.audit import play
+from benchmark_lib.conversation import oracle as oracles
+from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.scoring import score
+
+FOLDER = Path(__file__).parent / "data" / "wordings"
+WORDINGS = {path.stem: [orjson.loads(x) for x in path.read_bytes().splitlines()] for path in FOLDER.glob("*.jsonl")}
+LOST = {0: 1, 1: 5, 2: 2}
+"""How many of the 120 cases each way may lose: what it lost when this was written. The goal is one."""
+
+
+def book_in_other_words(phrases, language, way):
+    """A store's phrases with an agent's words changed, and the reasons in those words."""
+    book, reasons = {key: copy.deepcopy(part) for key, part in phrases[language].items()}, {}
+    for row in WORDINGS[language]:
+        words = row["wordings"][way]
+        if row["kind"] == "ask":
+            book["slots"][row["name"]]["ask"] = words
+        elif row["kind"] in ("propose", "done"):
+            book["actions"][row["name"]][row["kind"]] = words
+        elif row["kind"] == "agent":
+            book["agent"][row["name"]] = words
+        else:
+            reasons[row["name"]] = words
+    return book, reasons
+
+
+def test_there_are_enough_wordings_and_each_is_another():
+    said = [w for rows in WORDINGS.values() for row in rows for w in row["wordings"]]
+    assert set(WORDINGS) == {"en", "es", "fr", "de"} and len(set(said)) == len(said) >= 300
+
+
+@pytest.mark.parametrize("way", sorted(LOST))
+def test_an_oracle_in_other_words_reaches_the_same_ends(store, cases, way, monkeypatch):
+    books = {language: book_in_other_words(store.phrases, language, way) for language in WORDINGS}
+    usual, lost = oracles.reason_in_words, []
+    for case in cases.values():
+        if case.bucket != "resolvable":
+            continue
+        agent = Oracle(case, store)
+        agent.book, reasons = books[case.language]
+        monkeypatch.setattr(oracles, "reason_in_words", lambda s, r, la, own=reasons: own.get(r) or usual(s, r, la))
+        if not score(play(case, store, agent), case, store)["resolved"]:
+            lost.append(case.id)
+    assert len(lost) <= LOST[way], lost
