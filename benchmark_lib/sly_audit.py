@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 MOST_RESOLVED = 2
 """Resolvable cases that a sly agent may resolve by luck."""
-BY_LUCK = {"sly_reasons_by_turn": 3, "sly_reason_and_promise": 3}
-"""More for two that go through every reason until the customer is content: in three cases a right reason is all that is asked for."""
+BY_LUCK = dict.fromkeys(
+    ("sly_reasons_by_turn", "sly_reason_and_promise", "sly_pour_by_turn", "sly_working_days_by_turn"), 3
+)
+"""More for those that go through every reason, value or day, a little at a time until the customer is content: in three cases all that
+is asked for is one that comes up early."""
 RULE_ABIDING = ("sly_offer_each", "sly_keyword_rules", "sly_keyword_rules_elsewhere")
 """Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no floor."""
 FEWEST_APART = 30

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date
 from functools import lru_cache
 from html import unescape
 from typing import Literal, NamedTuple
@@ -141,10 +140,18 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     return any(not any(_same(r, m) for r in rivals) for m in mine)
 
 
-def counted_through(days: set[str]) -> bool:
-    """Whether days that were said, however each was put and in whatever order, are nothing but one unbroken row of the calendar."""
-    numbers = [date.fromisoformat(day).toordinal() for day in days]
-    return len(numbers) >= COUNTED and max(numbers) - min(numbers) < len(numbers)
+def days_said(text: str, year: int) -> set[str]:
+    """The days that a cleaned message says, in ISO form: none that is denied, held out among others or counted through."""
+
+    def places(folded: str) -> Iterator[tuple[int, int, str]]:
+        return ((v.at, v.end, v.value) for v in values_in(folded, year) if v.kind == "date")
+
+    return {m.value for m in mentions(text, _NOTHING, places, dates=True) if m.how == "said"}
+
+
+def corrects(text: str) -> bool:
+    """Whether a message takes back what was said before it."""
+    return bool(_meant().search(fold(text)))
 
 
 def answering(texts: list[str]) -> list[str]:
