@@ -318,7 +318,8 @@ class ScriptedCustomer:
         hoped = [w for w in self._open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
         if self._resolvable and now.heard.offer and hoped and not (now.calls or now.heard.declined):
             return self._agree(hoped, now, talk.turn, said)
-        if now.heard.question and not now.heard.declined and "unclear" not in self.used:
+        understood = now.heard.asked or now.heard.declined or "unclear" in self.used
+        if now.heard.question and not understood:
             talk.faults.append(Fault("customer", "question_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
             goal = self.case.ledger.get("goal")
             self._count("unclear")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 letters = lru_cache(maxsize=4096)(squash)
 """Letters and digits only, in lower case; the same text is squashed once."""
+SAYS_ENOUGH = 5
+"""Words that a sentence needs for the store's reader to take it for a report: "Row 32 done." is none."""
 ANNOUNCED, SURELY = 0.2, 0.8
 """Probabilities, of the store's reader: that a sentence announces or reports an act, and that it is a transfer."""
 MOST_LANGUAGES = 2
@@ -120,16 +122,13 @@ class AgentClaims:
         for message, reading in self.replies:
             found = [(tool, sentence.text) for tool, sentence in reading.about("done")]
             if message.turn not in acted:
-                found += [
-                    (t, s.text) for s in reading.sentences if reading.may_report(s) for t in self._heard(reading, s)
-                ]
+                found += [(t, s.text) for s in reading.sentences if reading.may_report(s) for t in self._heard(s)]
             for tool, text in dict.fromkeys(found):
                 yield message.turn, tool, text
 
-    def _heard(self, reading: Reading, sentence: Sentence) -> list[str]:
-        """The tools that the store's reader takes a sentence to report, as far as its words name such an act."""
-        heard = parser_of(self.store).parse(sentence.text).claimed
-        return [tool for tool in heard if reading.names(tool, sentence)]
+    def _heard(self, sentence: Sentence) -> list[str]:
+        """The tools that the store's reader takes a sentence to report."""
+        return parser_of(self.store).parse(sentence.text).claimed if sentence.plain.count(" ") >= SAYS_ENOUGH else []
 
     def passed_on(self) -> Iterator[tuple[int, str, str]]:
         """Turn, tool and sentence of every transfer that the store's reader hears, announced or reported."""
