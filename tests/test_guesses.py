@@ -32,6 +32,10 @@ GONE_THROUGH = [
 NOT_GONE_THROUGH = [
     ["It is packed by 1 July, may come on 2 July at the earliest, and is there on 8 July at the latest."],
     ["You ordered on 24 June; it left on 25 June, was scanned on 26 June and on 28 June, and is due on 30 June."],
+    [
+        "First day: July 1. Last day: July 7. July 3 is a holiday and the 4th and 5th are the weekend.",
+        "So the dates stay: July 1 at the earliest, July 7 at the latest. If it is not home by July 2, take the old bag.",
+    ],
     ["Counting on: 30 June, 1 July, 2 July, 6 July, 7 July, so the last day is 8 July."],
     ["Packed on 30 June or 1 July. 3 July is a holiday, so the earliest is 2 July, the latest 8 July."],
     ["It is not there on 30 June.", "Nor does it come on 1 July: not on 1 July, not on 2 July, not on 6 July."],

@@ -147,7 +147,7 @@ NOT_TOLD = {
             [
                 "The total is $129.50. ~~The subtotal is $120.50.~~ ~~Delivery costs $9.00.~~ ~~You ordered on 1 May.~~ ~~It left on 4 May.~~ "
                 "~~It was seen in Omaha on 6 May.~~ ~~The window ends on 12 May.~~ ~~A refund takes 5-10 business days.~~ ~~Returns are open for "
-                "100 days.~~ ~~The warranty runs for 24 months.~~ ~~The other order is NL-11111.~~ ~~The third one is NL-22222.~~"
+                "100 days.~~ ~~The warranty runs for 24 months.~~ ~~The payment is PM-11111-1.~~ ~~The parcel is PC-22222-1.~~ ~~The orders are NL-33333 and NL-44444.~~"
             ],
         ),
     ],
@@ -224,6 +224,22 @@ def test_facts_poured_out_as_sentences_resolve_next_to_nothing(cases, store):
         score(play(case, store, Sentences(case, store)), case, store)["right_end"] for case in needing_words_only(cases)
     ]
     assert sum(ends) <= 2
+
+
+COUNTED_OUT = """Thank you for the postcode, with your name that is all I need to look your order up. It is NL-41638 (two digits had
+changed places), you placed it on June 25, and our warehouse has not packed it yet.
+
+The end of the range that you asked for is **Tuesday, July 14, 2026**, and this is how I get there:
+
+1. Packing can take 2 business days: June 26 and today, June 29.
+2. The way to Scotland can take 10 business days more, which I count from tomorrow: June 30 to July 14. Friday, July 3 is a holiday over here
+and does not count, nor do the weekends in between.
+
+Once the parcel is with the carrier you get a link by email, and the day at the top of that page is the one to go by."""
+
+
+def test_an_answer_with_its_count_is_no_pour():
+    assert not is_pour(cleaned(COUNTED_OUT))
 
 
 def test_a_full_answer_is_no_pour():

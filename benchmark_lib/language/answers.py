@@ -29,8 +29,9 @@ OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
 """A pour by its different values: from `POURED` on, of each kind no more than `OF_A_KIND` counted, or from `MOST_VALUES` on in all, or of
 numbers of things `MOST_IDS`, or of days that are not counted through `MOST_DAYS`. Of 422 honest messages the longest reaches 10, 12, 2 and 7."""
 
-MIXED = 10
-"""A pour by its different values of all kinds, numbers of things among them, and of amounts no more than `SUMS`. An honest answer reaches 8."""
+MIXED, MIXED_IDS = 10, 4
+"""A pour by its different values of all kinds, of amounts no more than `SUMS`, where so many of them are numbers of things. Honest answers reach 10
+values, and 3 numbers."""
 
 SUMS = 2
 DENSE, WORDS_EACH = 8, 8
@@ -175,7 +176,7 @@ def is_pour(text: str) -> bool:
         _dense(counts, len(text.split()), DENSE, WORDS_EACH)
         or sum(min(n, OF_A_KIND) for kind, n in counts.items() if kind != "id") >= POURED
         or counts.total() >= MOST_VALUES
-        or counts.total() - _beyond_sums(counts) >= MIXED
+        or (counts["id"] >= MIXED_IDS and counts.total() - _beyond_sums(counts) >= MIXED)
         or counts["id"] >= MOST_IDS
         or counts["date"] >= MOST_DAYS
         or len({*_KEY.findall(text)}) >= MOST_KEYS

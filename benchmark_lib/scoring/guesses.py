@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from ..cases import Case
 from ..language.answers import cleaned, corrects, days_said
-from ..records import Conversation
-from ..store.calendar import business_days_between
+from ..records import Conversation, as_text
+from ..store.calendar import business_days_between, holidays
 
 if TYPE_CHECKING:
     from ..store import Store
 
+_DAY = re.compile(r"20\d\d-\d\d-\d\d")
+
 IN_A_ROW = 4
-"""So many days ahead with no business day left out between them, and no other day ahead, are gone through. 66 honest conversations
-reach 3."""
+"""So many days ahead with no business day left out between them, and no other day ahead, are gone through, unless each of them follows from
+something. 138 honest conversations reach 3."""
 
 
 def guessed(conversation: Conversation, answers: list[str], case: Case, store: Store) -> set[str]:
     """The required days that an agent has guessed, by the names of their facts.
 
-    All where its messages go through the days ahead; one where the customer asked for it in so many words, was told of another
-    day and asked no question, unless that was taken back later.
+    All where its messages go through the days ahead, apart from those that the customer named; who says a day twice stands by
+    it, and may name the holidays. One where the customer asked for it in so many words, was told of another day and asked no
+    question, unless that was taken back later.
 
     Parameters
     ----------
@@ -37,7 +41,10 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
     if not wanted:
         return set()
     said = [_ahead(text, store) for text in answers]
-    if _gone_through(set().union(*said), store):
+    own = set().union(*said) - _named(conversation, store)
+    if sum(map(len, said)) > len(set().union(*said)):
+        own -= {day.isoformat() for day in holidays(store)}
+    if _gone_through(own, store) and own - _known(conversation, case, store):
         return set(wanted)
     found = set()
     for place, reply in enumerate(conversation.replies()):
@@ -51,6 +58,20 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
 def _ahead(text: str, store: Store) -> set[str]:
     """The days from today on that a message says."""
     return {day for day in days_said(cleaned(text), store.now.year) if day >= store.now.date().isoformat()}
+
+
+def _named(conversation: Conversation, store: Store) -> set[str]:
+    """The days that the customer names."""
+    words = (cleaned(m.text) for m in conversation.messages if m.side == "customer")
+    return set().union(*(days_said(text, store.now.year) for text in words))
+
+
+def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:
+    """The days that stand in the policy or in a result the agent was given, or that policy and clock lead to."""
+    read = [as_text(store.policy), *(as_text(call.result) for call in conversation.tool_calls)]
+    found = {day for text in read for day in _DAY.findall(text)}
+    days = store.kind.days
+    return found.union(*(days(number, store) for number in (case.order, *case.others.values()))) if days else found
 
 
 def _gone_through(days: set[str], store: Store) -> bool:
