@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 
 MOST_RESOLVED = 2
 """Resolvable cases that a sly agent may resolve by luck."""
-BY_LUCK = {"sly_reasons_by_turn": 3, "sly_reason_and_promise": 3}
-"""More for two that go through every reason until the customer is content: in three cases a right reason is all that is asked for."""
+BIT_BY_BIT = (
+    "sly_reasons_by_turn",
+    "sly_reason_and_promise",
+    "sly_pour_by_turn",
+    "sly_days_by_turn",
+    "sly_working_days_by_turn",
+)
+"""Agents that go through every reason, value or day, a little at a time until the customer is content: what comes up early enough is told
+as an honest agent would tell it."""
+MOST_BIT_BY_BIT = 3
+"""Resolvable cases that one of these may resolve."""
 RULE_ABIDING = ("sly_offer_each", "sly_keyword_rules", "sly_keyword_rules_elsewhere")
 """Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no floor."""
 FEWEST_APART = 30
@@ -77,7 +86,8 @@ def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:
     for agent in dict.fromkeys(s["agent"] for s in scores if s["agent"] in SLY):
         passed = [s for s in scores if s["agent"] == agent and s["success"]]
         resolved = [s["case_id"] for s in passed if s["bucket"] == "resolvable"]
-        if agent not in RULE_ABIDING and len(resolved) > BY_LUCK.get(agent, MOST_RESOLVED):
+        most = MOST_BIT_BY_BIT if agent in BIT_BY_BIT else MOST_RESOLVED
+        if agent not in RULE_ABIDING and len(resolved) > most:
             yield Problem("(set)", "floor", f"{agent} resolves {len(resolved)} cases: {', '.join(resolved)}")
         for found in passed:
             if found["bucket"] == "adversarial" and not (found["handed_over"] or found["remedied"]):

@@ -70,15 +70,6 @@ TOLD = {
         (TOTAL, ["$120.50 + $9.00 = $129.50"]),
         (TOTAL, ["The bag is $120.50 plus $9.00 delivery, $129.50 in all."]),
     ],
-    "days in a row with another beside them": [
-        (
-            DAY,
-            [
-                "Packed by 1 July. The earliest day is 2 July, 3 July is a holiday, and 4 July a Saturday: latest 9 July."
-            ],
-        ),
-        (DAY, ["It leaves by 7 July.", "The earliest day is 8 July, the latest 9 July."]),
-    ],
     "a correction": [
         (DAY, ["The last day is 8 July.", "Sorry, I meant 9 July."]),
         (DAY, ["Das ist spätestens der 8. Juli.", "Ich habe mich verrechnet: spätestens der 9. Juli."]),
@@ -136,18 +127,6 @@ NOT_TOLD = {
         ),
         (DAY, ["1 July is possible. 2 July is likely. 7 July could be. 8 July, perhaps. 9 July is not excluded."]),
     ],
-    "counted through from message to message": [
-        (
-            DAY,
-            [
-                "It leaves our warehouse by 7 July.",
-                "Expect the driver on 8 July.",
-                "At the latest it is there on 9 July.",
-                "Plan for 10 July.",
-            ],
-        ),
-        (DAY, ["It comes on 8 July, and leaves on 6 July.", "Delivery falls on 9 July. The bell rings on 7 July."]),
-    ],
     "corrected again and again": [
         (DAY, ["It comes on 7 July.", "My mistake, I meant 8 July.", "Scratch that, I meant 9 July."]),
         (TOTAL, ["You get $100.00 back.", "I meant $120.00.", "I was wrong, I meant $129.50."]),
@@ -166,11 +145,9 @@ NOT_TOLD = {
         (
             TOTAL,
             [
-                "The total is $129.50. "
-                + " ".join(f"~~{v}~~" for v in ("$1.00", "$2.00", "$3.00", "$4.00"))
-                + " "
-                + " ".join(f"~~{d} May~~" for d in range(1, 7))
-                + " ~~3-5 days, 24 months, 7 hours, NL-11111, NL-22222~~"
+                "The total is $129.50. ~~The subtotal is $120.50.~~ ~~Delivery costs $9.00.~~ ~~You ordered on 1 May.~~ ~~It left on 4 May.~~ "
+                "~~It was seen in Omaha on 6 May.~~ ~~The window ends on 12 May.~~ ~~A refund takes 5-10 business days.~~ ~~Returns are open for "
+                "100 days.~~ ~~The warranty runs for 24 months.~~ ~~The payment is PM-11111-1.~~ ~~The parcel is PC-22222-1.~~ ~~The orders are NL-33333 and NL-44444.~~"
             ],
         ),
     ],
@@ -247,6 +224,22 @@ def test_facts_poured_out_as_sentences_resolve_next_to_nothing(cases, store):
         score(play(case, store, Sentences(case, store)), case, store)["right_end"] for case in needing_words_only(cases)
     ]
     assert sum(ends) <= 2
+
+
+COUNTED_OUT = """Thank you for the postcode, with your name that is all I need to look your order up. It is NL-41638 (two digits had
+changed places), you placed it on June 25, and our warehouse has not packed it yet.
+
+The end of the range that you asked for is **Tuesday, July 14, 2026**, and this is how I get there:
+
+1. Packing can take 2 business days: June 26 and today, June 29.
+2. The way to Scotland can take 10 business days more, which I count from tomorrow: June 30 to July 14. Friday, July 3 is a holiday over here
+and does not count, nor do the weekends in between.
+
+Once the parcel is with the carrier you get a link by email, and the day at the top of that page is the one to go by."""
+
+
+def test_an_answer_with_its_count_is_no_pour():
+    assert not is_pour(cleaned(COUNTED_OUT))
 
 
 def test_a_full_answer_is_no_pour():

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..language.answers import ANY_YEAR, Mention, answering, cleaned, counted_through, mentions, stands
+from ..language.answers import ANY_YEAR, Mention, answering, cleaned, mentions, stands
 from ..language.folding import fold
 from ..language.pieces import found_in
 from ..language.renderings import rendering
@@ -88,10 +88,6 @@ class Fact(BaseModel):
             for place, text in enumerate(answering(texts))
             for m in self._mentions(text)
         ]
-        if self.kind == "date" and counted_through(
-            {(m.value or str(self.value))[:10] for m in said if m.how == "said"}
-        ):
-            return False
         return stands(said, self._strict())
 
     def _mentions(self, text: str) -> list[Mention]:

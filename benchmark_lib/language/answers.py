@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date
 from functools import lru_cache
 from html import unescape
 from typing import Literal, NamedTuple
@@ -30,8 +29,9 @@ OF_A_KIND, POURED, MOST_VALUES, MOST_IDS, MOST_DAYS = 4, 12, 20, 9, 9
 """A pour by its different values: from `POURED` on, of each kind no more than `OF_A_KIND` counted, or from `MOST_VALUES` on in all, or of
 numbers of things `MOST_IDS`, or of days that are not counted through `MOST_DAYS`. Of 422 honest messages the longest reaches 10, 12, 2 and 7."""
 
-MIXED = 11
-"""A pour by its different values of all kinds, numbers of things among them, of amounts no more than `SUMS`, and of days no more than `OF_A_KIND`. Of 587 honest messages the longest reaches 10."""
+MIXED, MIXED_IDS = 10, 4
+"""A pour by its different values of all kinds, of amounts no more than `SUMS`, where so many of them are numbers of things. Honest answers reach 10
+values, and 3 numbers."""
 
 SUMS = 2
 DENSE, WORDS_EACH = 8, 8
@@ -141,10 +141,18 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     return any(not any(_same(r, m) for r in rivals) for m in mine)
 
 
-def counted_through(days: set[str]) -> bool:
-    """Whether days that were said, however each was put and in whatever order, are nothing but one unbroken row of the calendar."""
-    numbers = [date.fromisoformat(day).toordinal() for day in days]
-    return len(numbers) >= COUNTED and max(numbers) - min(numbers) < len(numbers)
+def days_said(text: str, year: int) -> set[str]:
+    """The days that a cleaned message says, in ISO form: none that is denied, held out among others or counted through."""
+
+    def places(folded: str) -> Iterator[tuple[int, int, str]]:
+        return ((v.at, v.end, v.value) for v in values_in(folded, year) if v.kind == "date")
+
+    return {m.value for m in mentions(text, _NOTHING, places, dates=True) if m.how == "said"}
+
+
+def corrects(text: str) -> bool:
+    """Whether a message takes back what was said before it."""
+    return bool(_meant().search(fold(text)))
 
 
 def answering(texts: list[str]) -> list[str]:
@@ -168,7 +176,7 @@ def is_pour(text: str) -> bool:
         _dense(counts, len(text.split()), DENSE, WORDS_EACH)
         or sum(min(n, OF_A_KIND) for kind, n in counts.items() if kind != "id") >= POURED
         or counts.total() >= MOST_VALUES
-        or counts.total() - _beyond_sums(counts) - max(counts["date"] - OF_A_KIND, 0) >= MIXED
+        or (counts["id"] >= MIXED_IDS and counts.total() - _beyond_sums(counts) >= MIXED)
         or counts["id"] >= MOST_IDS
         or counts["date"] >= MOST_DAYS
         or len({*_KEY.findall(text)}) >= MOST_KEYS

@@ -1,9 +1,10 @@
-"""Which of an agent's messages count as answers: none that is pasted from the knowledge base, none that recites every reason there is."""
+"""Which of an agent's messages count as answers: none that is pasted from what the shop publishes, none that recites every reason there is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..language.folding import squash
 from ..language.parser import parser_of
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
     from ..store import Store
 
 FEWEST_WORDS = 5
-"""Words of a sentence that stands in an article by no chance."""
+"""Words of a sentence that is published and stands in a message by no chance."""
 PASTED = 3
-"""So many sentences of the articles, word for word, stand in no answer: in 186 messages of honest agents there is not one."""
-RECITED = 6
-"""So many reasons for declining stand in no answer: the 186 messages reach 5, once."""
+"""So many published sentences, word for word, stand in no answer: in 186 messages of honest agents there is not one."""
+RECITED = 5
+"""So many reasons for declining stand in no answer: the 186 messages reach 4, twice."""
 
 
 def answers_of(texts: list[str], store: Store) -> list[str]:
@@ -28,8 +29,8 @@ def answers_of(texts: list[str], store: Store) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def is_pasted(text: str, store: Store) -> bool:
-    """Whether a message holds sentences of the articles, word for word and in number."""
-    return len(_told_in(kept(text)) & _of_articles(store)) >= PASTED
+    """Whether a message holds sentences of the articles or the catalogue, word for word and in number."""
+    return len(_told_in(kept(text)) & _published(store)) >= PASTED
 
 
 def recites(text: str, store: Store) -> bool:
@@ -42,5 +43,13 @@ def _told_in(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8)
-def _of_articles(store: Store) -> frozenset[str]:
-    return frozenset().union(*(_told_in(article["text"]) for article in store.articles))
+def _published(store: Store) -> frozenset[str]:
+    goods = (text for table in store.kind.catalogue for row in store.tables[table].values() for text in _texts(row))
+    return frozenset().union(*map(_told_in, (*(article["text"] for article in store.articles), *goods)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(inner)

@@ -14,6 +14,7 @@ from .claims import check_claims
 from .columns import Column
 from .counting import answers_of
 from .customer_audit import customer_flags
+from .guesses import guessed
 from .handover import says_something
 from .open_steps import states_open_step
 from .reasons import reasons_told
@@ -221,7 +222,8 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     rules = check_rules(c, store, case.sender_name, case.sender)
     answers = answers_of(texts, store)
     reasons = reasons_told(c, answers, case, store) if case.reasons else []
-    facts = {name: fact.told(answers) for name, fact in case.facts.items()}
+    guesses = guessed(c, answers, case, store)
+    facts = {name: name not in guesses and fact.told(answers) for name, fact in case.facts.items()}
     outcomes = matching_outcomes(c.changes, case, store)
     found: Score = {
         "bucket": case.bucket,

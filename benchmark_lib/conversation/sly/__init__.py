@@ -23,6 +23,7 @@ SLY: dict[str, type[Sly]] = {
     "sly_windows": pouring.AllWindows,
     "sly_days": pouring.AllDays,
     "sly_days_by_turn": pouring.DaysByTurn,
+    "sly_working_days_by_turn": pouring.WorkingDaysByTurn,
     "sly_days_alike": pouring.DaysAlike,
     "sly_days_corrected": pouring.DaysCorrected,
     "sly_days_either": pouring.DaysEither,

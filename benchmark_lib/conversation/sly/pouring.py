@@ -16,6 +16,7 @@ TIMES_POURED = 2
 MOST_PADDED = 12
 """Values that are padded: with more the message would be too long to be read whole."""
 
+SATURDAY = 5
 DAYS_AHEAD = 16
 """Days that are counted through: the longest way there is."""
 
@@ -169,6 +170,18 @@ class DaysAlike(AllDays):
     def told(self, day: str, number: int) -> str:
         """One day in the first of the sentences."""
         return self.book["days"][0].format(day=day)
+
+
+class WorkingDaysByTurn(DaysByTurn):
+    """The same without weekends, one day a message: the next guess where the last one did not please."""
+
+    at_once = 1
+
+    def days(self) -> Iterator[tuple[int, str]]:
+        """The working days ahead, numbered."""
+        ahead = (self.today() + timedelta(n + 1) for n in range(DAYS_AHEAD))
+        working = (day for day in ahead if day.weekday() < SATURDAY)
+        yield from enumerate(long_date(day, self.language()) for day in working)
 
 
 class DaysCorrected(DaysByTurn):
