@@ -436,12 +436,13 @@ class ScriptedCustomer:
         return False
 
     def _answered_before(self, place: int, talk: ConversationState) -> bool:
-        """Whether everything that a follow-up asks for was told, and done, before it came up."""
+        """Whether what a follow-up asks for was done, or told where it asks for no act, before it came up; what is still untold is then asked for alone."""
         wanted = {name for name, fact in self.case.facts.items() if fact.after == place}
         calls = [c for o in self.case.outcomes for c in o.calls if c.after == place]
         made = [c for c in talk.desk.calls if c.write and not c.error]
-        done = not calls or any(_same(c, m) for c in calls for m in made)
-        return bool(wanted or calls) and done and all(("fact", name) in self.seen for name in wanted)
+        if calls:
+            return any(_same(c, m) for c in calls for m in made)
+        return bool(wanted) and all(("fact", name) in self.seen for name in wanted)
 
     def _follow_up(self, place: int, followup: FollowUp, said: _Said) -> None:
         said.add(followup.say, Act("followed_up", str(place)))
