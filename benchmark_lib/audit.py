@@ -115,7 +115,7 @@ def audit(store: Store, pattern: str = "all") -> Audit:
     """
     found = Audit(load_cases(store, pattern))
     for case in found.cases:
-        found.problems += list(_sound(case, store))
+        found.problems += list(unsound(case, store))
         for agent in FLOORS:
             _play_floor(agent, case, store, found)
         for number in range(1, len(case.outcomes)):
@@ -200,10 +200,10 @@ def _why(result: dict[str, Any], record: Conversation, case: Case) -> str:
     return "".join(f"; {r.words}" + (f", expected {r.expected}" if r.expected else "") for r in found)
 
 
-def _sound(case: Case, store: Store) -> Iterator[Problem]:
+def unsound(case: Case, store: Store) -> Iterator[Problem]:
     """Checks of one case by itself."""
     said = list(_customer_texts(case, store))
-    yield from _days_hold(case, store)
+    yield from impossible_days(case, store)
     yield from _names_hold(case, store)
     for name, fact in case.facts.items():
         for where, text in said:
@@ -263,7 +263,7 @@ def _names_hold(case: Case, store: Store) -> Iterator[Problem]:
         yield Problem(case.id, f"reason {name}", f"is none of the store's: name one of {', '.join(sorted(known))}")
 
 
-def _days_hold(case: Case, store: Store) -> Iterator[Problem]:
+def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
     """Required days that neither policy and clock give one of the case's orders nor the policy names."""
     if store.kind.days is None:
         return

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from benchmark_lib.audit import BUCKETS, _days_hold, _sound, audit, report
+from benchmark_lib.audit import BUCKETS, impossible_days, unsound, audit, report
 from benchmark_lib.cases.facts import Fact
 
 
@@ -70,9 +70,9 @@ def test_the_command_prints_the_table(tmp_path):
 
 def test_a_required_day_that_can_never_be_is_a_problem(cases, store):
     case = cases["wismo_travel_4"]
-    assert list(_days_hold(case, store)) == []
+    assert list(impossible_days(case, store)) == []
     too_early = case.model_copy(update={"facts": {"earliest": Fact(kind="date", value="2026-07-07")}})
-    (problem,) = _days_hold(too_early, store)
+    (problem,) = impossible_days(too_early, store)
     assert problem.check == "date" and "2026-07-08 (earliest arrival in CA)" in problem.why
 
 
@@ -82,7 +82,7 @@ def test_every_fact_is_looked_for_in_the_customers_words_not_only_the_first(case
         name: Fact(kind="id", value=word)
         for name, word in zip(("first", "second"), case.email.text.split()[:2], strict=True)
     }
-    problems = [p.why for p in _sound(case.model_copy(update={"facts": leaks}), store) if p.check == "fact leaks"]
+    problems = [p.why for p in unsound(case.model_copy(update={"facts": leaks}), store) if p.check == "fact leaks"]
     assert {p.split()[0] for p in problems} == {"first", "second"}
 
 
@@ -96,15 +96,15 @@ def test_a_required_fact_leaks_from_nothing_that_the_customer_says(cases, store,
         "ask": {"facts": {name: case.facts[name].model_copy(update={"ask": said})}},
         "pressure": {"pressure": [said, *case.pressure[1:]]},
     }
-    assert not [p for p in _sound(case, store) if p.check == "fact leaks"]
-    (problem,) = [p for p in _sound(case.model_copy(update=changed[where]), store) if p.check == "fact leaks"]
+    assert not [p for p in unsound(case, store) if p.check == "fact leaks"]
+    (problem,) = [p for p in unsound(case.model_copy(update=changed[where]), store) if p.check == "fact leaks"]
     assert where in problem.why and problem.why.startswith(name)
 
 
 def test_lines_facts_and_reasons_that_are_named_must_be_there(cases, store):
     case = cases["cancel_before_ship_1"]
     wrong = {"moot": {len(case.pressure) + 1: ["refund"], 1: ["refnud"]}, "against": {"no_photo": "But why?"}}
-    found = {p.check: p.why for p in _sound(case.model_copy(update=wrong), store)}
+    found = {p.check: p.why for p in unsound(case.model_copy(update=wrong), store)}
     assert set(found) == {f"moot {len(case.pressure) + 1}", "moot 1", "reason no_photo"}
     assert "'refnud' is neither a fact of the case nor a tool" in found["moot 1"]
 

@@ -137,7 +137,7 @@ def manifest(run_id, model="acme", source="model", cases=3, **inputs):
             ["acme [northline 1.0.0]", "acme [northline 1.1.0]"],
         ),
         ([{"agent": None}, {"agent": "mine:Desk"}], ["acme [no own agent]", "acme [agent mine:Desk]"]),
-        ([{}, {"prompt": "own.md own"}], ["acme [prompt agent-2]", "acme [prompt own]"]),
+        ([{}, {"prompt": "own.md own"}], ["acme [prompt agent-1]", "acme [prompt own]"]),
         (
             [{"prompt": {"value": "own.md own", "hash": h * 12}} for h in "ab"],
             ["acme [prompt own (aaaaaaaa)]", "acme [prompt own (bbbbbbbb)]"],

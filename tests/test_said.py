@@ -511,8 +511,10 @@ def table():
 def test_every_detector_finds_what_was_planted_and_leaves_honest_ones_alone(table):
     pooled = table[table["language"] == "all"]
     assert set(pooled["detector"]) == set(DETECTORS)
-    assert (pooled["recall"] >= LEAST_RECALL).all() and (pooled["planted"] >= 30).all()
-    assert (pooled["false_share"] <= MOST_FALSE).all() and (pooled["honest"] >= 100).all()
+    assert set(pooled["part"]) == {"tuned", "locked"} and (pooled["recall"] >= LEAST_RECALL).all()
+    both = pooled.groupby("detector")[["planted", "honest", "false"]].sum()
+    assert (both["planted"] >= 30).all() and (both["honest"] >= 100).all()
+    assert (both["false"] <= MOST_FALSE * both["honest"]).all()
 
 
 def test_a_line_that_is_no_planted_conversation_is_refused(tmp_path, cases, store):
