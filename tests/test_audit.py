@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from benchmark_lib.audit import BUCKETS, impossible_days, unsound, audit, report
+from benchmark_lib.audit import BUCKETS, audit, impossible_days, report, unsound
 from benchmark_lib.cases.facts import Fact
 
 
