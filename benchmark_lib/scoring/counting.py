@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..cases import Case
 from ..language.folding import squash
 from ..language.parser import parser_of
 from ..language.pieces import kept
@@ -22,9 +23,12 @@ RECITED = 5
 """So many reasons for declining stand in no answer: the 186 messages reach 4, twice."""
 
 
-def answers_of(texts: list[str], store: Store) -> list[str]:
-    """The messages, empty in place of those in which nothing is told."""
-    return ["" if is_pasted(text, store) or recites(text, store) else text for text in texts]
+def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
+    """The messages, empty in place of those in which nothing is told of what the case asks for."""
+    worded = case.reasons or any(fact.kind == "choice" for fact in case.facts.values())
+    if not worded and not case.facts:
+        return texts
+    return ["" if is_pasted(text, store) or (worded and recites(text, store)) else text for text in texts]
 
 
 @lru_cache(maxsize=4096)
