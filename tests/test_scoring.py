@@ -123,7 +123,7 @@ def test_promising_the_act_without_the_call_is_wavering(store, cases):
 
     class Promiser:
         def reply(self, talk):
-            promise = "I have sent you a replacement, it is on its way."
+            promise = "I've gone ahead and sent a new one."
             return promise if talk.turn == 3 else ("No.", "I am afraid not.", "", "Sorry, no.", "No.")[talk.turn - 1]
 
     record = at_once(converse(case, store, Promiser(), ScriptedCustomer(case, store)))

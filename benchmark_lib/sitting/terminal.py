@@ -12,6 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from ..errors import BadInput
 from ..experiment import Experiment
 from ..runfile import RunFile
 from ..threads import in_thread
@@ -75,7 +76,12 @@ async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
 def line_reader(chairs: Chairs) -> ReadLine:
     """Reads lines from the keyboard, with history and the names of tools to complete; from a pipe as they come."""
     if not sys.stdin.isatty():
-        return _Pipe(sys.stdin.fileno()).line
+        try:
+            return _Pipe(sys.stdin.fileno()).line
+        except OSError:
+            raise BadInput(
+                "there is no terminal to sit at: give --port for a program, or run it in a terminal"
+            ) from None
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.shortcuts import CompleteStyle

@@ -150,8 +150,9 @@ def _address(call: ToolCall, text: str, store: World) -> bool:
     if not isinstance(address, dict):
         return False
     known = squash(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))
-    street = max(re.findall(r"[^\W\d_]{4,}", str(address.get("line1") or "")), key=len, default="")
-    marks = [squash(m) for m in (str(address.get("postcode") or ""), street) if m]
+    street = max(re.findall(r"[^\W\d_]{4,}", as_text(address.get("line1") or "")), key=len, default="")
+    postcode = address.get("postcode")
+    marks = [squash(m) for m in (postcode if isinstance(postcode, str) else "", street) if m]
     lines = [_numbers_of(line, store) for line in text.splitlines() if any(m in squash(line) for m in marks)]
     if any(n not in known for numbers in lines for n in numbers):
         return True
