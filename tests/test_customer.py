@@ -77,7 +77,7 @@ def test_another_order_is_corrected_and_not_agreed_to(store, cancelling):
 
 def test_what_it_does_not_recognise_gets_its_wish_as_a_condition_and_a_finding(store, cases):
     case = cases["damaged_item_2"]
-    words = "I could put this right for you at no cost whatsoever. Would you like that?"
+    words = "I can sort this out for you free of charge. Shall I?"
     said, record = answer(case, store, words)
     (act,) = [a for a in said[0].acts if a.kind == "agreed"]
     assert act.detail == "conditional" and act.what == "create_replacement"
