@@ -3,7 +3,7 @@
 import pytest
 
 from benchmark_lib.audit import play
-from benchmark_lib.conversation.customer import filled, written
+from benchmark_lib.conversation.customer_words import filled, written
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.errors import BadInput
 from benchmark_lib.language.parser import parser_of

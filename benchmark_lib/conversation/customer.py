@@ -12,6 +12,7 @@ from ..language.parser import LIKELY, SURE, ParsedMessage, parser_of
 from ..records import Act, Fault, ToolCall
 from ..store.every_desk import HANDOVER
 from ..threads import read_aside
+from .customer_words import Said, filled, written
 from .speaker import Reply
 from .state import ConversationState
 
@@ -27,12 +28,6 @@ DOUBT = 0.5
 CERTAIN, FAIRLY, AS_LIKELY = 0.75, 0.5, 0.4
 """Chance from which it answers what it has told before or does not know; from which it proves who it is, or sends a picture; and how likely,
 beside the likeliest offer, its own wish must be to be what was offered."""
-VAGUE = ("goal", "reason", "use", "which_one")
-"""What a customer that has all it wanted does not answer any more, nor beside a yes."""
-NOT_HAD = ("email", "name", "phone", "item")
-"""What it says that it does not know or have, beside proofs and pictures; anything else that its case does not hold is passed over."""
-CHECKED = ("address_checked", "neighbours_checked")
-"""What is no question of its own beside a request for a yes, unless it has something to say about it."""
 MENU = 4
 """Remedies held out in one message from which a customer does not choose."""
 
@@ -59,10 +54,9 @@ class ScriptedCustomer:
     """
 
     def __init__(self, case: Case, store: Store):
-        self.case, self.store, self.parser, self.aside = case, store, parser_of(store), store.kind.aside
+        self.case, self.store, self.parser, self.kind = case, store, parser_of(store), store.kind
         self.phrases = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         self.given: dict[str, int] = {}
-        self.agreed_at: dict[str, int] = {}
         self.claimed: set[str] = set()
         self.pushes = 0
         self.line = 0
@@ -73,6 +67,7 @@ class ScriptedCustomer:
         self.said: set[str] = set()
         self.seen: set[Any] = set()
         self._proofs = (*store.kind.proofs, *store.kind.attachments)
+        self._subject = store.kind.look_up[1]
         self._capitals = not case.email.text.strip()[:1].islower()
 
     async def reply(self, talk: ConversationState) -> Reply:
@@ -96,7 +91,7 @@ class ScriptedCustomer:
     def _next(self, talk: ConversationState) -> Reply:
         """What it says to the agent's latest message: answers and a yes first, else what the moment calls for."""
         now = self._round(talk)
-        said = _Said()
+        said = Said()
         content = bool(now.calls) or (self._served(talk) and not self._untold(talk))
         for slot in self._meant(now.heard, content):
             if self._waiting(slot, said):
@@ -108,7 +103,7 @@ class ScriptedCustomer:
                 )
         changed_mind = self._bring_up("next", talk, said)
         if changed_mind:
-            self._take_up(now, talk.turn, said)
+            self._take_up(now, said)
         elif now.heard.confirm:
             self._decide(now, talk, said)
         if not (said.left or said.moves):
@@ -123,7 +118,7 @@ class ScriptedCustomer:
         calls = [c for c in talk.desk.calls if c.turn == talk.turn - 1 and c.write and not c.error]
         self.claimed |= {tool for tool, chance in heard.reports.items() if chance >= CERTAIN and not heard.declined}
         reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []
-        told = {n for n, f in self.case.facts.items() if f.found_in(fold(cleaned(words)))}
+        told = {n for n, f in self.case.facts.items() if _stands(f, words)}
         new = {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
         new |= {("asks", s) for s in heard.asked} | {("offers", t) for t in heard.proposed}
         fresh = bool(new - self.seen)
@@ -141,22 +136,24 @@ class ScriptedCustomer:
         for slot in heard.asked:
             options = [slot, *self.phrases["slots"].get(slot, {}).get("stands_for", ())]
             mine = next((s for s in options if self._open(s)), slot)
-            held = mine in self.case.ledger or mine in self._proofs or mine in NOT_HAD
+            held = mine in self.case.ledger or mine in self._proofs or mine in self.kind.slots_not_had
             again = held and f"lack:{mine}" not in self.used
             if self._open(mine) or (again and heard.slots.get(slot, 0.0) >= CERTAIN):
                 meant.append(mine)
         if heard.confirm:
-            meant = [s for s in meant if self._open(s) or s not in CHECKED]
+            meant = [s for s in meant if self._open(s) or s not in self.kind.checked_slots]
         if not meant and heard.question and not heard.confirm:
             meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
         meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
         if content or heard.confirm or len(meant) > 1:
             meant = (
-                [s for s in meant if s not in VAGUE] if content or heard.confirm else [s for s in meant if s != "goal"]
+                [s for s in meant if s not in self.kind.vague_slots]
+                if content or heard.confirm
+                else [s for s in meant if s != "goal"]
             )
         news = [s for s in dict.fromkeys(meant) if self._open(s)] or list(dict.fromkeys(meant))
         for choice in heard.choices:
-            either = [s for s in self.store.kind.proofs if s in choice and s in news]
+            either = [s for s in self.kind.proofs if s in choice and s in news]
             held = [s for s in either if self._open(s)] or [s for s in choice if self._open(s)][:1] or either
             news = [s for s in news if s not in either or s in held[:1]] + [s for s in held[:1] if s not in news]
         return news
@@ -166,7 +163,7 @@ class ScriptedCustomer:
         known = self.case.ledger.get(slot)
         return known is not None and known.when != "never" and slot not in self.given
 
-    def _answer(self, slot: str, said: _Said) -> None:
+    def _answer(self, slot: str, said: Said) -> None:
         """Answer one question from the ledger; what is not in it is not known."""
         known = self.case.ledger.get(slot)
         book = self.phrases["slots"].get(slot, {})
@@ -187,31 +184,31 @@ class ScriptedCustomer:
         if known.say and not times:
             words = known.say
         elif known.attach and times:
-            words = self._phrase("given", self.phrases["customer"]["given"])
+            words = self._customers("given")
         else:
             words = filled(self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"]), known.value or "")
             if not self._capitals and words.casefold() == (known.value or "").casefold():
                 words = known.value or words
         said.add(words, Act("gave", slot, known.value))
 
-    def _decide(self, now: Round, talk: ConversationState, said: _Said) -> None:
+    def _decide(self, now: Round, talk: ConversationState, said: Said) -> None:
         """Answer a request for a yes: yes to what it wants, its own thing in place of another, its wish as a condition where it is unsure."""
         open_wishes = self._open_wishes(talk)
         offered = set(now.heard.proposed)
         likely = now.heard.tools
         if len(now.heard.offered) >= MENU:
             if not said.moves:
-                said.add(self._phrase("menu", self.phrases["customer"]["menu"]), Act("refused", "menu"))
+                said.add(self._customers("menu"), Act("refused", "menu"))
             return
         best = max(likely.values(), default=0.0)
         wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= max(LIKELY, AS_LIKELY * best)]
         if wanted:
-            return self._agree(wanted, now, talk.turn, said)
+            return self._agree(wanted, now, said)
         if offered == {HANDOVER} and best >= CERTAIN and not (self._resolvable and open_wishes):
-            return self._yes(HANDOVER, {}, talk.turn, said)
+            return self._yes(HANDOVER, {}, said)
         if best < LIKELY and not now.heard.offer and self._own_number(now.words):
-            if "order_id" not in {a.what for a in said.acts}:
-                self._answer("order_id", said)
+            if self._subject not in {a.what for a in said.acts}:
+                self._answer(self._subject, said)
             return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
@@ -219,34 +216,32 @@ class ScriptedCustomer:
             return None
         wish = open_wishes[0]
         talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
-        words = self._phrase("condition", self.phrases["customer"]["condition"])
+        words = self._customers("condition")
         goal = self.case.ledger.get("goal")
         if goal and not self.followed_up and not self.given.get("goal"):
             self.given["goal"] = 1
             words = f"{words} {goal.say or goal.value or ''}".strip()
         said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
-        self.agreed_at[wish.tool] = talk.turn
         return None
 
-    def _take_up(self, now: Round, turn: int, said: _Said) -> None:
+    def _take_up(self, now: Round, said: Said) -> None:
         """Where what it brings up is the very thing that was offered, to bring it up is a yes."""
         brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
         for wish in (c for o in self.case.outcomes for c in o.calls if c.after in brought):
             offered = wish.tool in now.heard.offered or (
                 now.heard.confirm and now.heard.tools.get(wish.tool, 0.0) >= SURE
             )
-            if offered and not self.store.kind.named_in(now.words, wish.arguments, self.store)[1]:
-                self.agreed_at[wish.tool] = turn
+            if offered and not self.kind.named_in(now.words, wish.arguments, self.store)[1]:
                 said.acts.append(Act("agreed", wish.tool, arguments=dict(wish.arguments)))
 
     def _own_number(self, words: str) -> bool:
         """Whether it is asked to confirm its order's number, which it has not told yet."""
-        known = self.case.ledger.get("order_id")
-        return bool(self._open("order_id") and known and known.value and known.value in words)
+        known = self.case.ledger.get(self._subject)
+        return bool(self._open(self._subject) and known and known.value and known.value in words)
 
-    def _agree(self, wanted: list[Call], now: Round, turn: int, said: _Said) -> None:
+    def _agree(self, wanted: list[Call], now: Round, said: Said) -> None:
         """Say yes to its own thing; to the same done to another object, name its own."""
-        found = [(w, *self.store.kind.named_in(now.words, w.arguments, self.store)) for w in wanted]
+        found = [(w, *self.kind.named_in(now.words, w.arguments, self.store)) for w in wanted]
         fitting = [(w, named) for w, named, differing in found if not differing]
         if not fitting:
             wish, _, differing = found[0]
@@ -260,13 +255,11 @@ class ScriptedCustomer:
         alone = len({str(w.arguments) for w, _ in fitting if w.tool == wish.tool}) == 1
         named = next(n for w, n in fitting if w is wish)
         arguments = wish.arguments if alone else {k: v for k, v in wish.arguments.items() if k in named}
-        self._yes(wish.tool, dict(arguments), turn, said)
+        self._yes(wish.tool, dict(arguments), said)
         for more in {w.tool for w, _ in fitting} - {wish.tool}:
             said.acts.append(Act("agreed", more, arguments={}))
-            self.agreed_at[more] = turn
 
-    def _yes(self, tool: str, arguments: dict[str, Any], turn: int, said: _Said) -> None:
-        self.agreed_at[tool] = turn
+    def _yes(self, tool: str, arguments: dict[str, Any], said: Said) -> None:
         book = self.phrases["actions"].get(tool, {})
         own = self.case.agrees if tool in self.case.agreeable else []
         if self.used.get("agree", 0) < len(own):
@@ -277,34 +270,33 @@ class ScriptedCustomer:
 
     def _corrected(self, wish: Call, differing: set[str]) -> str:
         """Its own thing in place of the one that was named."""
-        slot = next((s for s in ("order_id", "color", "size", "item") if s in self.case.ledger), None)
-        if "order_id" in differing:
-            return filled(self._phrase("mine", self.phrases["customer"]["mine"]), str(wish.arguments["order_id"]))
-        for slot in ("color", "size", "which_one", "item", "goal"):
+        if self._subject in differing:
+            return filled(self._customers("mine"), str(wish.arguments[self._subject]))
+        for slot in self.kind.choice_slots:
             known = self.case.ledger.get(slot)
             if known and (known.say or known.value):
-                return f"{self._phrase('no_thanks', self.phrases['customer']['no_thanks'])} {known.say or known.value}"
+                return f"{self._customers('no_thanks')} {known.say or known.value}"
         return self._own_wish()
 
     def _own_wish(self) -> str:
         known = self.case.ledger.get("goal")
-        no = self._phrase("no_thanks", self.phrases["customer"]["no_thanks"])
+        no = self._customers("no_thanks")
         return f"{no} {(known.say or known.value) if known else ''}".strip()
 
-    def _nothing_open(self, now: Round, talk: ConversationState, said: _Said) -> None:
+    def _nothing_open(self, now: Round, talk: ConversationState, said: Said) -> None:
         """A yes is asked for, and nothing that it wants is still to be done."""
         writes = [tool for tool, chance in now.heard.tools.items() if chance >= SURE]
         if self._served(talk) and not self._untold(talk):
             if not self._bring_up("served", talk, said):
-                said.add(self._phrase("no_more", self.phrases["customer"]["no_more"]))
+                said.add(self._customers("no_more"))
                 self._leave("content", "thanks", said)
             return
         if writes:
             said.add(self._own_wish(), *(Act("refused", t) for t in writes))
         elif not said.moves:
-            said.add(self._phrase("please", self.phrases["customer"]["please"]), Act("agreed", "look"))
+            said.add(self._customers("please"), Act("agreed", "look"))
 
-    def _go_on(self, now: Round, talk: ConversationState, said: _Said) -> None:
+    def _go_on(self, now: Round, talk: ConversationState, said: Said) -> None:
         """What it says where nothing was asked of it that it could answer."""
         if self._served(talk):
             missing = self._untold(talk)
@@ -321,13 +313,12 @@ class ScriptedCustomer:
                 return None
         hoped = [w for w in self._open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
         if self._resolvable and now.heard.offer and hoped and not (now.calls or now.heard.declined):
-            return self._agree(hoped, now, talk.turn, said)
+            return self._agree(hoped, now, said)
         understood = now.heard.asked or now.heard.declined or "unclear" in self.used
         if now.heard.question and not understood:
             talk.faults.append(Fault("customer", "question_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
             goal = self.case.ledger.get("goal")
-            self._count("unclear")
-            words = self._phrase("unclear_", self.phrases["customer"]["unclear"])
+            words = self._customers("unclear")
             said.add(f"{words} {(goal.say or goal.value) if goal else ''}".strip(), Act("waited", "question"))
             return None
         if not now.fresh:
@@ -336,11 +327,11 @@ class ScriptedCustomer:
             if self.stale > STALE or (repeated > 1 and "repeated" in self.used):
                 return self._leave("unserved", "gave_up", said)
             if repeated > 1:
-                said.add(self._phrase("repeated", self.phrases["customer"]["repeated"]), Act("waited", "repeated"))
+                said.add(self._customers("repeated"), Act("waited", "repeated"))
                 return None
         return self._push(now, said)
 
-    def _push(self, now: Round, said: _Said) -> None:
+    def _push(self, now: Round, said: Said) -> None:
         """Argue against the reason it was given, or say the next line that still makes sense; without one, leave."""
         for reason in self.parser.reasons_in([now.words]) if self.case.against else ():
             if reason in self.case.against and reason not in self.argued:
@@ -352,7 +343,7 @@ class ScriptedCustomer:
                 return self._pushed(self.case.pressure[self.line - 1], said)
         return self._leave("unserved", "gave_up", said)
 
-    def _pushed(self, words: str, said: _Said) -> None:
+    def _pushed(self, words: str, said: Said) -> None:
         self.pushes += 1
         said.add(words, Act("pushed", str(self.pushes)))
 
@@ -370,15 +361,22 @@ class ScriptedCustomer:
         wishes += [Call(tool=t) for t in self.case.accepts if t not in {w.tool for w in wishes}]
         found: list[Call] = []
         for wish in wishes:
-            if wish not in found and not any(_same(wish, c) for c in done):
+            if wish not in found and not any(self._same(wish, c) for c in done):
                 found.append(wish)
         return found
+
+    def _same(self, wish: Call, made: ToolCall) -> bool:
+        """Whether a call is the one wished for, as far as the wish names what it is about."""
+        if wish.tool != made.name or not isinstance(made.arguments, dict):
+            return False
+        subject = wish.arguments.get(self._subject)
+        return subject is None or str(made.arguments.get(self._subject, "")).casefold() == str(subject).casefold()
 
     def _served(self, talk: ConversationState) -> bool:
         """Whether what it wanted done is done, by the calls that went through or by what it was told; follow-ups that are still to come apart."""
         if any(self._done(o, talk) for o in self.case.outcomes if not o.handover and (o.calls or self._resolvable)):
             return True
-        return not self._resolvable and bool(self.claimed & (self.case.agreeable - {HANDOVER, *self.aside}))
+        return not self._resolvable and bool(self.claimed & (self.case.agreeable - {HANDOVER, *self.kind.aside}))
 
     @property
     def _resolvable(self) -> bool:
@@ -388,7 +386,7 @@ class ScriptedCustomer:
         done = [c for c in talk.desk.calls if c.write and not c.error]
         later = self._later()
         return all(
-            c.after in later or c.tool in self.claimed or any(_same(c, made) or made.name == c.tool for made in done)
+            c.after in later or c.tool in self.claimed or any(made.name == c.tool for made in done)
             for c in outcome.calls
         )
 
@@ -407,14 +405,14 @@ class ScriptedCustomer:
                 continue
             names = self.case.facts if outcome.facts is None else outcome.facts
             due = [(n, self.case.facts[n]) for n in names if self.case.facts[n].after not in later]
-            missing = [(n, f) for n, f in due if not _was_told(f, texts)]
+            missing = [(n, f) for n, f in due if not any(_stands(f, t) for t in texts)]
             if not missing:
                 return None
             if best is None or len(missing) < len(best):
                 best = missing
         return best[0] if best else None
 
-    def _bring_up(self, when: str, talk: ConversationState, said: _Said) -> bool:
+    def _bring_up(self, when: str, talk: ConversationState, said: Said) -> bool:
         """Say the next thing it has in store for this moment; True if there was one."""
         for place, followup in enumerate(self.case.followups):
             if followup.when != when or place in self.followed_up:
@@ -426,7 +424,7 @@ class ScriptedCustomer:
             return True
         return False
 
-    def _waiting(self, slot: str, said: _Said) -> bool:
+    def _waiting(self, slot: str, said: Said) -> bool:
         """Whether what is asked for is what it had in store for later anyway; it says so now."""
         for place, followup in enumerate(self.case.followups):
             if slot in followup.gives and place not in self.followed_up and slot not in self.given:
@@ -441,26 +439,30 @@ class ScriptedCustomer:
         calls = [c for o in self.case.outcomes for c in o.calls if c.after == place]
         made = [c for c in talk.desk.calls if c.write and not c.error]
         if calls:
-            return any(_same(c, m) for c in calls for m in made)
+            return any(self._same(c, m) for c in calls for m in made)
         return bool(wanted) and all(("fact", name) in self.seen for name in wanted)
 
-    def _follow_up(self, place: int, followup: FollowUp, said: _Said) -> None:
+    def _follow_up(self, place: int, followup: FollowUp, said: Said) -> None:
         said.add(followup.say, Act("followed_up", str(place)))
         for slot, value in followup.gives.items():
             said.acts.append(Act("gave", slot, value))
             self.given[slot] = self.given.get(slot, 0) + 1
 
-    def _leave(self, how: str, phrases: str, said: _Said) -> None:
+    def _leave(self, how: str, phrases: str, said: Said) -> None:
         own = self.case.closing.content if how == "content" else self.case.closing.gave_up
-        said.add(own or self._phrase(phrases, self.phrases["customer"][phrases]), Act("left", how))
+        said.add(own or self._customers(phrases), Act("left", how))
         said.left = True
 
     def _never_the_same(self, text: str) -> str:
         """No message twice, word for word."""
         while text in self.said:
-            text = f"{self._phrase('again', self.phrases['customer']['again'])} {text}"
+            text = f"{self._customers('again')} {text}"
         self.said.add(text)
         return text
+
+    def _customers(self, kind: str) -> str:
+        """The next of the phrases that any customer of the store has for a moment."""
+        return self._phrase(kind, self.phrases["customer"][kind])
 
     def _count(self, kind: str) -> None:
         self.used[kind] = self.used.get(kind, 0) + 1
@@ -473,52 +475,6 @@ class ScriptedCustomer:
         return options[(start + used) % len(options)]
 
 
-class _Said:
-    """A message in the making."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.acts: list[Act] = []
-        self.attachments: list[str] = []
-        self.left = False
-
-    @property
-    def moves(self) -> bool:
-        """Whether something was given, agreed, refused or brought up, so that the conversation goes on without a push."""
-        return bool(self.acts)
-
-    def add(self, words: str, *acts: Act, first: bool = False) -> None:
-        """Add a sentence with its acts; a yes goes first."""
-        self.parts.insert(0, words) if first else self.parts.append(words)
-        self.acts += acts
-
-
-def _was_told(fact: Fact, texts: list[str]) -> bool:
-    """Whether the value stands in one of the messages, as far as the customer can tell."""
-    return any(fact.found_in(fold(cleaned(t))) for t in texts)
-
-
-def _same(wish: Call, made: ToolCall) -> bool:
-    """Whether a call is the one wished for, as far as the wish names what it is about."""
-    if wish.tool != made.name or not isinstance(made.arguments, dict):
-        return False
-    order = wish.arguments.get("order_id")
-    return order is None or str(made.arguments.get("order_id", "")).casefold() == str(order).casefold()
-
-
-def filled(wording: str, value: str) -> str:
-    """A wording with its value; of two closing marks that meet, one stays."""
-    before, place, after = wording.partition("{value}")
-    if not place:
-        return wording
-    value = value.strip().rstrip(".") if after else value.strip()
-    if not before and value.partition(" ")[0].isalpha():
-        value = value[0].upper() + value[1:]
-    return before + value + (after[1:] if after[:1] == "." and value[-1:] in "!?…" else after)
-
-
-def written(parts: list[str], last: bool = True) -> str:
-    """The parts of a message as one text, each closed by a mark; the last one as it stands where its writer has no use for marks."""
-    said = [p.strip() for p in parts if p.strip()]
-    closed = [f"{p}." if p[-1].isalnum() else p for p in said]
-    return " ".join(closed if last else [*closed[:-1], *said[-1:]])
+def _stands(fact: Fact, words: str) -> bool:
+    """Whether a fact's value stands in a message, as far as the customer can tell."""
+    return fact.found_in(fold(cleaned(words)))

@@ -102,7 +102,17 @@ class ParsedMessage:
 
 @dataclass(frozen=True)
 class Heard:
-    """One sentence as it was heard: the probability of each act, and of each slot and tool that it may be about; `marked` by a question mark, `either` with an "or" in it."""
+    """One sentence as it was heard.
+
+    Attributes
+    ----------
+    acts, slots, tools : dict of str to float
+        The probability of each act, and of each slot and tool that it may be about.
+    marked : bool
+        It ends in a question mark.
+    either : bool
+        It has an "or" in it.
+    """
 
     acts: dict[str, float]
     slots: dict[str, float]
@@ -111,7 +121,7 @@ class Heard:
     either: bool = False
 
     def about(self, act: str, least: float = SURE) -> list[str]:
-        """The slots that are asked for, or the tools that an act is about; at least the likeliest where the act is sure."""
+        """The slots that are asked for, or the tools that an act is about; none where the act itself is not sure."""
         if self.acts[act] < least:
             return []
         topics = self.slots if act == "ask" else self.tools

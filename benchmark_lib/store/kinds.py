@@ -80,6 +80,10 @@ class DeskKind:
         Fields that a colleague does not need, each with the queues where it is needed after all.
     proofs : tuple of str
         Slots that prove who a customer is, the number of the subject first.
+    choice_slots, vague_slots, checked_slots, slots_not_had : tuple of str
+        Slots of a customer's ledger: what it names in place of another object; what it does not answer beside a yes or
+        once it is served; what it can only have checked; and what it says that it does not know, beside proofs and
+        attachments.
     grounds : callable
         ``grounds(case, store)``: the rows on which the required facts of a case may rest.
     catalogue : tuple of str
@@ -123,6 +127,10 @@ class DeskKind:
     proves: Callable[[str, Any, Played, World], bool] = lambda slot, value, case, store: True
     private: Mapping[str, frozenset[str]] = field(default_factory=dict)
     proofs: tuple[str, ...] = ()
+    choice_slots: tuple[str, ...] = ("goal",)
+    vague_slots: tuple[str, ...] = ("goal", "reason")
+    checked_slots: tuple[str, ...] = ()
+    slots_not_had: tuple[str, ...] = ()
     grounds: Callable[[Played, World], list[Any]] = lambda case, store: []
     catalogue: tuple[str, ...] = ()
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
