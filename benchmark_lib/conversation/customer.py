@@ -66,8 +66,10 @@ class ScriptedCustomer(Consenting):
         changed_mind = self._bring_up("next", talk, said, now)
         if changed_mind:
             self._answer_beside(now, talk, said)
-        elif now.heard.confirm:
+        elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
+        elif self.case.agrees_to_all and len(now.heard.offered) > 1:
+            self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
@@ -134,16 +136,16 @@ class ScriptedCustomer(Consenting):
                 return None
             if self._ask_for(untold, said):
                 return None
-        hoped = [w for w in self.progress.open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
-        if self.progress.resolvable and now.heard.offer and hoped and not (now.calls or now.heard.declined):
-            return self._agree(hoped, now, said)
         if (
             self.case.agrees_to_all
             and now.heard.offer
             and self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         ):
             return None
-        if self.case.check and not now.heard.question and self._seems_done(now):
+        hoped = [w for w in self.progress.open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
+        if self.progress.resolvable and now.heard.offer and hoped and not (now.calls or now.heard.declined):
+            return self._agree(hoped, now, said)
+        if self.case.check and self._seems_done(now):
             return self._check(now, talk, said)
         understood = now.heard.asked or now.heard.declined or "unclear" in self.used
         if now.heard.question and not understood:
@@ -183,9 +185,14 @@ class ScriptedCustomer(Consenting):
         settled = {name for kind, name in self.seen if kind == "fact"} | self.progress.claimed
         return bool(settled & set(self.case.moot.get(line, ())))
 
+    def _answers_the_check(self, now: Round) -> bool:
+        """Whether a yes in the desk's words is its own, to the question whether that is all."""
+        return "check" in self.used and "?" not in now.words and not now.heard.offer
+
     def _seems_done(self, now: Round) -> bool:
-        """Whether the desk has reported something done, now or since the customer last asked whether that is all."""
-        return bool(now.calls or now.heard.claimed) or "check" in self.used
+        """Whether the desk asks nothing and has reported something done, now or before the customer asked whether that is all."""
+        asks = now.heard.question and not self._answers_the_check(now)
+        return not asks and (bool(now.calls or now.heard.claimed) or "check" in self.used)
 
     def _check(self, now: Round, talk: ConversationState, said: Said) -> None:
         """Of several wishes some are open, and the desk seems to be done: wait for what it announces, ask once whether that is all, then trust it."""

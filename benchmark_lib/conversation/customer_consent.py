@@ -83,7 +83,7 @@ class Consenting(FollowingUp):
             return False
         wrong = [w for w, _ in found.wrong]
         yes = found.named if found.alone else all_wanted(wishes, self.case, found, self.progress.followed_up)
-        yes = [w for w in yes if w not in wrong]
+        yes = [w for w in yes if w not in wrong] if found.named or not wrong else []
         if found.alone and len(yes) == 1:
             self._agree(yes, now, said)
             return True
