@@ -192,10 +192,6 @@ class Case(_Part):
         deciding passages handed over); and the name that its arms share.
     limit : int, optional
         How many messages the customer may send, where it is another number than a run's.
-    agrees_to_all : list of str
-        Of a customer with several wishes: how it says yes to what the desk has listed.
-    check : str
-        What it asks once where the desk reports something done and things are still open; after that it trusts.
     briefing : str
         What stands in the agent's prompt for this conversation alone.
     world : dict
@@ -253,8 +249,6 @@ class Case(_Part):
     arm: Literal["", "hard", "clean", "told"] = ""
     pair: str = ""
     limit: int | None = Field(None, ge=1, le=24)
-    agrees_to_all: list[str] = []
-    check: str = ""
     briefing: str = ""
     world: dict[str, Any] = {}
     library: str | None = None
@@ -273,11 +267,6 @@ class Case(_Part):
     @classmethod
     def _claim_as_text(cls, value: Any) -> Any:
         return str(value).lower() if isinstance(value, bool) else value
-
-    @field_validator("agrees_to_all", mode="before")
-    @classmethod
-    def _one_line_as_a_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
     @cached_property
     def hash(self) -> str:
