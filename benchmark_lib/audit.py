@@ -301,7 +301,7 @@ def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
     known: dict[str, str] = {}
     for number in (case.order, *case.others.values()):
         known |= store.kind.days(number, store)
-    named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode()))
+    named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode() + _laid_out(case)))
     for name, fact in case.facts.items():
         if case.family and _computed(name, case, store):
             continue
@@ -353,8 +353,14 @@ def _grounded(name: str, fact: Any, case: Case, store: Store) -> bool:
     """Whether the value comes from the store through a placeholder, or stands in its records or articles."""
     if _computed(name, case, store):
         return True
-    text = fold(orjson.dumps(store.kind.grounds(case, store)).decode()) + _knowledge(store)
+    text = fold(orjson.dumps(store.kind.grounds(case, store)).decode() + _laid_out(case)) + _knowledge(store)
     return fact.found_in(text)
+
+
+def _laid_out(case: Case) -> str:
+    """The rows that a case lays over the store, and what the deeds of its customer set in them."""
+    deeds = [known.does.set for known in case.ledger.values() if known.does]
+    return orjson.dumps([case.world.get("rows"), deeds]).decode()
 
 
 def _computed(name: str, case: Case, store: Store) -> bool:
