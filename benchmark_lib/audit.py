@@ -25,6 +25,7 @@ from .remembered import remembered
 from .scoring import score
 from .scoring.deciding import reasons_against
 from .store.desk import flat
+from .store.trouble import shown_error
 from .textfiles import read_yaml
 
 if TYPE_CHECKING:
@@ -426,7 +427,8 @@ def _as_text(record: Conversation) -> str:
             acts = ", ".join(f"{a.kind} {a.what}" for a in message.acts)
             lines.append(f"\nCUSTOMER {turn}: {message.text}\n   [{acts}]")
         for call in (c for c in record.tool_calls if c.turn == turn):
-            lines.append(f"   > {call.name} {call.arguments} {'ERROR ' + call.result['error'] if call.error else ''}")
+            met = call.error or shown_error(call)
+            lines.append(f"   > {call.name} {call.arguments} {f'ERROR {met}: {call.result}' if met else ''}")
         for message in (m for m in record.messages if m.turn == turn and m.side == "agent"):
             lines.append(f"AGENT {turn}: {message.text}")
     return "\n".join([*lines, f"\nended by {record.ended_by}; faults {record.faults}"])
