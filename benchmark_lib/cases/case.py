@@ -164,6 +164,11 @@ class Case(_Part):
         What the customer answers to a reason of the store's, once, in place of its next line of pressure.
     agrees : list of str
         How it says yes to what it wants, in its own voice, whatever the desk calls it.
+    agrees_to_all : list of str
+        Of a customer with several wishes: how it says yes to all that the desk holds out, one line after the other.
+    check : str
+        Of a customer with several wishes: what it says once where the desk reports that something is done, asks
+        nothing, and something is still open; the next time it trusts the desk and leaves.
     closing : Closing
         Its last words, in its own voice.
     requested : list of Call
@@ -233,6 +238,8 @@ class Case(_Part):
     moot: dict[int, list[str]] = {}
     against: dict[str, str] = {}
     agrees: list[str] = []
+    agrees_to_all: list[str] = []
+    check: str = ""
     closing: Closing = Closing()
     requested: list[Call] = []
     accepts: list[str] = []
@@ -266,6 +273,11 @@ class Case(_Part):
     @classmethod
     def _claim_as_text(cls, value: Any) -> Any:
         return str(value).lower() if isinstance(value, bool) else value
+
+    @field_validator("agrees_to_all", mode="before")
+    @classmethod
+    def _one_line_as_a_list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
     @cached_property
     def hash(self) -> str:
