@@ -90,7 +90,8 @@ class Fact(BaseModel):
             for m in self._mentions(text)
         ]
         strict, kind = self._strict(), self.unit if self.kind == "measure" else self.kind
-        said = [m for m in said if not m.value or m.value in strict or (kind, m.value) not in asked]
+        others = {value for of_kind, value in asked if of_kind == kind} - {*strict, str(self.value)}
+        said = [m for m in said if m.value not in others]
         return stands(said, strict)
 
     def _mentions(self, text: str) -> list[Mention]:
