@@ -203,8 +203,8 @@ class ScriptedCustomer(Consenting):
 
     def _check(self, now: Round, talk: ConversationState, said: Said) -> None:
         """Of several wishes some are open, and the desk seems to be done: wait for what it announces, ask once whether that is all, then trust it."""
-        if now.fresh and announces(now.words, self.store):
-            said.add(self._customers("waits"), Act("waited", "next"))
+        if now.fresh and announces(now.words):
+            said.add(self._to_several("waits"), Act("waited", "next"))
         elif "check" not in self.used:
             self._count("check")
             said.add(self.case.check, Act("waited", "check"))

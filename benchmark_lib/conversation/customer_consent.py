@@ -92,7 +92,7 @@ class Consenting(FollowingUp):
             return True
         agreed = [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in yes]
         if found.wrong and yes:
-            said.add(self._customers("rest"), *agreed, first=True)
+            said.add(self._to_several("rest"), *agreed, first=True)
         elif yes:
             said.add(
                 self._next_line("all", self.case.agrees_to_all, self.phrases["customer"]["agree"]), *agreed, first=True

@@ -23,7 +23,7 @@ from .patterns import compile_patterns, union
 from .pieces import LONGEST_SPOKEN, kept
 from .reasons import reasons_in
 from .sentences import Sentence, sentences
-from .words import of_values
+from .words import of_several, of_values
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 """What a sentence can do."""
@@ -37,11 +37,6 @@ ASKS, SURE, LIKELY, POSSIBLE = 0.6, 0.5, 0.3, 0.12
 From the first a sentence asks for something, or for a yes; from the second anything else is heard; from the third where
 nothing else was; from the last a sentence is read for what it is about at all.
 """
-
-BESIDE = ("instead", "one_of")
-"""Cues of a choice between things that are asked for, which the trained reader does not see."""
-
-NEVER = "(?!)"
 
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
@@ -188,7 +183,7 @@ class MessageParser:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
                 chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
                 found[kind] = _topics(chances, f"{kind}:")
-        instead, one_of = (any(book.beside[name].search(plain) for book in books) for name in BESIDE)
+        instead, one_of = (bool(cue_of_several(name).search(plain)) for name in ("instead", "one_of"))
         marked, either = _mark(plain) == "?", bool(_or().search(plain))
         return Heard(acts, found["slot"], found["tool"], marked, either, instead, one_of, item)
 
@@ -301,7 +296,6 @@ class _Book:
         self.cues = {name: compile_patterns(ask[name]) for name in ("request", "hint", "confirm", "closing")}
         self.cues |= {name: re.compile(f" (?:{union(ask[name])})") for name in ("open", "past")}
         self.cues |= {name: compile_patterns(book[name]) for name in ("done", "deny", "denied", "doubt")}
-        self.beside = {name: compile_patterns(ask.get(name) or [NEVER]) for name in BESIDE}
         self.topics: dict[str, dict[str, re.Pattern[str]]] = {kind: {} for kind in ABOUT}
         for part, kind in (("slots", "slot"), ("actions", "tool")):
             for name, entry in book[part].items():
@@ -373,6 +367,12 @@ def _likeliest(chances: dict[str, float], least: float) -> list[str]:
 def _or() -> re.Pattern[str]:
     """Words for "or" in every language, over `plain` text."""
     return re.compile(rf" (?:{'|'.join(of_values('or'))})[ ,]")
+
+
+@lru_cache(maxsize=8)
+def cue_of_several(name: str) -> re.Pattern[str]:
+    """A cue for several things at once in every language, over `plain` text; the trained reader does not see it."""
+    return compile_patterns(of_several(name))
 
 
 def _mark(plain: str) -> str:
