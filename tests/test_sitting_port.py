@@ -142,7 +142,7 @@ def test_a_chair_for_which_nothing_is_left_is_told_that_it_may_stop(tmp_path):
     assert "THE CUSTOMER WRITES" in more
     assert text == (
         "Nothing more for this chair: the last conversations are being played in other chairs. You may stop here; "
-        "GET .../next says\nwhen all of them are over.\n"
+        "GET .../next says when all of them are over.\n"
     )
     assert '"only_others_play":true' in fields
 

@@ -14,7 +14,7 @@ from .speaker import Reply
 from .state import ConversationState
 
 STALE = 3
-"""Rounds without anything new after which a customer stops."""
+"""Rounds in a row without anything new after which a customer stops."""
 DOUBT = 0.5
 """Chance below which an answer is recorded as one that may not have been asked for."""
 FAIRLY = 0.5
@@ -52,8 +52,8 @@ class ScriptedCustomer(Consenting):
 
     def _next(self, talk: ConversationState) -> Reply:
         """What it says to the agent's latest message: answers and a yes first, else what the moment calls for."""
-        now = self._round(talk)
-        said = Said()
+        now, said = self._round(talk), Said()
+        self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
         asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
         for slot in asked:
