@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..cases import Call, Case
 from ..language.folding import plain
-from ..language.parser import ASKS, POSSIBLE, SURE, MessageParser
-from ..language.patterns import compile_patterns
+from ..language.parser import ASKS, POSSIBLE, SURE, MessageParser, cue_of_several
 from ..language.sentences import sentences
 
 if TYPE_CHECKING:
     from ..store import Store
-
-_NEVER = "(?!)"
 
 
 @dataclass
@@ -75,14 +70,9 @@ def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int])
     return [w for w in wishes if w in wanted or w in found.named]
 
 
-def announces(words: str, store: Store) -> bool:
+def announces(words: str) -> bool:
     """Whether the desk says that it goes on by itself, without naming with what ("I'll do the next one now")."""
-    return any(_announcements(language, store).search(plain(words)) for language in store.phrases)
-
-
-@lru_cache(maxsize=32)
-def _announcements(language: str, store: Store) -> re.Pattern[str]:
-    return compile_patterns(store.phrases[language]["question"].get("announce") or [_NEVER])
+    return bool(cue_of_several("announce").search(plain(words)))
 
 
 def _passages(words: str, parser: MessageParser) -> list[_Passage]:
