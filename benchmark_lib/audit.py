@@ -196,7 +196,8 @@ def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> dict[s
     errors = [t.result["error"] for t in record.tool_calls if t.error and str(t.index) not in record.staged]
     if errors:
         found.problems.append(Problem(case.id, "oracle", f"outcome {outcome!r}: {errors[0]}"))
-    if case.bucket == "resolvable" and record.ended_by != "resolved_by_customer":
+    content = "handed_over" if case.outcomes[number].handover else "resolved_by_customer"
+    if case.bucket == "resolvable" and record.ended_by != content:
         found.problems.append(
             Problem(case.id, "oracle", f"outcome {outcome!r}: the customer is not content, {record.ended_by}")
         )

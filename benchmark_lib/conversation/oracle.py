@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ..store import Store
 
 
+REQUESTS = 3
+"""How often somebody who can not be identified is asked who it is."""
+
+
 class Oracle(Insider):
     """Knows the case and reaches one of its accepted outcomes through the customer, without breaking a rule.
 
@@ -46,6 +50,7 @@ class Oracle(Insider):
         self.proposed: dict[int, int] = {}
         self.told: set[str] = set()
         self.asked: set[str] = set()
+        self.requests = 0
         self.calls: list[ToolCall] = []
         self.closed = 0
 
@@ -56,6 +61,7 @@ class Oracle(Insider):
         missing = self._missing(known, talk)
         if missing:
             self.asked |= set(missing)
+            self.requests += 1
             return self._say([self.book["agent"]["understood"]] + [self.book["slots"][s]["ask"] for s in missing])
         if any(f.when == "next" and i not in followed for i, f in enumerate(self.case.followups)) and talk.turn == 1:
             return self._say([self.book["agent"]["greeting"], self.book["slots"]["goal"]["ask"]])
@@ -95,8 +101,10 @@ class Oracle(Insider):
         return self._say(parts or [self.book["agent"]["sorry"]])
 
     def _needs_identity(self) -> bool:
-        guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
-        return guarded or not self.outcome.handover
+        """Whether to ask who it is: before anything is done, and before anything is told, unless a stranger of a hard set was asked often enough and is told what anybody may know."""
+        if any(c.tool in self.guards["identity"] for c in self.outcome.calls):
+            return True
+        return not (self.outcome.handover or (self.case.family and self.requests >= REQUESTS))
 
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
         """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
