@@ -316,3 +316,12 @@ def test_what_makes_a_case_hard_must_be_said(folder):
     (bare / "cases" / "all.yaml").write_text(yaml.safe_dump({"canary": CANARY, "cases": [entry]}))
     with pytest.raises(BadInput, match="kettle_1: nothing makes it hard"):
         load_cases(load_store(bare))
+
+
+def test_trouble_can_be_meant_for_the_calls_about_one_order_alone():
+    numbers = list(load_store("northline").tables["orders"])[:2]
+    desk = load_store("northline").desk(
+        trouble=[Trouble(tool="get_order", at=2, kind="rate_limit", where={"order_id": numbers[0]})]
+    )
+    errors = [desk.call("get_order", {"order_id": n}).error for n in (numbers[0], numbers[1], numbers[0], numbers[0])]
+    assert errors == [None, None, "rate_limit", None]
