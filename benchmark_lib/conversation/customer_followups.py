@@ -63,6 +63,9 @@ class FollowingUp(Voice):
         if words is None:
             return False
         said.add(words, Act("followed_up", str(place)))
+        for name, fact in self.case.facts.items():
+            if fact.after == place and fact.ask and fact.ask in words:
+                self._count(f"ask:{name}")
         said.acts += [Act("agreed", c.tool, arguments=dict(c.arguments)) for c in offered]
         for slot, value in self.case.followups[place].gives.items():
             said.acts.append(Act("gave", slot, value))

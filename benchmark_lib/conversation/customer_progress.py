@@ -105,6 +105,15 @@ class Progress:
             for c in outcome.calls
         )
 
+    def given(self, talk: ConversationState) -> bool:
+        """Whether all that it wants done so far is done, and there was something to do."""
+        later = self.later()
+        for outcome in self.case.outcomes:
+            due = [c for c in outcome.calls if c.after not in later or self.made(c, talk)]
+            if due and not outcome.handover and all(self.made(c, talk) for c in due):
+                return True
+        return False
+
     def later(self) -> set[int | None]:
         """Follow-ups that have not come up yet, by their places."""
         return {i for i, f in enumerate(self.case.followups) if f.when == "served" and i not in self.followed_up}

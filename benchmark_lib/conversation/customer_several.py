@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..cases import Call, Case
 from ..language.folding import plain
-from ..language.parser import ASKS, POSSIBLE, SURE, MessageParser
+from ..language.parser import ASKS, NEVER, POSSIBLE, SURE, MessageParser
 from ..language.patterns import compile_patterns
 from ..language.sentences import sentences
 
 if TYPE_CHECKING:
     from ..store import Store
-
-_NEVER = "(?!)"
 
 
 @dataclass
@@ -82,7 +80,7 @@ def announces(words: str, store: Store) -> bool:
 
 @lru_cache(maxsize=32)
 def _announcements(language: str, store: Store) -> re.Pattern[str]:
-    return compile_patterns(store.phrases[language]["question"].get("announce") or [_NEVER])
+    return compile_patterns(store.phrases[language]["question"].get("announce") or [NEVER])
 
 
 def _passages(words: str, parser: MessageParser) -> list[_Passage]:
