@@ -69,7 +69,7 @@ class ScriptedCustomer(Consenting):
             self._answer_beside(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
-        elif self.case.agrees_to_all and len(now.heard.offered) > 1:
+        elif self.case.agrees_to_all and len(now.heard.offered) > 1 and not done:
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)

@@ -56,7 +56,8 @@ def offered_of(wishes: list[Call], words: str, parser: MessageParser, store: Sto
             _take([r for r in read if r[0].tool == tool], found)
     found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
     left = [w for w in wishes if w not in found.named]
-    found.alone = bool(found.named) and not found.wrong and _clear(passages, found.named, left, store)
+    clear = _clear(passages, found.named, left, store) and not _asks_for_a_list(words, parser)
+    found.alone = bool(found.named) and not found.wrong and clear
     return found
 
 
@@ -87,6 +88,15 @@ def _passages(words: str, parser: MessageParser) -> list[_Passage]:
             text = f"{heading} {sentence.text}" if sentence.item else sentence.text
             found.append(_Passage(text, tools, sentence.item))
     return found
+
+
+def _asks_for_a_list(words: str, parser: MessageParser) -> bool:
+    """Whether a yes is asked for to the points of a list together, by a question below it that names no act of its own."""
+    said = sentences(words)
+    if sum(s.item for s in said) < 2:
+        return False
+    last, heard = said[-1], parser.hear(said)[-1]
+    return not last.item and last.text.rstrip().endswith("?") and max(heard.tools.values(), default=0.0) < SURE
 
 
 def _take(read: list[tuple[Call, set[str], set[str]]], found: Offered) -> None:
