@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
+from ..remembered import remembered
 from ..textfiles import read_yaml
+from .arms import TOLD, arms
 from .case import Case
 from .factorial import TABLE, variants
 from .read import read_case
@@ -28,16 +29,17 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     pattern : str
         ``all``, or names parted by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
         cases for a quick look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are
-        none of ``all``; they go by ``factorial`` and by their ids.
+        none of ``all``; they go by ``factorial`` and by their ids. Nor are hard cases with the deciding passages handed
+        over, which go by ``told``; the arms of a hard set are ``hard`` and ``clean``.
 
     Returns
     -------
     list of Case
-        In the order bucket (resolvable, must_escalate, adversarial), intent, id.
+        In the order bucket (resolvable, must_escalate, adversarial), intent, id; those of a hard set by family.
     """
     cases = _load_all(store)
     if pattern == "all":
-        return list(cases)
+        return [c for c in cases if c.arm != TOLD]
     chosen: dict[str, Case] = {}
     table = variants(store) if TABLE in pattern else ()
     for part in (p.strip() for p in pattern.split(",")):
@@ -55,6 +57,8 @@ def names_of(case: Case, store: Store) -> set[str]:
     """The names under which a case can be asked for."""
     kind = trap_kind(case, store)
     names = {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
+    if case.arm:
+        names = (names - {"all"} if case.arm == TOLD else names) | {case.arm, case.pair}
     return names | {"slice"} if case.id in store.info.get("slice", ()) else names
 
 
@@ -64,7 +68,7 @@ def trap_kind(case: Case, store: Store) -> str | None:
     return trap["kind"] if trap else None
 
 
-@lru_cache(maxsize=8)
+@remembered()
 def _load_all(store: Store) -> tuple[Case, ...]:
     found: list[Case] = []
     for path in sorted((store.path / "cases").glob("*.yaml")):
@@ -73,9 +77,12 @@ def _load_all(store: Store) -> tuple[Case, ...]:
             raise BadInput(f"{path}: no list of cases: the file needs 'canary:' and 'cases:' at its top")
         if content.get("canary") != store.info["canary"]:
             raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
-        found += [read_case(raw, store, path) for raw in content["cases"]]
+        found += [read_case(arm, store, path) for raw in content["cases"] for arm in arms(raw, store, path)]
     twice = [name for name, count in Counter(c.id for c in found).items() if count > 1]
     if twice:
         raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} stands twice; give one of them another id")
     rank = {"resolvable": 0, "must_escalate": 1, "adversarial": 2}
-    return tuple(sorted(found, key=lambda c: (rank[c.bucket], c.intent, c.id)))
+    place = {name: number for number, name in enumerate(store.info.get("families") or ())}
+    return tuple(
+        sorted(found, key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))
+    )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..store import Store
     from .case import Case
 
-_STORE_NAME = re.compile(r"\w[\w.-]*")
+_STORE_NAME = re.compile(r"\w[\w.:-]*")
 """What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""
 
 

@@ -5,7 +5,7 @@ Plays a case to one of its accepted outcomes, by the rules. The ceiling of the b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Call, Case, Fact, Outcome
 from ..cases.facts import money
@@ -13,6 +13,7 @@ from ..cases.read import long_date
 from ..records import ToolCall
 from ..store.every_desk import HANDOVER
 from ..store.rules import Before
+from ..store.trouble import met
 from .agent_view import AgentView
 from .speaker import Insider, Reply
 
@@ -33,7 +34,8 @@ class Oracle(Insider):
 
     def __init__(self, case: Case, store: Store, outcome: int = 0):
         super().__init__()
-        self.case, self.store = case, store
+        self.case, self.store = case, store.of(case)
+        store = self.store
         self.outcome: Outcome = case.outcomes[outcome]
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         rules = store.policy["process_rules"]
@@ -75,7 +77,7 @@ class Oracle(Insider):
     def _finish(self, due: list[Call], followed: set[int], talk: AgentView) -> Reply:
         parts = []
         for call in due:
-            self.calls.append(talk.call(call.tool, {**call.arguments, **self._free_text(call)}))
+            self._call(talk, call.tool, {**call.arguments, **self._free_text(call)})
             self.done.add(self.outcome.calls.index(call))
             parts.append(self._line(call, "done"))
         parts += self._tell(followed)
@@ -83,7 +85,8 @@ class Oracle(Insider):
             parts.append(reason_in_words(self.store, self.outcome.reason, self.case.language))
         if self.outcome.handover:
             queue = (self.case.queues or list(self.store.policy["queues"]))[0]
-            talk.call(HANDOVER, queue=queue, reason=self.case.title, summary=self._summary(talk))
+            handover = {"queue": queue, "reason": self.case.title, "summary": self._summary(talk)}
+            self._call(talk, HANDOVER, handover)
             parts.append(self.book["agent"]["handover"])
         return self._say(parts or [self.book["agent"]["sorry"]])
 
@@ -121,7 +124,15 @@ class Oracle(Insider):
         seen = {c.arguments.get(argument) for c in self.calls if c.name == tool and not c.error}
         for number in dict.fromkeys(wanted):
             if number not in seen:
-                self.calls.append(talk.call(tool, {argument: number}))
+                self._call(talk, tool, {argument: number})
+
+    def _call(self, talk: AgentView, tool: str, arguments: dict[str, Any]) -> None:
+        """Make a call; where it meets trouble, make it again unless it was carried out all the same."""
+        while True:
+            trouble = met(self.case.trouble, tool, self.calls)
+            self.calls.append(talk.call(tool, arguments))
+            if trouble is None or trouble.kind == "lost_ack":
+                return
 
     def _tell(self, followed: set[int]) -> list[str]:
         names = list(self.case.facts) if self.outcome.facts is None else self.outcome.facts

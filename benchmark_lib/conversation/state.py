@@ -11,6 +11,7 @@ import numpy as np
 
 from ..cases import Case
 from ..records import Fault, Message, ToolCall, Usage, content_hash
+from ..store.trouble import shown_error
 from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
 
@@ -86,7 +87,8 @@ class ConversationState:
         if sum(c.turn == self.turn for c in reversed(self.desk.calls)) >= CALLS_PER_TURN:
             raise AgentFault("too_many_calls", f"more than {CALLS_PER_TURN} tool calls in one turn")
         call = self.desk.call(plain_text(name), plain(arguments))
-        return replace(call, arguments=plain(call.arguments), result=plain(call.result))
+        seen = shown_error(call) if str(call.index) in self.desk.staged else call.error
+        return replace(call, arguments=plain(call.arguments), result=plain(call.result), error=seen)
 
     def say(self, message: Message) -> None:
         """Add a message to the record, and to what the agent sees."""

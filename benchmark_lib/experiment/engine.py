@@ -275,7 +275,7 @@ async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any])
         model=plan.model,
         source=plan.source,
         customer_name=plan.customer_name,
-        prompt=plan.prompt,
+        prompt=plan.prompt_of(case),
         schemas=plan.schemas,
         own=plan.own_agent is not None,
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cases import Case, load_cases
+from ..cases.arms import prompt_of
 from ..conversation import (
     IsolatedAgent,
     check_isolated,
@@ -73,6 +74,8 @@ class Plan:
         As in the records.
     store, cases, schemas, prompt : Store, list of Case, list, str
         What is played with.
+    prompt_file : Path or None
+        Where the prompt was read from, if not from the store.
     trials, messages, seed, concurrency : int
         As given.
     budget_usd : float or None
@@ -98,6 +101,7 @@ class Plan:
     cases: list[Case]
     schemas: list[dict[str, Any]]
     prompt: str
+    prompt_file: Path | None
     trials: int
     messages: int
     seed: int
@@ -137,6 +141,10 @@ class Plan:
                 await converse(case, self.store, agent, customer, trial=1, prompt=self.prompt, schemas=self.schemas),
                 case,
             )
+
+    def prompt_of(self, case: Case) -> str:
+        """The agent's prompt of one conversation."""
+        return prompt_of(case, self.store, self.prompt, self.prompt_file)
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
         """The scores of a record."""
@@ -182,7 +190,8 @@ def prepare(options: Options) -> Plan:
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
     store = store.with_tools(guarded(own_tools or {}, store.policy, options.tool_timeout or TOOL_LIMIT_S))
     cases = load_cases(store, options.cases)
-    prompt, prompt_version = store.prompt(Path(options.prompt) if options.prompt else None)
+    prompt_file = Path(options.prompt) if options.prompt else None
+    prompt, prompt_version = store.prompt(prompt_file)
     schemas = store.schemas()
     inputs = {
         "model": part(model),
@@ -212,6 +221,7 @@ def prepare(options: Options) -> Plan:
         cases=cases,
         schemas=schemas,
         prompt=prompt,
+        prompt_file=prompt_file,
         trials=options.trials,
         messages=options.messages,
         seed=options.seed,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import BadInput
+from ..remembered import remembered
 from .detection import nearest_languages
 from .features import KNOWN, features, of_patterns
 from .linear import LinearReader
@@ -48,6 +49,9 @@ class Phrases(Protocol):
     """A store, as far as it is read here: what its customers are asked and say, by language."""
 
     path: Path
+
+    def file(self, name: str) -> Path:
+        """A file or folder of the store."""
 
     @property
     def phrases(self) -> dict[str, dict[str, Any]]:
@@ -132,10 +136,11 @@ class MessageParser:
     """The trained reader of a store with the patterns it uses, one book a language."""
 
     def __init__(self, store: Phrases, reader: LinearReader | None = None):
-        self.folder, self.raw = store.path / "phrases", store.phrases
+        self.folder, self.raw = store.file("phrases"), store.phrases
         if not self.raw:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
-        trained = store.path / "reader" / "weights.npz"
+        trained = store.file("reader/weights.npz")
+        self.reasons = store.file("reasons")
         self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
         self.books: dict[str, _Book] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
@@ -201,10 +206,10 @@ class MessageParser:
 
     def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
         """The listed reasons that stand in the messages of an agent, in other words than those heard from its customer."""
-        return reasons_in(texts, self.folder.parent / "reasons", heard)
+        return reasons_in(texts, self.reasons, heard)
 
 
-@lru_cache(maxsize=8)
+@remembered()
 def parser_of(store: Phrases) -> MessageParser:
     """The store's reader, loaded once."""
     return MessageParser(store)

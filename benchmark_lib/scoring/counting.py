@@ -11,6 +11,7 @@ from ..language.folding import squash
 from ..language.parser import parser_of
 from ..language.pieces import kept
 from ..language.sentences import sentences
+from ..remembered import remembered
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -46,7 +47,7 @@ def _told_in(text: str) -> frozenset[str]:
     return frozenset(squash(s.text) for s in sentences(text) if len(s.text.split()) >= FEWEST_WORDS)
 
 
-@lru_cache(maxsize=8)
+@remembered("products", "articles")
 def _published(store: Store) -> frozenset[str]:
     goods = (text for table in store.kind.catalogue for row in store.tables[table].values() for text in _texts(row))
     return frozenset().union(*map(_told_in, (*(article["text"] for article in store.articles), *goods)))
