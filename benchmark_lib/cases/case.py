@@ -164,6 +164,11 @@ class Case(_Part):
         What the customer answers to a reason of the store's, once, in place of its next line of pressure.
     agrees : list of str
         How it says yes to what it wants, in its own voice, whatever the desk calls it.
+    agrees_to_all : list of str
+        Of a customer with several wishes: how it says yes to all that the desk holds out, one line after the other.
+    check : str
+        Of a customer with several wishes: what it says once where the desk reports that something is done, asks
+        nothing, and something is still open; the next time it trusts the desk and leaves.
     closing : Closing
         Its last words, in its own voice.
     requested : list of Call
@@ -187,10 +192,6 @@ class Case(_Part):
         deciding passages handed over); and the name that its arms share.
     limit : int, optional
         How many messages the customer may send, where it is another number than a run's.
-    agrees_to_all : list of str
-        Of a customer with several wishes: how it says yes to what the desk has listed.
-    check : str
-        What it asks once where the desk reports something done and things are still open; after that it trusts.
     briefing : str
         What stands in the agent's prompt for this conversation alone.
     world : dict
@@ -233,6 +234,8 @@ class Case(_Part):
     moot: dict[int, list[str]] = {}
     against: dict[str, str] = {}
     agrees: list[str] = []
+    agrees_to_all: list[str] = []
+    check: str = ""
     closing: Closing = Closing()
     requested: list[Call] = []
     accepts: list[str] = []
@@ -246,8 +249,6 @@ class Case(_Part):
     arm: Literal["", "hard", "clean", "told"] = ""
     pair: str = ""
     limit: int | None = Field(None, ge=1, le=24)
-    agrees_to_all: list[str] = []
-    check: str = ""
     briefing: str = ""
     world: dict[str, Any] = {}
     library: str | None = None

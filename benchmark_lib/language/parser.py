@@ -142,6 +142,7 @@ class MessageParser:
         trained = store.file("reader/weights.npz")
         self.reasons = store.file("reasons")
         self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
+        self._targets = frozenset(self.reader.targets if self.reader else ())
         self.books: dict[str, _Book] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
@@ -167,14 +168,25 @@ class MessageParser:
         seen = self.reader.seen(of_patterns(n for book in books for n in book.cues_in(plain)), KNOWN, seen)
         chances = self.reader.probabilities(seen)
         acts = {act: chances[act] for act in ACTS}
+        untrained = self._untrained(books, plain)
+        acts["ask"] = max(acts["ask"], *untrained.values(), 0.0)
         found: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
             found[kind] = {}
             if max(acts[act] for act in reasons) >= POSSIBLE:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
-                chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
+                chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen)) | untrained
                 found[kind] = _topics(chances, f"{kind}:")
         return Heard(acts, found["slot"], found["tool"], _mark(plain) == "?", bool(_or().search(plain)))
+
+    def _untrained(self, books: list[_Book], plain: str) -> dict[str, float]:
+        """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""
+        return {
+            name: 1.0
+            for book in books
+            for name, pattern in book.topics["slot"].items()
+            if name not in self._targets and name.startswith("slot:") and pattern.search(plain)
+        }
 
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
         """What the reader sees of a sentence and what it counts, for its training.

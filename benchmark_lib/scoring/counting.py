@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
+from ..language.answers import ANY_YEAR, Values
 from ..language.folding import squash
 from ..language.parser import parser_of
 from ..language.pieces import kept
@@ -30,6 +31,20 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
     if not worded and not case.facts:
         return texts
     return ["" if is_pasted(text, store) or (worded and recites(text, store)) else text for text in texts]
+
+
+def asked_for(case: Case) -> Values:
+    """The values that a full answer to a case holds: what it asks for, and the numbers of what it is about.
+
+    A day counts with and without its year.
+    """
+    found = {("id", number) for number in (case.order, *case.others.values())}
+    for fact in case.facts.values():
+        value = str(fact.value)
+        found.add((fact.unit or fact.kind if fact.kind == "measure" else fact.kind, value))
+        if fact.kind == "date":
+            found.add(("date", f"{ANY_YEAR}{value[4:]}"))
+    return frozenset(found)
 
 
 @lru_cache(maxsize=4096)

@@ -53,6 +53,7 @@ class _Chair:
     views: int = 0
     used: bool = False
     told_of_end: bool = False
+    prompt: str = ""
 
 
 class Chairs:
@@ -229,14 +230,17 @@ class Chairs:
         return view
 
     def _opening(self, chair: _Chair, whole: bool) -> list[Item]:
-        """What stands before a conversation; an agent's prompt and tools, which never change, only if `whole`."""
+        """What stands before a conversation; an agent's tools, which never change, only if `whole`, and of its prompt what is new to the chair."""
         assert chair.view is not None
-        system = [m["content"] for m in chair.view.messages if m["role"] == "system"]
-        head: list[Item] = [{"kind": "prompt", "text": text} for text in system]
-        if self.tools:
-            head.append({"kind": "tools", "tools": self.tools})
+        system = "\n\n".join(m["content"] for m in chair.view.messages if m["role"] == "system")
+        whole = whole or self.side == "customer"
         number = {"kind": "conversation", "number": chair.views, "resumed": chair.view.begun > 1}
-        return [*head, number] if whole or self.side == "customer" else [number]
+        tools: list[Item] = [{"kind": "tools", "tools": self.tools}] if self.tools else []
+        if whole or not chair.prompt:
+            chair.prompt = system
+            return [*([{"kind": "prompt", "text": system}] if system else []), *(tools if whole else ()), number]
+        new = system.removeprefix(chair.prompt).strip()
+        return [number, {"kind": "prompt", "text": new}] if new else [number]
 
     def _tell(self) -> None:
         self._changed.set()

@@ -231,7 +231,8 @@ def load_store(name: str | Path = "northline") -> Store:
     BadInput
         If there is no such store or one of its files is broken.
     """
-    for path in (Path(name), STORES / str(name).replace(":", "-")):
+    folder = str(name).replace(":", "-")
+    for path in (Path(name), Path(folder), STORES / folder):
         if os.path.isfile(path / "store.yaml"):
             return _load(path.resolve())
     known = ", ".join(sorted(read_yaml(p)["name"] for p in STORES.glob("*/store.yaml")))

@@ -1,0 +1,127 @@
+"""Which of a customer's several wishes a message of the desk offers to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..cases import Call, Case
+from ..language.folding import plain
+from ..language.parser import ASKS, POSSIBLE, SURE, MessageParser
+from ..language.patterns import compile_patterns
+from ..language.sentences import sentences
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+_NEVER = "(?!)"
+
+
+@dataclass
+class Offered:
+    """What a message offers of several wishes.
+
+    Attributes
+    ----------
+    named : list of Call
+        The wishes that it names.
+    wrong : list of (Call, set of str)
+        The wishes of which it offers something else, each with the arguments that differ.
+    alone : bool
+        It clearly names some of the wishes and no more; a list, or a sentence that joins several acts, never does.
+    """
+
+    named: list[Call] = field(default_factory=list)
+    wrong: list[tuple[Call, set[str]]] = field(default_factory=list)
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class _Passage:
+    """A sentence that offers something, a point of a list after the sentence above it."""
+
+    text: str
+    tools: dict[str, float]
+    item: bool
+
+
+def offered_of(wishes: list[Call], words: str, parser: MessageParser, store: Store) -> Offered:
+    """What a message offers of several wishes, read sentence by sentence."""
+    found = Offered()
+    passages = _passages(words, parser)
+    for passage in passages:
+        read = [
+            (w, *store.kind.named_in(passage.text, w.arguments, store))
+            for w in wishes
+            if passage.tools.get(w.tool, 0.0) >= SURE
+        ]
+        for tool in {w.tool for w, _, _ in read}:
+            _take([r for r in read if r[0].tool == tool], found)
+    found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
+    left = [w for w in wishes if w not in found.named]
+    found.alone = bool(found.named) and not found.wrong and _clear(passages, found.named, left, store)
+    return found
+
+
+def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int]) -> list[Call]:
+    """What a yes to everything is to: all of the outcome that comes nearest to what was named, and whatever else was named.
+
+    What a follow-up that has not come up would ask for is not wanted yet.
+    """
+    nearest = max(case.outcomes, key=lambda o: sum(c in found.named for c in o.calls))
+    wanted = [w for w in wishes if w in nearest.calls and (w.after is None or w.after in raised)]
+    return [w for w in wishes if w in wanted or w in found.named]
+
+
+def announces(words: str, store: Store) -> bool:
+    """Whether the desk says that it goes on by itself, without naming with what ("I'll do the next one now")."""
+    return any(_announcements(language, store).search(plain(words)) for language in store.phrases)
+
+
+@lru_cache(maxsize=32)
+def _announcements(language: str, store: Store) -> re.Pattern[str]:
+    return compile_patterns(store.phrases[language]["question"].get("announce") or [_NEVER])
+
+
+def _passages(words: str, parser: MessageParser) -> list[_Passage]:
+    found: list[_Passage] = []
+    heading, said = "", sentences(words)
+    for sentence, heard in zip(said, parser.hear(said), strict=True):
+        if not sentence.item:
+            heading = sentence.text
+        tools = {tool: chance for tool, chance in heard.tools.items() if chance >= POSSIBLE}
+        asks = heard.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= SURE
+        if heard.acts["offer"] >= SURE or asks:
+            text = f"{heading} {sentence.text}" if sentence.item else sentence.text
+            found.append(_Passage(text, tools, sentence.item))
+    return found
+
+
+def _take(read: list[tuple[Call, set[str], set[str]]], found: Offered) -> None:
+    """Of the wishes for one tool those that a passage names, or, where it names something else in place of each, the one it comes nearest to."""
+    fitting = [(wish, named) for wish, named, differing in read if not differing]
+    if not fitting:
+        wish, _, differing = max(read, key=lambda r: len(r[1]) - len(r[2]))
+        found.wrong.append((wish, differing))
+        return
+    most = max(len(named) for _, named in fitting)
+    if most or len(read) == 1:
+        found.named += [w for w, named in fitting if len(named) == most and w not in found.named]
+
+
+def _clear(passages: list[_Passage], named: list[Call], left: list[Call], store: Store) -> bool:
+    """Whether a message is about the named wishes alone: no list, one act a sentence, and nothing in it by which one that is left would be known."""
+    if sum(p.item for p in passages) > 1 or any(len(p.tools) != 1 for p in passages) or len(passages) > len(named):
+        return False
+    own = {
+        name
+        for name in _arguments(left)
+        if any(w.arguments.get(name) != n.arguments.get(name) for w in left for n in named)
+    }
+    return not any(store.kind.named_in(p.text, w.arguments, store)[0] & own for p in passages for w in left)
+
+
+def _arguments(wishes: list[Call]) -> set[str]:
+    return {name for wish in wishes for name in wish.arguments}
