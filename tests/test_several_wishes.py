@@ -223,7 +223,10 @@ def test_a_question_below_a_list_is_for_the_whole_list_even_where_one_point_alon
 def test_a_report_that_reads_like_an_offer_gets_no_second_yes_once_everything_is_done(store, four):
     def act(talk):
         for call in four.outcomes[0].calls:
-            talk.call(call.tool, {**call.arguments, **({"reason": "-"} if call.tool in ("cancel_order", "start_return") else {})})
+            talk.call(
+                call.tool,
+                {**call.arguments, **({"reason": "-"} if call.tool in ("cancel_order", "start_return") else {})},
+            )
         refund = four.facts["refund"].say
         return f"Done! New duffel and new adapter are being sent, both in black, free of charge. {refund}"
 
