@@ -38,10 +38,11 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
 def asked_for(case: Case) -> Values:
     """The values that a full answer to a case of many questions holds: what it asks for, and the numbers of what it is about.
 
-    None of a case of no more than `ASKED`. A day counts with and without its year.
+    None of a case of no more than `ASKED`, unless it is one of a hard set, whose sums take many values to explain. A day
+    counts with and without its year.
     """
     numbers = (case.order, *case.others.values())
-    if len(case.facts) + len(numbers) <= ASKED:
+    if not case.family and len(case.facts) + len(numbers) <= ASKED:
         return frozenset()
     found = {("id", number) for number in numbers}
     for fact in case.facts.values():
