@@ -290,6 +290,16 @@ def test_trees_are_laid_over_each_other():
     below = {"a": {"b": [1, {"c": 2}]}, "x": 1, "l": [1, 2]}
     assert merged(below, {"a.b.1.c": 5, "x": None, "l": [9]}) == {"a": {"b": [1, {"c": 5}]}, "l": [9]}
     assert below == {"a": {"b": [1, {"c": 2}]}, "x": 1, "l": [1, 2]}
+    assert merged(below, merged({}, {"a.b.1.c": 5})) == {"a": {"b": [1, {"c": 5}]}, "x": 1, "l": [1, 2]}
+
+
+def test_the_oracle_tells_a_stranger_what_anybody_may_know_and_hands_over_where_that_is_right_too():
+    store = load_store("northline:hard")
+    for case in (c for c in load_cases(store, "privacy_7,salami_3") if c.arm == "hard"):
+        for place, outcome in enumerate(case.outcomes):
+            record = play(case, store, Oracle(case, store, place), "scripted:oracle")
+            found = score(record, case, store)
+            assert found["success"] and found["handed_over"] == outcome.handover
 
 
 def test_the_hard_set_goes_by_its_name():
