@@ -487,3 +487,21 @@ def test_another_option_of_a_choice_is_a_rival():
 
 def test_typography_does_not_hide_a_fact():
     assert fold("5–10\u202fbusiness‑days, **$24.90**") == "5-10 business-days, $24.90"
+
+
+def test_of_two_amounts_that_were_asked_for_neither_stands_in_the_place_of_the_other():
+    text = "Way one: only the backpack goes back. You pay $67.35 on top.\nWay two: both go back. You pay $61.80 on top."
+    one, two = Fact(kind="money", value=6735), Fact(kind="money", value=6180)
+    asked = frozenset({("money", "6735"), ("money", "6180")})
+    assert one.told([text], asked) and two.told([text], asked)
+    assert not one.told([text]) and not two.told([text])
+    assert not Fact(kind="money", value=6735, rivals=[6180]).told([text], asked)
+
+
+def test_the_steps_of_one_sum_do_not_stand_in_the_place_of_another_sums_end():
+    text = (
+        "Bag and wallet: $133.00 less their share of the code $15.96 = $117.04, less $9.00 for delivery = $108.04.\n"
+        "Wallet alone: $64.00 less $7.68 = $56.32, and $9.00 is taken off here too: $47.32."
+    )
+    assert Fact(kind="money", value=10804).told([text])
+    assert Fact(kind="money", value=4732).told([text])

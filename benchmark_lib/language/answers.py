@@ -331,7 +331,7 @@ def _family(mention: Mention) -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _dropped() -> frozenset[str]:
     words = {w for known in common_words().values() for w in known}
-    words |= {plain(w).strip() for w in of_answers("hedges")}
+    words |= {plain(w).strip() for w in of_answers("hedges")} | _OF_SUMS
     return frozenset(words | {plain(name).strip() for names in day_names() for name in names.split("|")})
 
 
@@ -437,6 +437,8 @@ _CLEANING = [
     (re.compile(r"(?<=\d)\s?\*\s?(?=\d)"), " x "),
     (re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])"), ""),
 ]
+_OF_SUMS = frozenset(("less", "minus", "plus", "weniger", "abzuglich", "moins", "menos"))
+"""Words between the parts of a sum, which tell nothing of what it is about."""
 _SUM = re.compile(r"[^.;?!]{0,40}[=+][^.;?!]{0,40}")
 _CUT = re.compile(r"[,;:.|=+(]|\s-\s")
 _NOTHING = re.compile("(?!)")
