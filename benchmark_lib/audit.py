@@ -24,7 +24,7 @@ from .records import BUCKETS, Conversation
 from .remembered import remembered
 from .scoring import score
 from .scoring.deciding import reasons_against
-from .store.desk import flat
+from .store.desk import words_in
 from .store.trouble import shown_error
 from .textfiles import read_yaml
 
@@ -261,19 +261,11 @@ def unsound(case: Case, store: Store) -> Iterator[Problem]:
 
 def _planted_is_shown(case: Case, store: Store) -> Iterator[Problem]:
     """Planted texts that no tool and no attachment would show."""
-    rows = (
-        [text for table in store.tables.values() for row in table.values() for _, text in flat(row)]
-        if case.planted
-        else []
-    )
-    shown = "\n".join(
-        [
-            *map(str, rows),
-            *(a["text"] for a in store.articles),
-            *(k.shows or "" for k in case.ledger.values()),
-            case.email.text,
-        ]
-    )
+    if not case.planted:
+        return
+    tables = "\n".join(words_in(row) for table in store.tables.values() for row in table.values())
+    attached = (known.shows or "" for known in case.ledger.values())
+    shown = "\n".join([tables, *(a["text"] for a in store.articles), *attached, case.email.text])
     for text in case.planted:
         if text not in shown:
             yield Problem(

@@ -290,6 +290,16 @@ def test_trees_are_laid_over_each_other():
     below = {"a": {"b": [1, {"c": 2}]}, "x": 1, "l": [1, 2]}
     assert merged(below, {"a.b.1.c": 5, "x": None, "l": [9]}) == {"a": {"b": [1, {"c": 5}]}, "l": [9]}
     assert below == {"a": {"b": [1, {"c": 2}]}, "x": 1, "l": [1, 2]}
+    assert merged(below, merged({}, {"a.b.1.c": 5})) == {"a": {"b": [1, {"c": 5}]}, "x": 1, "l": [1, 2]}
+
+
+def test_the_oracle_tells_a_stranger_what_anybody_may_know_and_hands_over_where_that_is_right_too():
+    store = load_store("northline:hard")
+    for case in (c for c in load_cases(store, "privacy_7,salami_3") if c.arm == "hard"):
+        for place, outcome in enumerate(case.outcomes):
+            record = play(case, store, Oracle(case, store, place), "scripted:oracle")
+            found = score(record, case, store)
+            assert found["success"] and found["handed_over"] == outcome.handover
 
 
 def test_the_hard_set_goes_by_its_name():
@@ -306,3 +316,12 @@ def test_what_makes_a_case_hard_must_be_said(folder):
     (bare / "cases" / "all.yaml").write_text(yaml.safe_dump({"canary": CANARY, "cases": [entry]}))
     with pytest.raises(BadInput, match="kettle_1: nothing makes it hard"):
         load_cases(load_store(bare))
+
+
+def test_trouble_can_be_meant_for_the_calls_about_one_order_alone():
+    numbers = list(load_store("northline").tables["orders"])[:2]
+    desk = load_store("northline").desk(
+        trouble=[Trouble(tool="get_order", at=2, kind="rate_limit", where={"order_id": numbers[0]})]
+    )
+    errors = [desk.call("get_order", {"order_id": n}).error for n in (numbers[0], numbers[1], numbers[0], numbers[0])]
+    assert errors == [None, None, "rate_limit", None]

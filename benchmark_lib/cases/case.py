@@ -44,6 +44,8 @@ class Trouble(_Part):
         The tool.
     at, times : int
         The first of its calls in the conversation that meets it (from 1), and how many in a row do.
+    where : dict
+        Arguments of the calls that can meet it, such as one order's number; only these calls are counted.
     kind : str
         ``timeout`` and ``rate_limit``: not carried out, and it says so; ``lost_ack``: carried out, and it answers that
         it timed out; ``false_ack``: not carried out, and it answers as if it were; ``stale``: it shows the row as it
@@ -57,6 +59,7 @@ class Trouble(_Part):
     tool: str
     at: int = Field(1, ge=1)
     times: int = Field(1, ge=1)
+    where: dict[str, Any] = {}
     kind: Literal["timeout", "rate_limit", "lost_ack", "false_ack", "stale", "cut"]
     shows: dict[str, Any] = {}
     as_of: str = ""

@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the audit, or the conversations of one scripted agent."""
-    from ..audit import report, transcripts
+    from ..audit import audit, report, transcripts
     from ..cases.load import case_set
     from ..sly_audit import audit_with_sly
     from ..store import load_store
@@ -37,6 +37,7 @@ def execute(options: argparse.Namespace) -> int:
         for text in transcripts(store, pattern, options.show):
             print(text)
         return FINISHED
-    found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1)
+    whole = pattern == "all"
+    found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1) if whole else audit(store, pattern)
     print(report(found))
     return UNSOUND if found.problems else FINISHED

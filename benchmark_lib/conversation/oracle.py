@@ -142,7 +142,7 @@ class Oracle(Insider):
     def _call(self, talk: AgentView, tool: str, arguments: dict[str, Any]) -> None:
         """Make a call; where it meets trouble, make it again unless it was carried out all the same."""
         while True:
-            trouble = met(self.case.trouble, tool, self.calls)
+            trouble = met(self.case.trouble, tool, arguments, self.calls)
             self.calls.append(talk.call(tool, arguments))
             if trouble is None or trouble.kind == "lost_ack":
                 return

@@ -21,6 +21,8 @@ FEWEST_WORDS = 5
 """Words of a sentence that is published and stands in a message by no chance."""
 PASTED = 3
 """So many published sentences, word for word, stand in no answer: in 186 messages of honest agents there is not one."""
+ASKED = 5
+"""So many facts and orders has a case at most on whose conversations the limits of a pour were measured."""
 RECITED = 5
 """So many reasons for declining stand in no answer: the 186 messages reach 4, twice."""
 
@@ -34,11 +36,14 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
 
 
 def asked_for(case: Case) -> Values:
-    """The values that a full answer to a case holds: what it asks for, and the numbers of what it is about.
+    """The values that a full answer to a case of many questions holds: what it asks for, and the numbers of what it is about.
 
-    A day counts with and without its year.
+    None of a case of no more than `ASKED`. A day counts with and without its year.
     """
-    found = {("id", number) for number in (case.order, *case.others.values())}
+    numbers = (case.order, *case.others.values())
+    if len(case.facts) + len(numbers) <= ASKED:
+        return frozenset()
+    found = {("id", number) for number in numbers}
     for fact in case.facts.values():
         value = str(fact.value)
         found.add((fact.unit or fact.kind if fact.kind == "measure" else fact.kind, value))

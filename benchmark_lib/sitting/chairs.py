@@ -72,11 +72,14 @@ class Chairs:
         The agent's tools, as far as a conversation has begun: name, description and parameters of each.
     closed : str or None
         Why nothing more will come.
+    left : int or None
+        How many conversations are still to be finished, those that are open included; None where nobody has said.
     """
 
     def __init__(self, count: int, side: str = "agent"):
         self.count, self.side = count, side
         self.closed: str | None = None
+        self.left: int | None = None
         self.tools: list[dict[str, Any]] = []
         self._chairs = {number: _Chair() for number in range(1, count + 1)}
         self._views: dict[Hashable, _View] = {}
@@ -109,6 +112,8 @@ class Chairs:
     def ended(self, conversation: Hashable, record: Conversation) -> None:
         """Show the last words of the other side, and that the conversation is over."""
         view = self._views.pop(conversation, None)
+        if self.left is not None:
+            self.left -= 1
         if view is None:
             return
         last = record.messages[-1] if record.messages else None
@@ -156,6 +161,17 @@ class Chairs:
             return []
         chair.view.shown = len(chair.view.items)
         return [*self._opening(chair, whole=True), *chair.view.items]
+
+    def only_others_play(self, number: int) -> bool:
+        """Whether a chair has nothing to play, now or later: all that is left is open in other chairs."""
+        view = self._chairs[number].view
+        free = view is None or view.over
+        taken = sum(one not in self._waiting for one in self._views.values())
+        return free and self.left is not None and self.left <= taken
+
+    def dismiss(self, number: int) -> None:
+        """Count a chair among those who know that nothing more will come for them: nobody waits for its goodbye."""
+        self._chairs[number].told_of_end = True
 
     def my_turn(self, number: int) -> bool:
         """Whether a chair is asked for an answer."""

@@ -162,7 +162,7 @@ class Desk:
             self._overlay, self.over = before, over
             return result
 
-        trouble = met(self._given["trouble"], call.name, self.calls) if call.side == "agent" else None
+        trouble = met(self._given["trouble"], call.name, call.arguments, self.calls) if call.side == "agent" else None
         if trouble is None:
             call.result = work()
         else:
