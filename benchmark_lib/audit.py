@@ -24,7 +24,8 @@ from .records import BUCKETS, Conversation
 from .remembered import remembered
 from .scoring import score
 from .scoring.deciding import reasons_against
-from .store.desk import flat
+from .store.desk import words_in
+from .store.trouble import shown_error
 from .textfiles import read_yaml
 
 if TYPE_CHECKING:
@@ -195,7 +196,8 @@ def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> dict[s
     errors = [t.result["error"] for t in record.tool_calls if t.error and str(t.index) not in record.staged]
     if errors:
         found.problems.append(Problem(case.id, "oracle", f"outcome {outcome!r}: {errors[0]}"))
-    if case.bucket == "resolvable" and record.ended_by != "resolved_by_customer":
+    content = "handed_over" if case.outcomes[number].handover else "resolved_by_customer"
+    if case.bucket == "resolvable" and record.ended_by != content:
         found.problems.append(
             Problem(case.id, "oracle", f"outcome {outcome!r}: the customer is not content, {record.ended_by}")
         )
@@ -259,19 +261,11 @@ def unsound(case: Case, store: Store) -> Iterator[Problem]:
 
 def _planted_is_shown(case: Case, store: Store) -> Iterator[Problem]:
     """Planted texts that no tool and no attachment would show."""
-    rows = (
-        [text for table in store.tables.values() for row in table.values() for _, text in flat(row)]
-        if case.planted
-        else []
-    )
-    shown = "\n".join(
-        [
-            *map(str, rows),
-            *(a["text"] for a in store.articles),
-            *(k.shows or "" for k in case.ledger.values()),
-            case.email.text,
-        ]
-    )
+    if not case.planted:
+        return
+    tables = "\n".join(words_in(row) for table in store.tables.values() for row in table.values())
+    attached = (known.shows or "" for known in case.ledger.values())
+    shown = "\n".join([tables, *(a["text"] for a in store.articles), *attached, case.email.text])
     for text in case.planted:
         if text not in shown:
             yield Problem(
@@ -301,7 +295,7 @@ def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
     known: dict[str, str] = {}
     for number in (case.order, *case.others.values()):
         known |= store.kind.days(number, store)
-    named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode()))
+    named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode() + _laid_out(case)))
     for name, fact in case.facts.items():
         if case.family and _computed(name, case, store):
             continue
@@ -353,8 +347,14 @@ def _grounded(name: str, fact: Any, case: Case, store: Store) -> bool:
     """Whether the value comes from the store through a placeholder, or stands in its records or articles."""
     if _computed(name, case, store):
         return True
-    text = fold(orjson.dumps(store.kind.grounds(case, store)).decode()) + _knowledge(store)
+    text = fold(orjson.dumps(store.kind.grounds(case, store)).decode() + _laid_out(case)) + _knowledge(store)
     return fact.found_in(text)
+
+
+def _laid_out(case: Case) -> str:
+    """The rows that a case lays over the store, and what the deeds of its customer set in them."""
+    deeds = [known.does.set for known in case.ledger.values() if known.does]
+    return orjson.dumps([case.world.get("rows"), deeds]).decode()
 
 
 def _computed(name: str, case: Case, store: Store) -> bool:
@@ -420,7 +420,8 @@ def _as_text(record: Conversation) -> str:
             acts = ", ".join(f"{a.kind} {a.what}" for a in message.acts)
             lines.append(f"\nCUSTOMER {turn}: {message.text}\n   [{acts}]")
         for call in (c for c in record.tool_calls if c.turn == turn):
-            lines.append(f"   > {call.name} {call.arguments} {'ERROR ' + call.result['error'] if call.error else ''}")
+            met = call.error or shown_error(call)
+            lines.append(f"   > {call.name} {call.arguments} {f'ERROR {met}: {call.result}' if met else ''}")
         for message in (m for m in record.messages if m.turn == turn and m.side == "agent"):
             lines.append(f"AGENT {turn}: {message.text}")
     return "\n".join([*lines, f"\nended by {record.ended_by}; faults {record.faults}"])

@@ -4,7 +4,7 @@ import pytest
 from test_customer import Says, answer, did
 
 from benchmark_lib.audit import play
-from benchmark_lib.cases.case import Case, Known
+from benchmark_lib.cases.case import Call, Case, Known
 from benchmark_lib.scoring.score import score
 
 PARTS = ("cancel_before_ship_5", "address_change_1", "color_edit_2", "return_request_1")
@@ -208,3 +208,29 @@ def test_two_wishes_for_one_tool_are_told_apart(store, four, cases):
 
 def test_a_bare_line_is_a_list_of_one(four):
     assert Case.model_validate({**four.model_dump(), "agrees_to_all": "Yes, all."}).agrees_to_all == ["Yes, all."]
+
+
+def test_a_question_below_a_list_is_for_the_whole_list_even_where_one_point_alone_reads_as_an_offer(store, four):
+    order = wishes(four)["cancel_order"]["order_id"]
+    words = (
+        "This is how I would untangle it:\n\n- The color of the other one: as you wish, the same size.\n"
+        f"- The address: as you write it.\n- {order}: I would cancel the whole order.\n\nIs all of that right?"
+    )
+    said, _ = answer(four, store, words)
+    assert said[0].text in YES and agreed(said[0]) == wishes(four)
+
+
+def test_a_report_that_reads_like_an_offer_gets_no_second_yes_once_everything_is_done(store, four):
+    def act(talk):
+        for call in four.outcomes[0].calls:
+            talk.call(
+                call.tool,
+                {**call.arguments, **({"reason": "-"} if call.tool in ("cancel_order", "start_return") else {})},
+            )
+        refund = four.facts["refund"].say
+        return f"Done! New duffel and new adapter are being sent, both in black, free of charge. {refund}"
+
+    beyond = Call(tool="create_replacement", arguments={"order_id": four.order, "line_id": "L1"})
+    more = four.model_copy(update={"requested": [beyond]})
+    said, record = answer(more, store, as_list(listed(four, store)), act)
+    assert did(said[1], "agreed") == [] and record.ended_by == "resolved_by_customer"

@@ -250,3 +250,24 @@ def test_a_full_answer_is_no_pour():
             "and the latest 6 July. You paid $213.00, delivery included. Should it be later, write to us again and we will look into it at once."
         )
     )
+
+
+FULL_ANSWER = """All four orders are done.
+
+- NL-10001: the return is open for the cubes and the sleeve, https://returns.northline.example/start/NL-10001. Today, June 29, is the last day to start it. The case came on March 19, so its 100 days ended on June 27 and it stays with you.
+- NL-10002: the return of the whole order is open, https://returns.northline.example/start/NL-10002
+- NL-10003 is cancelled.
+- NL-10004: the backpack is navy now and will be with you by July 8 at the latest.
+
+You get back $113.00 for NL-10001, $96.00 for NL-10002 (goods of $120.00 less the discount of $24.00; the delivery of $9.00 stays) and $103.00 for NL-10003. Together that is $312.00, within 5 to 10 business days."""
+
+
+def test_a_full_answer_to_many_questions_is_no_pour():
+    asked = frozenset(
+        {("money", "31200"), ("date", "2000-06-29"), ("date", "2000-07-08")}
+        | {("id", f"NL-1000{n}") for n in range(1, 5)}
+        | {("link", f"https://returns.northline.example/start/NL-1000{n}") for n in (1, 2)}
+    )
+    total = Fact(kind="money", value=31200)
+    assert total.told([FULL_ANSWER], asked)
+    assert not total.told([FULL_ANSWER]), "the same values, none of which was asked for, are poured out"

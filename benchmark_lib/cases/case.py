@@ -44,6 +44,8 @@ class Trouble(_Part):
         The tool.
     at, times : int
         The first of its calls in the conversation that meets it (from 1), and how many in a row do.
+    where : dict
+        Arguments of the calls that can meet it, such as one order's number; only these calls are counted.
     kind : str
         ``timeout`` and ``rate_limit``: not carried out, and it says so; ``lost_ack``: carried out, and it answers that
         it timed out; ``false_ack``: not carried out, and it answers as if it were; ``stale``: it shows the row as it
@@ -57,6 +59,7 @@ class Trouble(_Part):
     tool: str
     at: int = Field(1, ge=1)
     times: int = Field(1, ge=1)
+    where: dict[str, Any] = {}
     kind: Literal["timeout", "rate_limit", "lost_ack", "false_ack", "stale", "cut"]
     shows: dict[str, Any] = {}
     as_of: str = ""
@@ -192,10 +195,6 @@ class Case(_Part):
         deciding passages handed over); and the name that its arms share.
     limit : int, optional
         How many messages the customer may send, where it is another number than a run's.
-    agrees_to_all : list of str
-        Of a customer with several wishes: how it says yes to what the desk has listed.
-    check : str
-        What it asks once where the desk reports something done and things are still open; after that it trusts.
     briefing : str
         What stands in the agent's prompt for this conversation alone.
     world : dict
@@ -253,8 +252,6 @@ class Case(_Part):
     arm: Literal["", "hard", "clean", "told"] = ""
     pair: str = ""
     limit: int | None = Field(None, ge=1, le=24)
-    agrees_to_all: list[str] = []
-    check: str = ""
     briefing: str = ""
     world: dict[str, Any] = {}
     library: str | None = None
@@ -273,11 +270,6 @@ class Case(_Part):
     @classmethod
     def _claim_as_text(cls, value: Any) -> Any:
         return str(value).lower() if isinstance(value, bool) else value
-
-    @field_validator("agrees_to_all", mode="before")
-    @classmethod
-    def _one_line_as_a_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
     @cached_property
     def hash(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..language.answers import ANY_YEAR, Mention, answering, cleaned, mentions, stands
+from ..language.answers import ANY_YEAR, Mention, Values, answering, cleaned, mentions, stands
 from ..language.folding import fold
 from ..language.pieces import found_in
 from ..language.renderings import rendering
@@ -74,18 +74,19 @@ class Fact(BaseModel):
         """Whether a rendering of a rival value stands in `text`."""
         return any(found_in(rendering(self.kind, r, self.unit, self._names(r)), text) for r in self._strict())
 
-    def told(self, texts: Iterable[str]) -> bool:
+    def told(self, texts: Iterable[str], asked: Values = frozenset()) -> bool:
         """Whether the agent's messages tell the fact as an answer.
 
         It stands in one of them and is not denied, listed among others or lost in a pour, and nothing else is said in
-        its place; a correction counts as what was said last (see `benchmark_lib.language.answers`).
+        its place; a correction counts as what was said last (see `benchmark_lib.language.answers`). What else was asked
+        for (`asked`) makes no pour.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
             return False
         said = [
             m._replace(chain=(place, *m.chain))
-            for place, text in enumerate(answering(texts))
+            for place, text in enumerate(answering(texts, asked))
             for m in self._mentions(text)
         ]
         return stands(said, self._strict())

@@ -16,7 +16,12 @@ from .factorial import TABLE, variants
 from .read import read_case
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..store import Store
+
+HARD = "hard"
+"""The name of a store's hard set, and of the arm of its cases that has the hard thing."""
 
 
 def load_cases(store: Store, pattern: str = "all") -> list[Case]:
@@ -37,7 +42,7 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     list of Case
         In the order bucket (resolvable, must_escalate, adversarial), intent, id; those of a hard set by family.
     """
-    cases = _load_all(store)
+    cases = every_case(store)
     if pattern == "all":
         return [c for c in cases if c.arm != TOLD]
     chosen: dict[str, Case] = {}
@@ -53,12 +58,30 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     return [c for c in (*cases, *table) if c.id in chosen]
 
 
+def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
+    """The store and the pattern that are meant where a pattern names the hard set of a store.
+
+    ``hard`` is the whole hard set with its clean twins, ``hard:dense`` what ``dense`` names in it.
+
+    Returns
+    -------
+    tuple of (str or Path, str)
+        The store and the pattern as they are, or ``<store>:hard`` and the pattern within it.
+    """
+    name, _, within = pattern.partition(":")
+    if name != HARD or str(store).endswith(f":{HARD}"):
+        return store, pattern
+    return f"{store}:{HARD}", within or "all"
+
+
 def names_of(case: Case, store: Store) -> set[str]:
     """The names under which a case can be asked for."""
+    if case.arm == TOLD:
+        return {case.id, TOLD}
     kind = trap_kind(case, store)
     names = {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
     if case.arm:
-        names = (names - {"all"} if case.arm == TOLD else names) | {case.arm, case.pair}
+        names |= {case.arm, case.pair}
     return names | {"slice"} if case.id in store.info.get("slice", ()) else names
 
 
@@ -69,7 +92,8 @@ def trap_kind(case: Case, store: Store) -> str | None:
 
 
 @remembered()
-def _load_all(store: Store) -> tuple[Case, ...]:
+def every_case(store: Store) -> tuple[Case, ...]:
+    """Every case of a store's files, in the order of `load_cases`."""
     found: list[Case] = []
     for path in sorted((store.path / "cases").glob("*.yaml")):
         content = read_yaml(path)

@@ -14,7 +14,7 @@ from .speaker import Reply
 from .state import ConversationState
 
 STALE = 3
-"""Rounds without anything new after which a customer stops."""
+"""Rounds in a row without anything new after which a customer stops."""
 DOUBT = 0.5
 """Chance below which an answer is recorded as one that may not have been asked for."""
 FAIRLY = 0.5
@@ -52,10 +52,11 @@ class ScriptedCustomer(Consenting):
 
     def _next(self, talk: ConversationState) -> Reply:
         """What it says to the agent's latest message: answers and a yes first, else what the moment calls for."""
-        now = self._round(talk)
-        said = Said()
-        content = bool(now.calls) or (self.progress.served(talk) and not self.progress.untold(talk))
-        for slot in self._meant(now.heard, content):
+        now, said = self._round(talk), Said()
+        self.stale = 0 if now.fresh else self.stale
+        done = self.progress.served(talk) and not self.progress.untold(talk)
+        asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
+        for slot in asked:
             if self._waiting(slot, talk, said, now):
                 continue
             self._answer(slot, said)
@@ -68,7 +69,7 @@ class ScriptedCustomer(Consenting):
             self._answer_beside(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
-        elif self.case.agrees_to_all and len(now.heard.offered) > 1:
+        elif self.case.agrees_to_all and len(now.heard.offered) > 1 and not done:
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
@@ -120,7 +121,9 @@ class ScriptedCustomer(Consenting):
         news = [s for s in dict.fromkeys(meant) if self._open(s)] or list(dict.fromkeys(meant))
         for choice in heard.choices:
             either = [s for s in self.kind.proofs if s in choice and s in news]
-            held = [s for s in either if self._open(s)] or [s for s in choice if self._open(s)][:1] or either
+            likely = [s for s in choice if self._open(s) and heard.slots.get(s, 0.0) >= SURE]
+            others = [] if any(s in news for s in choice) else likely[:1]
+            held = [s for s in either if self._open(s)] or others or either
             news = [s for s in news if s not in either or s in held[:1]] + [s for s in held[:1] if s not in news]
         return news
 
@@ -129,13 +132,15 @@ class ScriptedCustomer(Consenting):
         if self.progress.served(talk):
             untold = self.progress.untold(talk)
             if not untold:
-                if not self.progress.accepting:
+                if not (self.progress.accepting or self.progress.given(talk)):
                     return self._push(now, said)
                 if not self._bring_up("served", talk, said, now):
                     self._leave("content", "thanks", said)
                 return None
             if self._ask_for(untold, said):
                 return None
+            if self.progress.given(talk):
+                return self._leave("unserved", "gave_up", said)
         if (
             self.case.agrees_to_all
             and now.heard.offer
@@ -143,7 +148,9 @@ class ScriptedCustomer(Consenting):
         ):
             return None
         hoped = [w for w in self.progress.open_wishes(talk) if now.heard.tools.get(w.tool, 0.0) >= SURE]
-        if self.progress.resolvable and now.heard.offer and hoped and not (now.calls or now.heard.declined):
+        if now.heard.declined:
+            hoped = [w for w in hoped if w.tool in now.heard.offered and "?" in now.words]
+        if self.progress.resolvable and now.heard.offer and hoped and not now.calls:
             return self._agree(hoped, now, said)
         if self.case.check and self._seems_done(now):
             return self._check(now, talk, said)
@@ -196,8 +203,8 @@ class ScriptedCustomer(Consenting):
 
     def _check(self, now: Round, talk: ConversationState, said: Said) -> None:
         """Of several wishes some are open, and the desk seems to be done: wait for what it announces, ask once whether that is all, then trust it."""
-        if now.fresh and announces(now.words, self.store):
-            said.add(self._customers("waits"), Act("waited", "next"))
+        if now.fresh and announces(now.words):
+            said.add(self._to_several("waits"), Act("waited", "next"))
         elif "check" not in self.used:
             self._count("check")
             said.add(self.case.check, Act("waited", "check"))

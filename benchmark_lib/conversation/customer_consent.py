@@ -36,7 +36,10 @@ class Consenting(FollowingUp):
                 said.add(self._customers("menu"), Act("refused", "menu"))
             return None
         best = max(likely.values(), default=0.0)
-        wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= max(LIKELY, AS_LIKELY * best)]
+        answered = said.moves and not now.heard.offer
+        sure = any(likely.get(w.tool, 0.0) >= SURE for w in open_wishes)
+        least = SURE if sure or answered else max(LIKELY, AS_LIKELY * best)
+        wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= least]
         if wanted:
             return self._agree(wanted, now, said)
         if offered == {HANDOVER} and best >= CERTAIN and not (self.progress.resolvable and open_wishes):
@@ -47,7 +50,7 @@ class Consenting(FollowingUp):
             return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
-        if not offered and (said.moves or not (now.heard.offer or best >= LIKELY)):
+        if answered or (not offered and (said.moves or not (now.heard.offer or best >= LIKELY))):
             return None
         wish = open_wishes[0]
         talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
@@ -89,7 +92,7 @@ class Consenting(FollowingUp):
             return True
         agreed = [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in yes]
         if found.wrong and yes:
-            said.add(self._customers("rest"), *agreed, first=True)
+            said.add(self._to_several("rest"), *agreed, first=True)
         elif yes:
             said.add(
                 self._next_line("all", self.case.agrees_to_all, self.phrases["customer"]["agree"]), *agreed, first=True

@@ -63,6 +63,9 @@ class FollowingUp(Voice):
         if words is None:
             return False
         said.add(words, Act("followed_up", str(place)))
+        for name, fact in self.case.facts.items():
+            if fact.after == place and fact.ask and fact.ask in words:
+                self._count(f"ask:{name}")
         said.acts += [Act("agreed", c.tool, arguments=dict(c.arguments)) for c in offered]
         for slot, value in self.case.followups[place].gives.items():
             said.acts.append(Act("gave", slot, value))
@@ -90,7 +93,7 @@ def still_to_say(place: int, progress: Progress, talk: ConversationState, yes: s
     """What of a follow-up is left: all of it, or what was not told or done before it came up; None where nothing is.
 
     Of one that was told in part, the facts that are still open are asked for, each in its own words, after what it
-    states, or after a `yes` where what it asks to be done was offered.
+    states, or after a `yes` where what it asks to be done was offered. A change of mind comes in any case.
     """
     case = progress.case
     whole, calls = case.followups[place].say, calls_after(place, case)
@@ -98,8 +101,9 @@ def still_to_say(place: int, progress: Progress, talk: ConversationState, yes: s
     said = [m.text for m in talk.messages if m.side == "agent"]
     untold = [f for f in facts if not f.told(said)]
     asks = [f.ask for f in untold if f.ask]
-    done = any(progress.made(c, talk) for c in calls)
-    if len(asks) < len(untold) or (len(untold) == len(facts) and not done):
+    done = any(progress.made(c, talk, exactly=True) for c in calls)
+    changed_mind = case.followups[place].when == "next" and not facts
+    if changed_mind or len(asks) < len(untold) or (len(untold) == len(facts) and not done):
         return whole
     if done or not calls:
         return " ".join(asks) or None

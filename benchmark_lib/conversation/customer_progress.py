@@ -62,9 +62,10 @@ class Progress:
                 found.append(wish)
         return found
 
-    def made(self, wish: Call, talk: ConversationState) -> bool:
-        """Whether a call that went through is the one wished for, as far as the wish names what it is about."""
-        return any(self._same(wish, c) for c in talk.desk.calls if c.write and not c.error)
+    def made(self, wish: Call, talk: ConversationState, *, exactly: bool = False) -> bool:
+        """Whether a call that went through is the one wished for, as far as the wish names what it is about, or in all that it names."""
+        done = [c for c in talk.desk.calls if c.write and not c.error]
+        return any(self._same(wish, c) and (not exactly or agrees(wish.arguments, c.arguments)) for c in done)
 
     def _same(self, wish: Call, made: ToolCall) -> bool:
         if wish.tool != made.name or not isinstance(made.arguments, dict):
@@ -104,6 +105,15 @@ class Progress:
             or (self.made(c, talk) if tools.count(c.tool) > 1 else c.tool in self.claimed or c.tool in made)
             for c in outcome.calls
         )
+
+    def given(self, talk: ConversationState) -> bool:
+        """Whether all that it wants done so far is done, and there was something to do."""
+        later = self.later()
+        for outcome in self.case.outcomes:
+            due = [c for c in outcome.calls if c.after not in later or self.made(c, talk)]
+            if due and not outcome.handover and all(self.made(c, talk) for c in due):
+                return True
+        return False
 
     def later(self) -> set[int | None]:
         """Follow-ups that have not come up yet, by their places."""

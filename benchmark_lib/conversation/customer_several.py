@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..cases import Call, Case
 from ..language.folding import plain
-from ..language.parser import ASKS, POSSIBLE, SURE, MessageParser
-from ..language.patterns import compile_patterns
+from ..language.parser import ASKS, POSSIBLE, SURE, MessageParser, cue_of_several
 from ..language.sentences import sentences
 
 if TYPE_CHECKING:
     from ..store import Store
-
-_NEVER = "(?!)"
 
 
 @dataclass
@@ -61,7 +56,8 @@ def offered_of(wishes: list[Call], words: str, parser: MessageParser, store: Sto
             _take([r for r in read if r[0].tool == tool], found)
     found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
     left = [w for w in wishes if w not in found.named]
-    found.alone = bool(found.named) and not found.wrong and _clear(passages, found.named, left, store)
+    clear = _clear(passages, found.named, left, store) and not _asks_for_a_list(words, parser)
+    found.alone = bool(found.named) and not found.wrong and clear
     return found
 
 
@@ -75,14 +71,9 @@ def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int])
     return [w for w in wishes if w in wanted or w in found.named]
 
 
-def announces(words: str, store: Store) -> bool:
+def announces(words: str) -> bool:
     """Whether the desk says that it goes on by itself, without naming with what ("I'll do the next one now")."""
-    return any(_announcements(language, store).search(plain(words)) for language in store.phrases)
-
-
-@lru_cache(maxsize=32)
-def _announcements(language: str, store: Store) -> re.Pattern[str]:
-    return compile_patterns(store.phrases[language]["question"].get("announce") or [_NEVER])
+    return bool(cue_of_several("announce").search(plain(words)))
 
 
 def _passages(words: str, parser: MessageParser) -> list[_Passage]:
@@ -97,6 +88,15 @@ def _passages(words: str, parser: MessageParser) -> list[_Passage]:
             text = f"{heading} {sentence.text}" if sentence.item else sentence.text
             found.append(_Passage(text, tools, sentence.item))
     return found
+
+
+def _asks_for_a_list(words: str, parser: MessageParser) -> bool:
+    """Whether a yes is asked for to the points of a list together, by a question below it that names no act of its own."""
+    said = sentences(words)
+    if sum(s.item for s in said) < 2:
+        return False
+    last, heard = said[-1], parser.hear(said)[-1]
+    return not last.item and last.text.rstrip().endswith("?") and max(heard.tools.values(), default=0.0) < SURE
 
 
 def _take(read: list[tuple[Call, set[str], set[str]]], found: Offered) -> None:

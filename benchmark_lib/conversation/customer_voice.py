@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..language.parser import parser_of
+from ..language.words import said_to_several
 from ..records import Act
 from .customer_progress import Progress
 from .customer_words import Said, filled
@@ -99,6 +100,10 @@ class Voice:
     def _customers(self, kind: str) -> str:
         """The next of the phrases that any customer of the store has for a moment."""
         return self._phrase(kind, self.phrases["customer"][kind])
+
+    def _to_several(self, kind: str) -> str:
+        """The next of the phrases that a customer with several wishes has for a moment."""
+        return self._phrase(kind, said_to_several(self.case.language, kind))
 
     def _count(self, kind: str) -> None:
         self.used[kind] = self.used.get(kind, 0) + 1

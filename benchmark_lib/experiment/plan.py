@@ -5,6 +5,7 @@ Everything is read and checked here, before anything is written or spent.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import os
@@ -18,6 +19,7 @@ from typing import Any
 
 from ..cases import Case, load_cases
 from ..cases.arms import prompt_of
+from ..cases.load import case_set
 from ..conversation import (
     IsolatedAgent,
     check_isolated,
@@ -183,6 +185,8 @@ def prepare(options: Options) -> Plan:
         For the first thing that is wrong, in one sentence.
     """
     _check_numbers(options)
+    options = copy.copy(options)
+    options.store, options.cases = case_set(options.store, options.cases)
     model = _model_name(options)
     settings = load_settings(options.settings)
     own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)

@@ -53,6 +53,8 @@ SIDE = 70
 
 How = Literal["said", "denied", "listed"]
 Spans = Callable[[str], Iterable[tuple[int, int, str]]]
+Values = frozenset[tuple[str, str]]
+"""Values with their kinds."""
 
 
 class Mention(NamedTuple):
@@ -155,23 +157,26 @@ def corrects(text: str) -> bool:
     return bool(_meant().search(fold(text)))
 
 
-def answering(texts: list[str]) -> list[str]:
-    """The messages in which values are told, cleaned: those that pour none out; none where all of them together pour."""
-    answers = ["" if is_poured(text) else cleaned(text) for text in texts]
-    counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)})
+def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
+    """The messages in which values are told, cleaned: those that pour none out; none where all of them together pour.
+
+    Values that were asked for (`asked`) are no pour, however many they are.
+    """
+    answers = ["" if is_poured(text, asked) else cleaned(text) for text in texts]
+    counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)} - asked)
     words = sum(len(text.split()) for text in answers)
     return [] if _dense(counts, words, DENSE_IN_ALL, WORDS_EACH_IN_ALL) else answers
 
 
-def is_poured(text: str) -> bool:
+def is_poured(text: str, asked: Values = frozenset()) -> bool:
     """Whether a message, as it is written or as it is shown, pours values out: what is struck out is poured out as well."""
-    return is_pour(kept(text)) or is_pour(cleaned(text))
+    return is_pour(kept(text), asked) or is_pour(cleaned(text), asked)
 
 
 @lru_cache(maxsize=1024)
-def is_pour(text: str) -> bool:
+def is_pour(text: str, asked: Values = frozenset()) -> bool:
     """Whether a cleaned message pours out values rather than answers: too many, too densely, or with a machine's names of fields."""
-    counts = Counter(kind for kind, _ in _poured(text))
+    counts = Counter(kind for kind, _ in _poured(text) - asked)
     return (
         _dense(counts, len(text.split()), DENSE, WORDS_EACH)
         or sum(min(n, OF_A_KIND) for kind, n in counts.items() if kind != "id") >= POURED

@@ -12,7 +12,7 @@ from ..store.rules import check_rules
 from .bounds import as_read, cut
 from .claims import check_claims
 from .columns import Column
-from .counting import answers_of
+from .counting import answers_of, asked_for
 from .customer_audit import customer_flags
 from .guesses import guessed
 from .handover import says_something
@@ -233,7 +233,8 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     answers = answers_of(texts, case, store)
     reasons = reasons_told(c, answers, case, store) if case.reasons else []
     guesses = guessed(c, answers, case, store)
-    facts = {name: name not in guesses and fact.told(answers) for name, fact in case.facts.items()}
+    asked = asked_for(case)
+    facts = {name: name not in guesses and fact.told(answers, asked) for name, fact in case.facts.items()}
     outcomes = matching_outcomes(c.changes, case, store)
     found: Score = {
         "bucket": case.bucket,

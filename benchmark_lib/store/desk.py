@@ -162,7 +162,7 @@ class Desk:
             self._overlay, self.over = before, over
             return result
 
-        trouble = met(self._given["trouble"], call.name, self.calls) if call.side == "agent" else None
+        trouble = met(self._given["trouble"], call.name, call.arguments, self.calls) if call.side == "agent" else None
         if trouble is None:
             call.result = work()
         else:
@@ -172,7 +172,7 @@ class Desk:
     def _shows_what_was_planted(self, call: ToolCall) -> bool:
         if not self._given["planted"]:
             return False
-        shown = "\n".join(str(value) for _, value in flat({"result": call.result}) if isinstance(value, str))
+        shown = words_in(call.result)
         return any(text in shown for text in self._given["planted"])
 
     def _deed(self, name: str) -> ToolCall:
@@ -224,6 +224,12 @@ class Desk:
             if (again.error, again.result) != (call.error, call.result):
                 return False
         return not self._broken and fresh.over == self.over and fresh.changes() == self.changes()
+
+
+def words_in(value: Any) -> str:
+    """All texts in nested data, one a line."""
+    leaves = (leaf for _, leaf in flat({"": value}))
+    return "\n".join(str(one) for leaf in leaves for one in (leaf if isinstance(leaf, list) else [leaf]))
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -18,8 +18,11 @@ def merged(below: Any, over: Any) -> Any:
     """One tree of plain data laid over another.
 
     Mappings are merged, everything else replaces what was there, and None takes it away. A key with dots reaches
-    further down, also into lists: ``parcels.0.delivered_at``.
+    further down, also into lists: ``parcels.0.delivered_at``. A mapping by place (``{"0": ...}``, which is what such a
+    key becomes where nothing lies under it yet) is laid over the entries of a list.
     """
+    if isinstance(below, list) and isinstance(over, Mapping) and over and all(str(key).isdigit() for key in over):
+        return [merged(entry, over.get(str(place), over.get(place, entry))) for place, entry in enumerate(below)]
     if not isinstance(over, Mapping) or not isinstance(below, Mapping):
         return over
     found = dict(below)

@@ -17,16 +17,27 @@ class Trouble(Protocol):
     tool: str
     at: int
     times: int
+    where: dict[str, Any]
     kind: str
     shows: dict[str, Any]
     as_of: str
     keep: int
 
 
-def met(trouble: Sequence[Trouble], name: str, before: Sequence[ToolCall]) -> Trouble | None:
+def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:
     """The trouble that the next call of a tool meets, after the calls that were made before; None where it meets none."""
-    place = 1 + sum(c.name == name and c.side == "agent" for c in before)
-    return next((t for t in trouble if t.tool == name and t.at <= place < t.at + t.times), None)
+    earlier = [c.arguments for c in before if c.name == name and c.side == "agent"]
+    for one in trouble:
+        place = 1 + sum(_fits(one, made) for made in earlier)
+        if one.tool == name and _fits(one, arguments) and one.at <= place < one.at + one.times:
+            return one
+    return None
+
+
+def _fits(trouble: Trouble, arguments: Any) -> bool:
+    """Whether a call with these arguments is one that the trouble is meant for."""
+    given = arguments if isinstance(arguments, Mapping) else {}
+    return all(str(given.get(name)).casefold() == str(value).casefold() for name, value in trouble.where.items())
 
 
 def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undone: Callable[[], Any]) -> None:

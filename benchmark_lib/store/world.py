@@ -74,6 +74,7 @@ class Store:
         self.below: Store | None = None
         self.laid: frozenset[str] = frozenset()
         self.views: dict[str, Any] = {}
+        self._files: dict[str, list[tuple[str, dict[str, Any], str]]] = {}
         self._open = True
 
     def _own_policy(self) -> Any:
@@ -145,12 +146,17 @@ class Store:
 
     def read_articles(self) -> list[dict[str, Any]]:
         """The articles as their files have them; of two with one id the one of the folder that extends the other's."""
-        found = {}
-        for folder in self.folders:
-            for path in sorted((folder / "articles").glob("*.md")):
-                head, text = front_matter(path)
-                found[head["id"]] = {**head, "text": self.filled(text, str(path)).strip()}
+        files = self._files_of("articles")
+        found = {head["id"]: {**head, "text": self.filled(text, where).strip()} for where, head, text in files}
         return list(found.values())
+
+    def _files_of(self, name: str) -> list[tuple[str, dict[str, Any], str]]:
+        """The Markdown files of a folder of the store and of those it extends: place, head and text; read once."""
+        kept = self._files.setdefault(name, [])
+        if not kept:
+            paths = [p for folder in self.folders for p in sorted((folder / name).glob("*.md"))]
+            kept += [(str(path), *front_matter(path)) for path in paths]
+        return kept
 
     def read_library(self) -> list[dict[str, Any]]:
         """The articles of the store's library, which a case asks for by name.
@@ -159,12 +165,11 @@ class Store:
         ``each`` are the entry's name and value.
         """
         found = []
-        for path in (p for folder in self.folders for p in sorted((folder / "library").glob("*.md"))):
-            head, text = front_matter(path)
-            for key, each in self._entries(head.pop("for_each", None)):
+        for where, head, text in self._files_of("library"):
+            for key, each in self._entries(head.get("for_each")):
                 names = {"key": key, "each": each}
-                filled = {name: self._filled_in(value, str(path), names) for name, value in head.items()}
-                found.append({**filled, "text": self.filled(text, str(path), **names).strip()})
+                filled = {k: self._filled_in(v, where, names) for k, v in head.items() if k != "for_each"}
+                found.append({**filled, "text": self.filled(text, where, **names).strip()})
         return found
 
     def _entries(self, path: str | None) -> list[tuple[Any, Any]]:
@@ -231,7 +236,8 @@ def load_store(name: str | Path = "northline") -> Store:
     BadInput
         If there is no such store or one of its files is broken.
     """
-    for path in (Path(name), STORES / str(name).replace(":", "-")):
+    folder = str(name).replace(":", "-")
+    for path in (Path(name), Path(folder), STORES / folder):
         if os.path.isfile(path / "store.yaml"):
             return _load(path.resolve())
     known = ", ".join(sorted(read_yaml(p)["name"] for p in STORES.glob("*/store.yaml")))

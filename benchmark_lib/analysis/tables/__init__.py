@@ -21,6 +21,7 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
+from .hard import hard_failures, hard_table, language_table
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
@@ -93,6 +94,8 @@ __all__ = [
     "findings",
     "flip_table",
     "general_ranking",
+    "hard_failures",
+    "hard_table",
     "headline",
     "honesty_table",
     "intent_table",
@@ -102,6 +105,7 @@ __all__ = [
     "judge_table",
     "judged_against_record",
     "kind_table",
+    "language_table",
     "leaderboard",
     "metric_table",
     "missing_table",

@@ -1,0 +1,173 @@
+"""The hard set: success by family beside the clean twins, what the hard thing costs, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from ...scoring.hard import FAILURES
+from ..estimators.comparisons import paired_difference
+from ..estimators.intervals import clustered_rate
+from ..panels import conversations_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from ..frames import Results
+
+HARD, CLEAN, TOLD = "hard", "clean", "told"
+ALL = "all families"
+"""The row of a model over every family that counts."""
+ENGLISH = "en"
+_NUMBERS = ("", "_low", "_high", "_n")
+
+
+def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Success of each entry by family of a hard set, beside the clean twins.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations; those of other sets are left out.
+    easy : tuple of str
+        Families that a strong player passes nearly always: shown, and left out of the row over all.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and family, and one over all families that count: entry, model, source, panel, family, easy,
+        trials; ``hard`` and ``clean``, mean success over cases with ``_low``, ``_high`` (beta-binomial, one cluster per
+        pair) and ``_n`` (cases); ``effect``, the mean of hard minus clean twin over pairs, with ``_low``, ``_high`` (t),
+        ``_p`` (sign flips) and ``_n`` (pairs); ``robust``, the share of hard cases right together with their twin, and
+        its ``_n``; ``told``, the success with the deciding passages handed over, and ``told_effect``, told minus hard;
+        ``failures``, the most frequent ones with their counts. NaN where an arm was not run.
+    """
+    import pandas as pd
+
+    rows = []
+    for (entry, source), mine in of_hard_sets(results).groupby(["entry", "source"], sort=True):
+        head = {"entry": entry, "model": mine["model"].iloc[0], "source": source, "panel": mine["panel"].iloc[0]}
+        counted = mine[~mine["family"].isin(easy)]
+        parts = [(family, rows_of) for family, rows_of in mine.groupby("family", sort=False)]
+        for family, part in [*parts, *([(ALL, counted)] if len(counted) else [])]:
+            rows.append({**head, "family": family, "easy": family in easy, **_numbers(part)})
+    return pd.DataFrame(rows, columns=_columns())
+
+
+def _columns() -> list[str]:
+    arms = [f"{arm}{end}" for arm in (HARD, CLEAN) for end in _NUMBERS]
+    effects = ["effect", "effect_low", "effect_high", "effect_p", "effect_n", "robust", "robust_n"]
+    told = ["told", "told_n", "told_effect", "told_effect_low", "told_effect_high"]
+    return ["entry", "model", "source", "panel", "family", "easy", "trials", *arms, *effects, *told, "failures"]
+
+
+def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """The conversations on cases of a hard set that count."""
+    frame = conversations_of(results)
+    return frame[frame["family"].notna() & frame["success"].notna()]
+
+
+def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
+    """The numbers of one entry over some pairs."""
+    values = {arm: _by_case(mine, arm) for arm in (HARD, CLEAN, TOLD)}
+    trials = int(mine["trial"].nunique())
+    found: dict[str, Any] = {"trials": trials}
+    for arm in (HARD, CLEAN):
+        rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=trials)
+        found |= {arm: rate.estimate, f"{arm}_low": rate.low, f"{arm}_high": rate.high, f"{arm}_n": rate.n}
+    hard, clean = _matched(values[HARD], values[CLEAN])
+    effect = paired_difference(hard["value"], clean["value"], clusters=hard["pair"], trials=trials)
+    found |= {"effect": effect.estimate, "effect_low": effect.low, "effect_high": effect.high, "effect_p": effect.p}
+    both = hard["value"].to_numpy() * clean["value"].to_numpy()
+    found |= {"effect_n": len(hard), "robust": both.mean() if len(both) else nan, "robust_n": len(both)}
+    told, untold = _matched(values[TOLD], values[HARD])
+    handed = paired_difference(told["value"], untold["value"], clusters=told["pair"], trials=trials)
+    found |= {"told": values[TOLD]["value"].mean() if len(values[TOLD]) else nan, "told_n": len(values[TOLD])}
+    found |= {
+        "told_effect": handed.estimate,
+        "told_effect_low": handed.low,
+        "told_effect_high": handed.high,
+        "failures": in_counts(mine[mine["arm"] == HARD]),
+    }
+    return found
+
+
+def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
+    """One value per case of an arm: the share of its trials that succeeded, with the pair it belongs to."""
+    rows = mine[mine["arm"] == arm]
+    value = rows["success"].astype("float64").groupby(rows["case_id"]).mean()
+    pair = rows.groupby("case_id")["pair"].first()
+    return value.to_frame("value").join(pair)
+
+
+def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The cases of the first arm that have a partner in the second, and their partners, in the same order."""
+    partner = second.groupby("pair")["value"].mean()
+    kept = first[first["pair"].isin(partner.index)]
+    return kept, kept.assign(value=kept["pair"].map(partner))
+
+
+def in_counts(mine: pd.DataFrame) -> str:
+    """The failures of some conversations, the most frequent first: ``untold 7, dropped wish 4 (of 24)``."""
+    counts = Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
+    if not counts:
+        return ""
+    rank = {name: place for place, name in enumerate(FAILURES)}
+    most = sorted(counts.items(), key=lambda found: (-found[1], rank.get(found[0], len(rank))))
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in most) + f" (of {len(mine)})"
+
+
+def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """How often each failure occurred in the hard arm.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, family and failure: entry, source, family, failure, meaning, conversations, of.
+    """
+    import pandas as pd
+
+    frame = of_hard_sets(results)
+    rows = []
+    for (entry, source, family), mine in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
+        counts = Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
+        rows += [(entry, source, family, n, FAILURES.get(n, n), count, len(mine)) for n, count in counts.most_common()]
+    return pd.DataFrame(rows, columns=["entry", "source", "family", "failure", "meaning", "conversations", "of"])
+
+
+def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """What another language than English costs: the same cases in each, less their English twins.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and language (``broken`` is broken English): entry, source, language, success, cases, gap,
+        gap_low, gap_high, p.
+    """
+    import pandas as pd
+
+    frame = of_hard_sets(results)
+    frame = frame[frame["family"] == "languages"]
+    rows = []
+    for (entry, source), mine in frame.groupby(["entry", "source"], sort=True):
+        clean, trials = _by_case(mine, CLEAN), int(mine["trial"].nunique())
+        spoken = mine["language"].where(mine["language"] != ENGLISH, "broken")
+        for language, part in mine[mine["arm"] == HARD].groupby(spoken, sort=True):
+            values = _by_case(part, HARD)
+            there, english = _matched(values, clean)
+            gap = paired_difference(there["value"], english["value"], clusters=there["pair"], trials=trials)
+            rows.append(
+                (entry, source, language, values["value"].mean(), len(values), gap.estimate, gap.low, gap.high, gap.p)
+            )
+    names = ["entry", "source", "language", "success", "cases", "gap", "gap_low", "gap_high", "p"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def family_order(frame: pd.DataFrame) -> np.ndarray:
+    """The families in the order in which the conversations name them, the row over all last."""
+    import numpy as np
+
+    names = list(dict.fromkeys(frame["family"]))
+    return np.array([n for n in names if n != ALL] + [n for n in names if n == ALL])
