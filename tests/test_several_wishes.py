@@ -234,3 +234,21 @@ def test_a_report_that_reads_like_an_offer_gets_no_second_yes_once_everything_is
     more = four.model_copy(update={"requested": [beyond]})
     said, record = answer(more, store, as_list(listed(four, store)), act)
     assert did(said[1], "agreed") == [] and record.ended_by == "resolved_by_customer"
+
+
+def test_what_is_only_asked_for_gets_no_yes_beside_what_is_offered(store, four):
+    more = {"order_id": wishes(four)["start_return"]["order_id"], "line_ids": ["L1", "L2"]}
+    case = four.model_copy(update={"requested": [Call(tool="start_return", arguments=more)]})
+    said, _ = answer(case, store, as_list(listed(four, store)))
+    assert agreed(said[0]) == wishes(four)
+    said, _ = answer(case, store, f"{listed(four, store, {'start_return'})[0]} Shall I go ahead?")
+    assert [a.arguments for a in said[0].acts] == [wishes(four)["start_return"]]
+
+
+def test_where_a_person_is_needed_as_well_one_thing_done_is_not_all(store, four):
+    call = four.outcomes[0].calls[0]
+    ends = [four.outcomes[0].model_copy(update={"calls": [call], "handover": True})]
+    case = four.model_copy(update={"bucket": "must_escalate", "outcomes": ends})
+    some = do(four, "cancel_order", words=f"Your order is cancelled. {four.facts['refund'].say}")
+    said, record = answer(case, store, as_list(listed(four, store, {"cancel_order"})), some, "Thank you for asking.")
+    assert [m.text for m in said[1:]] == [CHECK, four.closing.content]

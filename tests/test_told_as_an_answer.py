@@ -271,3 +271,8 @@ def test_a_full_answer_to_many_questions_is_no_pour():
     total = Fact(kind="money", value=31200)
     assert total.told([FULL_ANSWER], asked)
     assert not total.told([FULL_ANSWER]), "the same values, none of which was asked for, are poured out"
+
+
+def test_an_amount_after_a_day_and_a_comma_is_said_and_not_listed():
+    assert TOTAL.told(["The last day to start it is July 1, and $129.50 comes back once it is here."])
+    assert not DAY.told(["It comes on 7, 8, and 9 July."])

@@ -80,7 +80,7 @@ class Consenting(FollowingUp):
 
         What is offered in place of one of them is corrected.
         """
-        found = offered_of(wishes, now.words, self.parser, self.store)
+        found = offered_of(wishes, self.case, now.words, self.parser, self.store)
         others = set(now.heard.offered) - {w.tool for w in wishes}
         if not wishes or (others and not (found.named or found.wrong)) or not self._offered_so_far(talk):
             return False

@@ -95,7 +95,9 @@ class Progress:
         """Whether what it wanted done is done, by the calls that went through or by what it was told; follow-ups that are still to come apart."""
         if any(self._done(o, talk) for o in self.case.outcomes if not o.handover and (o.calls or self.resolvable)):
             return True
-        return not self.resolvable and bool(self.claimed & (self.case.agreeable - {HANDOVER, *self.kind.aside}))
+        if self.resolvable or self.case.check:
+            return False
+        return bool(self.claimed & (self.case.agreeable - {HANDOVER, *self.kind.aside}))
 
     def _done(self, outcome: Outcome, talk: ConversationState) -> bool:
         later, tools = self.later(), [c.tool for c in outcome.calls]

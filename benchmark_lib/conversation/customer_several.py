@@ -42,20 +42,20 @@ class _Passage:
     item: bool
 
 
-def offered_of(wishes: list[Call], words: str, parser: MessageParser, store: Store) -> Offered:
-    """What a message offers of several wishes, read sentence by sentence."""
+def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser, store: Store) -> Offered:
+    """What a message offers of several wishes, read sentence by sentence.
+
+    What is only asked for, and is in no outcome, counts where nothing else of the customer's fits.
+    """
     found = Offered()
     passages = _passages(words, parser)
+    due = [w for w in wishes if any(w in o.calls for o in case.outcomes)]
     for passage in passages:
-        read = [
-            (w, *store.kind.named_in(passage.text, w.arguments, store))
-            for w in wishes
-            if passage.tools.get(w.tool, 0.0) >= SURE
-        ]
-        for tool in {w.tool for w, _, _ in read}:
-            _take([r for r in read if r[0].tool == tool], found)
+        for tool in {w.tool for w in wishes if passage.tools.get(w.tool, 0.0) >= SURE}:
+            read = [(w, *store.kind.named_in(passage.text, w.arguments, store)) for w in wishes if w.tool == tool]
+            _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found)
     found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
-    left = [w for w in wishes if w not in found.named]
+    left = [w for w in due if w not in found.named]
     clear = _clear(passages, found.named, left, store) and not _asks_for_a_list(words, parser)
     found.alone = bool(found.named) and not found.wrong and clear
     return found
@@ -99,29 +99,31 @@ def _asks_for_a_list(words: str, parser: MessageParser) -> bool:
     return not last.item and last.text.rstrip().endswith("?") and max(heard.tools.values(), default=0.0) < SURE
 
 
-def _take(read: list[tuple[Call, set[str], set[str]]], found: Offered) -> None:
+Reading = tuple[Call, set[str], set[str]]
+"""A wish, which of its arguments a passage names, and in place of which it names another."""
+
+
+def _take(due: list[Reading], others: list[Reading], found: Offered) -> None:
     """Of the wishes for one tool those that a passage names, or, where it names something else in place of each, the one it comes nearest to."""
-    fitting = [(wish, named) for wish, named, differing in read if not differing]
-    if not fitting:
-        wish, _, differing = max(read, key=lambda r: len(r[1]) - len(r[2]))
-        found.wrong.append((wish, differing))
-        return
-    most = max(len(named) for _, named in fitting)
-    if most or len(read) == 1:
-        found.named += [w for w, named in fitting if len(named) == most and w not in found.named]
+    for read in (due, others):
+        fitting = [(wish, named) for wish, named, differing in read if not differing]
+        most = max((len(named) for _, named in fitting), default=0)
+        if fitting:
+            if most or len(read) == 1:
+                found.named += [w for w, named in fitting if len(named) == most and w not in found.named]
+            return
+    wish, _, differing = max(due or others, key=lambda r: len(r[1]) - len(r[2]))
+    found.wrong.append((wish, differing))
 
 
 def _clear(passages: list[_Passage], named: list[Call], left: list[Call], store: Store) -> bool:
     """Whether a message is about the named wishes alone: no list, one act a sentence, and nothing in it by which one that is left would be known."""
     if sum(p.item for p in passages) > 1 or any(len(p.tools) != 1 for p in passages) or len(passages) > len(named):
         return False
-    own = {
-        name
-        for name in _arguments(left)
-        if any(w.arguments.get(name) != n.arguments.get(name) for w in left for n in named)
-    }
-    return not any(store.kind.named_in(p.text, w.arguments, store)[0] & own for p in passages for w in left)
+    return not any(_hinted(w, p, named, store) for p in passages for w in left)
 
 
-def _arguments(wishes: list[Call]) -> set[str]:
-    return {name for wish in wishes for name in wish.arguments}
+def _hinted(wish: Call, passage: _Passage, named: list[Call], store: Store) -> bool:
+    """Whether a passage names something by which a wish is known from the named ones."""
+    read = store.kind.named_in(passage.text, wish.arguments, store)[0]
+    return any(all(wish.arguments[name] != n.arguments.get(name) for n in named) for name in read)

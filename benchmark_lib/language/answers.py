@@ -414,8 +414,9 @@ def _numbers_before() -> re.Pattern[str]:
     either, both = "|".join(of_values("or")), "|".join(of_values("and"))
     the = rf"(?:(?:{'|'.join(of_values('the'))}|am|den)\s)?"
     row = rf"(?:{figure}\s?[,/]\s?{the}){{1,9}}"
+    rows = rf"(?:{figure}\s?[,/]\s?{the}){{2,9}}"
     return re.compile(
-        rf"(?:{row}(?:{either}|{both})\s{the}|(?:{figure}\s?/\s?)|{row}{figure}\s?[,/]\s?|{figure}\s(?:{either})\s{the})$"
+        rf"(?:{row}(?:{either})\s{the}|{rows}(?:{both})\s{the}|(?:{figure}\s?/\s?)|{row}{figure}\s?[,/]\s?|{figure}\s(?:{either})\s{the})$"
     )
 
 
