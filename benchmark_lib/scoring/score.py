@@ -21,6 +21,7 @@ from .open_steps import states_open_step
 from .reasons import reasons_told
 from .reply_language import answers_in_language
 from .state import forbidden_calls, matching_outcomes, writes_outside
+from .topics import answers_by_topic
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -234,7 +235,11 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     reasons = reasons_told(c, answers, case, store) if case.reasons else []
     guesses = guessed(c, answers, case, store)
     asked = asked_for(case)
-    facts = {name: name not in guesses and fact.told(answers, asked) for name, fact in case.facts.items()}
+    topics = answers_by_topic(c, answers, case)
+    facts = {
+        name: name not in guesses and (fact.told(answers, asked) or fact.told(topics.get(name, ()), asked))
+        for name, fact in case.facts.items()
+    }
     outcomes = matching_outcomes(c.changes, case, store)
     found: Score = {
         "bucket": case.bucket,
