@@ -151,6 +151,8 @@ class ScriptedCustomer(Consenting):
         if now.heard.declined:
             hoped = [w for w in hoped if w.tool in now.heard.offered and "?" in now.words]
         if self.progress.resolvable and now.heard.offer and hoped and not now.calls:
+            if self.case.agrees_to_all and self._agree_to_all(self.progress.open_wishes(talk), now, talk, said):
+                return None
             return self._agree(hoped, now, said)
         if self.case.check and self._seems_done(now):
             return self._check(now, talk, said)

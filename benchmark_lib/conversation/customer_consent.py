@@ -9,7 +9,7 @@ from ..language.parser import LIKELY, SURE
 from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after
-from .customer_several import all_wanted, offered_of
+from .customer_several import all_wanted, names_some, offered_of
 from .customer_words import CERTAIN, Round, Said, filled
 
 if TYPE_CHECKING:
@@ -76,18 +76,20 @@ class Consenting(FollowingUp):
             self._agree(wanted, now, said)
 
     def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Said) -> bool:
-        """Of several wishes, say yes to those that are clearly named, else to all of them; False where none of them was offered.
+        """Of several wishes, say yes to all of them at once; False where none of them was offered.
 
         What is offered in place of one of them is corrected.
         """
         found = offered_of(wishes, self.case, now.words, self.parser, self.store)
         others = set(now.heard.offered) - {w.tool for w in wishes}
-        if not wishes or (others and not (found.named or found.wrong)) or not self._offered_so_far(talk):
+        if not wishes or (others and not (found.named or found.wrong)):
+            return False
+        if not (self._offered_so_far(talk) or names_some(wishes, now.words, self.store)):
             return False
         wrong = [w for w, _ in found.wrong]
-        yes = found.named if found.alone else all_wanted(wishes, self.case, found, self.progress.followed_up)
-        yes = [w for w in yes if w not in wrong] if found.named or not wrong else []
-        if found.alone and len(yes) == 1:
+        all_of_them = all_wanted(wishes, self.case, found, self.progress.followed_up)
+        yes = [w for w in (found.named if found.alone else all_of_them) if w not in wrong]
+        if len(yes) == 1 and not wrong:
             self._agree(yes, now, said)
             return True
         agreed = [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in yes]

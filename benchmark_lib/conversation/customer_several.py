@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ class Offered:
     wrong : list of (Call, set of str)
         The wishes of which it offers something else, each with the arguments that differ.
     alone : bool
-        It clearly names some of the wishes and no more; a list, or a sentence that joins several acts, never does.
+        It offers one thing in one sentence, and no other wish could be meant.
     """
 
     named: list[Call] = field(default_factory=list)
@@ -45,20 +46,36 @@ class _Passage:
 def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser, store: Store) -> Offered:
     """What a message offers of several wishes, read sentence by sentence.
 
-    What is only asked for, and is in no outcome, counts where nothing else of the customer's fits.
+    What is only asked for, and is in no outcome, counts where nothing else of the customer's fits. Of several orders of
+    its own a sentence may name any; only one that is none of them differs.
     """
-    found = Offered()
-    passages = _passages(words, parser)
+    found, number = Offered(), store.kind.look_up[1]
     due = [w for w in wishes if any(w in o.calls for o in case.outcomes)]
+    passages = _passages(words, parser)
     for passage in passages:
         for tool in {w.tool for w in wishes if passage.tools.get(w.tool, 0.0) >= SURE}:
             read = [(w, *store.kind.named_in(passage.text, w.arguments, store)) for w in wishes if w.tool == tool]
+            if not _names_a_strangers(passage.text, case, store):
+                read = [(w, named, differing - {number}) for w, named, differing in read]
             _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found)
     found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
-    left = [w for w in due if w not in found.named]
-    clear = _clear(passages, found.named, left, store) and not _asks_for_a_list(words, parser)
-    found.alone = bool(found.named) and not found.wrong and clear
+    others = [w for w in due if w not in found.named]
+    one = len(passages) == len(found.named) + len(found.wrong) == 1 and len(passages[0].tools) == 1
+    several = cue_of_several("together").search(plain(words)) or sum(s.item for s in sentences(words)) > 1
+    found.alone = one and not several and not any(_hinted(w, words, found.named, store) for w in others)
     return found
+
+
+def _names_a_strangers(words: str, case: Case, store: Store) -> bool:
+    """Whether a passage names an order that is none of the customer's."""
+    orders, own = store.tables[store.kind.subject], {case.order, *case.others.values()}
+    return any(number in orders and number not in own for number in re.findall(r"[\w-]+", words.upper()))
+
+
+def names_some(wishes: list[Call], words: str, store: Store) -> bool:
+    """Whether a message names what a wish is about, or lists several points."""
+    listed = sum(sentence.item for sentence in sentences(words)) > 1
+    return listed or any(store.kind.named_in(words, w.arguments, store)[0] for w in wishes)
 
 
 def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int]) -> list[Call]:
@@ -66,7 +83,7 @@ def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int])
 
     What a follow-up that has not come up would ask for is not wanted yet.
     """
-    nearest = max(case.outcomes, key=lambda o: sum(c in found.named for c in o.calls))
+    nearest = max(case.outcomes, key=lambda o: (sum(c in found.named for c in o.calls), len(o.calls)))
     wanted = [w for w in wishes if w in nearest.calls and (w.after is None or w.after in raised)]
     return [w for w in wishes if w in wanted or w in found.named]
 
@@ -90,15 +107,6 @@ def _passages(words: str, parser: MessageParser) -> list[_Passage]:
     return found
 
 
-def _asks_for_a_list(words: str, parser: MessageParser) -> bool:
-    """Whether a yes is asked for to the points of a list together, by a question below it that names no act of its own."""
-    said = sentences(words)
-    if sum(s.item for s in said) < 2:
-        return False
-    last, heard = said[-1], parser.hear(said)[-1]
-    return not last.item and last.text.rstrip().endswith("?") and max(heard.tools.values(), default=0.0) < SURE
-
-
 Reading = tuple[Call, set[str], set[str]]
 """A wish, which of its arguments a passage names, and in place of which it names another."""
 
@@ -116,14 +124,7 @@ def _take(due: list[Reading], others: list[Reading], found: Offered) -> None:
     found.wrong.append((wish, differing))
 
 
-def _clear(passages: list[_Passage], named: list[Call], left: list[Call], store: Store) -> bool:
-    """Whether a message is about the named wishes alone: no list, one act a sentence, and nothing in it by which one that is left would be known."""
-    if sum(p.item for p in passages) > 1 or any(len(p.tools) != 1 for p in passages) or len(passages) > len(named):
-        return False
-    return not any(_hinted(w, p, named, store) for p in passages for w in left)
-
-
-def _hinted(wish: Call, passage: _Passage, named: list[Call], store: Store) -> bool:
-    """Whether a passage names something by which a wish is known from the named ones."""
-    read = store.kind.named_in(passage.text, wish.arguments, store)[0]
+def _hinted(wish: Call, words: str, named: list[Call], store: Store) -> bool:
+    """Whether a message names something by which a wish is known from the named ones."""
+    read = store.kind.named_in(words, wish.arguments, store)[0]
     return any(all(wish.arguments[name] != n.arguments.get(name) for n in named) for name in read)
