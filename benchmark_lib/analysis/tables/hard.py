@@ -12,7 +12,8 @@ from ..estimators.intervals import clustered_rate
 from ..panels import conversations_of
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Iterable
+
     import pandas as pd
 
     from ..frames import Results
@@ -21,6 +22,8 @@ HARD, CLEAN, TOLD = "hard", "clean", "told"
 ALL = "all families"
 """The row of a model over every family that counts."""
 ENGLISH = "en"
+FEWEST_PAIRS = 5
+"""Pairs from which an effect has an interval and a p-value."""
 _NUMBERS = ("", "_low", "_high", "_n")
 
 
@@ -50,7 +53,7 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] = ()) -> p
     for (entry, source), mine in of_hard_sets(results).groupby(["entry", "source"], sort=True):
         head = {"entry": entry, "model": mine["model"].iloc[0], "source": source, "panel": mine["panel"].iloc[0]}
         counted = mine[~mine["family"].isin(easy)]
-        parts = [(family, rows_of) for family, rows_of in mine.groupby("family", sort=False)]
+        parts = list(mine.groupby("family", sort=True))
         for family, part in [*parts, *([(ALL, counted)] if len(counted) else [])]:
             rows.append({**head, "family": family, "easy": family in easy, **_numbers(part)})
     return pd.DataFrame(rows, columns=_columns())
@@ -59,7 +62,7 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] = ()) -> p
 def _columns() -> list[str]:
     arms = [f"{arm}{end}" for arm in (HARD, CLEAN) for end in _NUMBERS]
     effects = ["effect", "effect_low", "effect_high", "effect_p", "effect_n", "robust", "robust_n"]
-    told = ["told", "told_n", "told_effect", "told_effect_low", "told_effect_high"]
+    told = ["told", "told_n", "told_effect", "told_effect_low", "told_effect_high", "told_effect_p"]
     return ["entry", "model", "source", "panel", "family", "easy", "trials", *arms, *effects, *told, "failures"]
 
 
@@ -78,20 +81,21 @@ def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
         rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=trials)
         found |= {arm: rate.estimate, f"{arm}_low": rate.low, f"{arm}_high": rate.high, f"{arm}_n": rate.n}
     hard, clean = _matched(values[HARD], values[CLEAN])
-    effect = paired_difference(hard["value"], clean["value"], clusters=hard["pair"], trials=trials)
-    found |= {"effect": effect.estimate, "effect_low": effect.low, "effect_high": effect.high, "effect_p": effect.p}
+    found |= _effect("effect", hard, clean, trials)
     both = hard["value"].to_numpy() * clean["value"].to_numpy()
     found |= {"effect_n": len(hard), "robust": both.mean() if len(both) else nan, "robust_n": len(both)}
     told, untold = _matched(values[TOLD], values[HARD])
-    handed = paired_difference(told["value"], untold["value"], clusters=told["pair"], trials=trials)
     found |= {"told": values[TOLD]["value"].mean() if len(values[TOLD]) else nan, "told_n": len(values[TOLD])}
-    found |= {
-        "told_effect": handed.estimate,
-        "told_effect_low": handed.low,
-        "told_effect_high": handed.high,
-        "failures": in_counts(mine[mine["arm"] == HARD]),
-    }
-    return found
+    found |= _effect("told_effect", told, untold, trials)
+    return found | {"failures": in_counts(mine[mine["arm"] == HARD])}
+
+
+def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame, trials: int) -> dict[str, float]:
+    """The mean of first minus second over pairs; no interval from fewer pairs than `FEWEST_PAIRS`, and none beyond what is possible."""
+    found = paired_difference(first["value"], second["value"], clusters=first["pair"], trials=trials)
+    known = len(first) >= FEWEST_PAIRS
+    low, high = (max(found.low, -1.0), min(found.high, 1.0)) if known else (nan, nan)
+    return {name: found.estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_p": found.p if known else nan}
 
 
 def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
@@ -109,14 +113,15 @@ def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, p
     return kept, kept.assign(value=kept["pair"].map(partner))
 
 
-def in_counts(mine: pd.DataFrame) -> str:
-    """The failures of some conversations, the most frequent first: ``untold 7, dropped wish 4 (of 24)``."""
+def in_counts(mine: pd.DataFrame, most: int = 3) -> str:
+    """The most frequent failures of some conversations: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
     counts = Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
     if not counts:
         return ""
     rank = {name: place for place, name in enumerate(FAILURES)}
-    most = sorted(counts.items(), key=lambda found: (-found[1], rank.get(found[0], len(rank))))
-    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in most) + f" (of {len(mine)})"
+    ordered = sorted(counts.items(), key=lambda found: (-found[1], rank.get(found[0], len(rank))))
+    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in ordered[:most]) + f"{more} (of {len(mine)})"
 
 
 def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -165,9 +170,8 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def family_order(frame: pd.DataFrame) -> np.ndarray:
-    """The families in the order in which the conversations name them, the row over all last."""
-    import numpy as np
-
-    names = list(dict.fromkeys(frame["family"]))
-    return np.array([n for n in names if n != ALL] + [n for n in names if n == ALL])
+def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
+    """The families of a table in the order of those that are known, then by name; the row over all last."""
+    there = set(frame["family"]) - {ALL}
+    first = [name for name in known if name in there]
+    return [*first, *sorted(there - set(first)), *([ALL] if ALL in set(frame["family"]) else [])]
