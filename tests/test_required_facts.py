@@ -495,7 +495,9 @@ def test_of_two_amounts_that_were_asked_for_neither_stands_in_the_place_of_the_o
     asked = frozenset({("money", "6735"), ("money", "6180")})
     assert one.told([text], asked) and two.told([text], asked)
     assert not one.told([text]) and not two.told([text])
-    assert not Fact(kind="money", value=6735, rivals=[6180]).told([text], asked)
+    assert Fact(kind="money", value=6735, rivals=[6180]).told([text], asked)
+    wrong = f"{text} Or rather $70.00 for the first way."
+    assert not Fact(kind="money", value=6735, rivals=[7000]).told([wrong], asked)
 
 
 def test_the_steps_of_one_sum_do_not_stand_in_the_place_of_another_sums_end():

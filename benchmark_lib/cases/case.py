@@ -283,6 +283,11 @@ class Case(_Part):
                 del known["does"]
         return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
 
+    @cached_property
+    def several(self) -> bool:
+        """Whether its customer has several wishes, and says yes to all that is listed of them."""
+        return bool(self.agrees_to_all) or (bool(self.family) and any(len(o.calls) > 1 for o in self.outcomes))
+
     @property
     def agreeable(self) -> set[str]:
         """Tools whose proposal the customer says yes to."""

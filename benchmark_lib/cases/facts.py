@@ -79,7 +79,7 @@ class Fact(BaseModel):
 
         It stands in one of them and is not denied, listed among others or lost in a pour, and nothing else is said in
         its place; a correction counts as what was said last (see `benchmark_lib.language.answers`). What else was asked
-        for (`asked`) makes no pour and, unless it is a rival, stands in no other value's place.
+        for (`asked`) makes no pour and stands in no other value's place, even where it is listed as a rival.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
@@ -89,10 +89,10 @@ class Fact(BaseModel):
             for place, text in enumerate(answering(texts, asked))
             for m in self._mentions(text)
         ]
-        strict, kind = self._strict(), self.unit if self.kind == "measure" else self.kind
-        others = {value for of_kind, value in asked if of_kind == kind} - {*strict, str(self.value)}
+        kind = self.unit if self.kind == "measure" else self.kind
+        others = {value for of_kind, value in asked if of_kind == kind} - {str(self.value)}
         said = [m for m in said if m.value not in others]
-        return stands(said, strict)
+        return stands(said, tuple(rival for rival in self._strict() if rival not in others))
 
     def _mentions(self, text: str) -> list[Mention]:
         right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))

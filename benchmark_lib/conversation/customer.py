@@ -69,7 +69,7 @@ class ScriptedCustomer(Consenting):
             self._answer_beside(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
-        elif self.case.agrees_to_all and len(now.heard.offered) > 1 and not done:
+        elif self.case.several and len(now.heard.offered) > 1 and not done:
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
@@ -142,7 +142,7 @@ class ScriptedCustomer(Consenting):
             if self.progress.given(talk):
                 return self._leave("unserved", "gave_up", said)
         if (
-            self.case.agrees_to_all
+            self.case.several
             and now.heard.offer
             and self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         ):
@@ -151,8 +151,6 @@ class ScriptedCustomer(Consenting):
         if now.heard.declined:
             hoped = [w for w in hoped if w.tool in now.heard.offered and "?" in now.words]
         if self.progress.resolvable and now.heard.offer and hoped and not now.calls:
-            if self.case.agrees_to_all and self._agree_to_all(self.progress.open_wishes(talk), now, talk, said):
-                return None
             return self._agree(hoped, now, said)
         if self.case.check and self._seems_done(now):
             return self._check(now, talk, said)

@@ -29,7 +29,7 @@ class Consenting(FollowingUp):
         open_wishes = self.progress.open_wishes(talk)
         offered = set(now.heard.proposed)
         likely = now.heard.tools
-        if self.case.agrees_to_all and self._agree_to_all(open_wishes, now, talk, said):
+        if self.case.several and self._agree_to_all(open_wishes, now, talk, said):
             return None
         if len(now.heard.offered) >= MENU:
             if not said.moves:
@@ -97,7 +97,9 @@ class Consenting(FollowingUp):
             said.add(self._to_several("rest"), *agreed, first=True)
         elif yes:
             said.add(
-                self._next_line("all", self.case.agrees_to_all, self.phrases["customer"]["agree"]), *agreed, first=True
+                self._next_line("all", self.case.agrees_to_all or self.case.agrees, self.phrases["customer"]["agree"]),
+                *agreed,
+                first=True,
             )
         for wish, differing in reversed(found.wrong):
             self._correct(wish, differing, said)

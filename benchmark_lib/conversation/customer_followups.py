@@ -102,7 +102,7 @@ def still_to_say(place: int, progress: Progress, talk: ConversationState, yes: s
     untold = [f for f in facts if not f.told(said)]
     asks = [f.ask for f in untold if f.ask]
     done = any(progress.made(c, talk, exactly=True) for c in calls)
-    changed_mind = case.followups[place].when == "next" and not facts
+    changed_mind = case.followups[place].when == "next" and (bool(case.family) or not facts)
     if changed_mind or len(asks) < len(untold) or (len(untold) == len(facts) and not done):
         return whole
     if done or not calls:
