@@ -21,7 +21,7 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
-from .hard import hard_failures, hard_table, language_table
+from .hard import families_of, hard_failures, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
@@ -92,6 +92,7 @@ __all__ = [
     "entrant_judges",
     "escalation_table",
     "findings",
+    "families_of",
     "flip_table",
     "general_ranking",
     "hard_failures",
@@ -110,6 +111,7 @@ __all__ = [
     "metric_table",
     "missing_table",
     "model_means",
+    "most_telling",
     "on_frontier",
     "per_case",
     "plan_cost_table",

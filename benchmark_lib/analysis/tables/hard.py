@@ -6,6 +6,7 @@ from collections import Counter
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from ...cases.played import store_name, store_played
 from ...scoring.hard import FAILURES
 from ..estimators.comparisons import paired_difference
 from ..estimators.intervals import clustered_rate
@@ -27,15 +28,24 @@ FEWEST_PAIRS = 5
 _NUMBERS = ("", "_low", "_high", "_n")
 
 
-def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] = ()) -> pd.DataFrame:
+def families_of(results: Any) -> dict[str, dict[str, Any]]:
+    """The families of the hard sets that some runs were played on, as their stores describe them; none for a frame."""
+    stores = {store_name(run.manifest): store_played(run.manifest) for run in getattr(results, "runs", ())}
+    return {
+        name: family for s in stores.values() if s is not None for name, family in s.info.get("families", {}).items()
+    }
+
+
+def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = None) -> pd.DataFrame:
     """Success of each entry by family of a hard set, beside the clean twins.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or their conversations; those of other sets are left out.
-    easy : tuple of str
-        Families that a strong player passes nearly always: shown, and left out of the row over all.
+    easy : tuple of str, optional
+        Families that a strong player passes nearly always: shown, and left out of the row over all. By default those
+        that the store of the runs marks.
 
     Returns
     -------
@@ -49,11 +59,13 @@ def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] = ()) -> p
     """
     import pandas as pd
 
-    rows = []
+    rows, known = [], families_of(results)
+    if easy is None:
+        easy = tuple(name for name, family in known.items() if family.get("easy"))
     for (entry, source), mine in of_hard_sets(results).groupby(["entry", "source"], sort=True):
         head = {"entry": entry, "model": mine["model"].iloc[0], "source": source, "panel": mine["panel"].iloc[0]}
         counted = mine[~mine["family"].isin(easy)]
-        parts = list(mine.groupby("family", sort=True))
+        parts = [(family, mine[mine["family"] == family]) for family in family_order(mine, known)]
         for family, part in [*parts, *([(ALL, counted)] if len(counted) else [])]:
             rows.append({**head, "family": family, "easy": family in easy, **_numbers(part)})
     return pd.DataFrame(rows, columns=_columns())
@@ -168,6 +180,18 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
             )
     names = ["entry", "source", "language", "success", "cases", "gap", "gap_low", "gap_high", "p"]
     return pd.DataFrame(rows, columns=names)
+
+
+def most_telling(table: pd.DataFrame) -> str | None:
+    """The entry whose families are worth looking at first: a model before a player before a scripted agent, with the most cases."""
+    from ..panels import PANELS
+
+    whole = table[table["family"] == ALL]
+    if whole.empty:
+        return None
+    panels = list(PANELS)
+    best = min(whole.to_dict("records"), key=lambda r: (panels.index(r["panel"]), -r["hard_n"], r["entry"]))
+    return str(best["entry"])
 
 
 def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:

@@ -76,7 +76,7 @@ def build_site(results: Results | Any = None, out: str | Path = "reports/site", 
         content, played = Content(results, published), results.hard
         apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
         own = Content(apart, False) if apart is not None else content
-        hard = hard_view(own.results, next(iter(own.stores.values()), None)) if played.runs else None
+        hard = hard_view(own.results) if played.runs else None
         _write(Pages(content, folder, hard, of_hard_set=apart is None and hard is not None), folder)
         if apart is not None:
             within = Subfolder(folder, "hard")

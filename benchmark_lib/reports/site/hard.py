@@ -5,27 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.panels import PANELS
-from ...analysis.tables.hard import ALL, family_order, hard_table
+from ...analysis.tables.hard import ALL, families_of, family_order, hard_table
 from ...scoring.written import missing, rounded, span
 from .folder import page_name
 from .words import percent, words
 
 if TYPE_CHECKING:
     from ...analysis.frames import Results
-    from ...store import Store
 
 
-def hard_view(results: Results, store: Store | None) -> dict[str, Any] | None:
-    """The families as rows and the entries as columns, for a template; None where nothing was played.
-
-    Parameters
-    ----------
-    results : Results
-        Runs of hard sets.
-    store : Store or None
-        What names the families and says which are easy; without it they go by their names.
-    """
-    known = store.info.get("families", {}) if store is not None else {}
+def hard_view(results: Results) -> dict[str, Any] | None:
+    """The families of hard sets as rows and the entries as columns, for a template; None where nothing was played."""
+    known = families_of(results)
     easy = tuple(name for name, family in known.items() if family.get("easy"))
     table = hard_table(results, easy)
     if table.empty:
