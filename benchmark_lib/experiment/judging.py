@@ -16,13 +16,13 @@ from typing import Any
 import orjson
 
 from ..cases import Case
-from ..cases.played import same_cases, store_name
+from ..cases.played import same_cases, store_of
 from ..endpoint import Endpoint, EndpointError, load_settings
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile, connect_to_read
 from ..scoring.judges import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
-from ..store import Store, load_store
+from ..store import Store
 from ..threads import in_thread
 from .budget import Budget, Stop
 from .plan import Model
@@ -112,7 +112,7 @@ async def judge_runs(
     _check_numbers(limit, concurrency, budget_usd, timeout)
     rubrics = load_rubrics(scorers)
     files = [run if isinstance(run, RunFile) else RunFile(run) for run in runs]
-    shops = [load_store(store or store_name(run.manifest)) for run in files]
+    shops = [store_of(run.path, run.manifest, store) for run in files]
     cases = [check_run(run, shop, unfinished) for run, shop in zip(files, shops, strict=True)]
     done = []
     for run, shop, its_cases in zip(files, shops, cases, strict=True):
