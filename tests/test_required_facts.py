@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.read import long_date
 from benchmark_lib.language.folding import fold
 from benchmark_lib.language.words import LANGUAGES
 
@@ -507,3 +508,12 @@ def test_the_steps_of_one_sum_do_not_stand_in_the_place_of_another_sums_end():
     )
     assert Fact(kind="money", value=10804).told([text])
     assert Fact(kind="money", value=4732).told([text])
+
+
+def test_days_that_were_asked_for_are_not_counted_through_where_each_stands_in_the_same_words():
+    days = ["2026-07-02", "2026-08-23", "2026-10-04", "2026-10-02", "2026-07-01"]
+    asked = frozenset(("date", day) for day in days)
+    text = "\n".join(f"- It can be started until {long_date(day)}." for day in days)
+    assert [day for day in days if Fact(kind="date", value=day).told([text], asked)] == days
+    poured = "\n".join(f"- It can be started until July {day}, 2026." for day in range(1, 9))
+    assert not Fact(kind="date", value="2026-07-02").told([poured], asked), "days that nobody asked for are still counted"
