@@ -507,3 +507,12 @@ def test_the_steps_of_one_sum_do_not_stand_in_the_place_of_another_sums_end():
     )
     assert Fact(kind="money", value=10804).told([text])
     assert Fact(kind="money", value=4732).told([text])
+
+
+def test_of_two_links_that_were_asked_for_neither_stands_in_the_place_of_the_other():
+    one, two = (f"https://track.northline.example/HP48032917{n}" for n in (7, 8))
+    text = f"The backpack is on its way. Tracking: {one}\nSo are the padlocks. Tracking: {two}"
+    asked = frozenset({("link", one), ("link", two)})
+    assert Fact(kind="link", value=one).told([text], asked) and Fact(kind="link", value=two).told([text], asked)
+    assert not Fact(kind="link", value=one).told([text.replace(one, two)], asked)
+    assert not Fact(kind="link", value=one).told([text.replace(two, f"{two}0")], asked - {("link", two)})

@@ -90,7 +90,8 @@ class Fact(BaseModel):
             for m in self._mentions(text)
         ]
         kind = self.unit if self.kind == "measure" else self.kind
-        others = {value for of_kind, value in asked if of_kind == kind} - {str(self.value)}
+        others = {fold(value) if kind == "link" else value for of_kind, value in asked if of_kind == kind}
+        others -= {str(self.value), fold(str(self.value))}
         said = [m for m in said if m.value not in others]
         return stands(said, tuple(rival for rival in self._strict() if rival not in others))
 
