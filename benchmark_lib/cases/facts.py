@@ -85,18 +85,13 @@ class Fact(BaseModel):
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
             return False
         kind = self.unit if self.kind == "measure" else self.kind
-        others = frozenset(value for of_kind, value in asked if of_kind == kind) - {str(self.value)}
+        written = fold if kind == "link" else str
+        others = frozenset(written(value) for of_kind, value in asked if of_kind == kind) - {written(str(self.value))}
         said = [
             m._replace(chain=(place, *m.chain))
             for place, text in enumerate(answering(texts, asked))
             for m in self._mentions(text, others)
         ]
-<<<<<<< HEAD
-=======
-        kind = self.unit if self.kind == "measure" else self.kind
-        others = {fold(value) if kind == "link" else value for of_kind, value in asked if of_kind == kind}
-        others -= {str(self.value), fold(str(self.value))}
->>>>>>> sharp-s2
         said = [m for m in said if m.value not in others]
         return stands(said, tuple(rival for rival in self._strict() if rival not in others))
 
