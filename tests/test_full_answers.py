@@ -22,6 +22,11 @@ May I open a return for the Cairn Daypack in slate (NL-80401) and for the Driftl
 **Way two:** $180.20 comes back, nothing is taken off. The new things are $219.00 + $23.00 = $242.00. You pay **{way_two}** on top.
 
 Way two costs you $5.55 less. Shall I start the return for both?""",
+    "needle_4": """Here is where each order stands:
+
+- **NL-81241, Meridian Carry-On**: plan frozen, return open, {blue_link}. $249.00 less the share of the code ($29.88) = **{blue_back}** comes back.
+- **NL-81242, Weekender Duffel**: the plan is paid, {weekender_link}. **{weekender_back}** comes back.
+- **NL-81243**: nothing opened. Backpack: last day **{backpack_until}**. Socks: last day **{socks_until}**.""",
 }
 
 
@@ -29,6 +34,7 @@ Way two costs you $5.55 less. Shall I start the return for both?""",
 def test_an_answer_that_explains_itself_tells_all_that_was_asked(name):
     store = load_store("northline:hard")
     case = next(c for c in load_cases(store, name) if c.id == name)
-    values = {n: money(f.value) if f.kind == "money" else long_date(str(f.value)) for n, f in case.facts.items()}
+    shown = {"money": money, "date": long_date}
+    values = {n: shown.get(f.kind, str)(f.value) for n, f in case.facts.items()}
     answers = answers_of([ANSWERS[name].format(**values)], case, store.of(case))
     assert [n for n, fact in case.facts.items() if not fact.told(answers, asked_for(case))] == []
