@@ -34,6 +34,11 @@ Way two costs you $5.55 less. Shall I start the return for both?""",
 - NL-81130: the code would have taken {forgone} off (15% of $203.00).
 - NL-81131: the last day was {wallet_until}.
 - NL-81129: the bag is now black and will arrive by {bag_by} at the latest.""",
+    "needle_4": """Here is where each order stands:
+
+- **NL-81241, Meridian Carry-On**: plan frozen, return open, {blue_link}. $249.00 less the share of the code ($29.88) = **{blue_back}** comes back.
+- **NL-81242, Weekender Duffel**: the plan is paid, {weekender_link}. **{weekender_back}** comes back.
+- **NL-81243**: nothing opened. Backpack: last day **{backpack_until}**. Socks: last day **{socks_until}**.""",
 }
 
 

@@ -12,37 +12,61 @@ LARGE = 360
 QUERIES = {
     "needle_1": {
         "return label drop-off Northern Ireland": "LB-10-GB-NIR",
+        "return from the Scottish islands": "LB-10-GB-ISL",
+        "return from the Scottish Highlands": "LB-10-GB-HIG",
+        "return from Wales": "LB-10-GB-WLS",
         "bulky return collection from the door": "LB-50",
         "Crossway sea crossings": "LB-51",
         "Crossway summer sailings 2026": "LB-57",
+        "whose discount it is": "LB-72",
     },
     "needle_2": {
+        "Bloom 2026, first part": "LB-31-BLOOM26A",
         "free item in the box when returning the rest": "LB-31-BLOOM26B",
         "campaign values of gifts": "LB-55",
+        "campaign values of gifts, orders until 17 May 2026": "LB-56",
         "whose discount it is": "LB-72",
     },
     "needle_3": {
         "Pip ride-on wheel": "LB-60-RN-26-02",
+        "kids trolley handle stage": "LB-60-RN-25-01",
+        "cable lock shackle": "LB-60-RN-25-02",
         "lot letters of the Pip line": "LB-61",
         "axle kits of the Pip line": "LB-59",
     },
-    "needle_4": {"stagepay instalments return": "LB-41-stagepay_6", "plan number PT": "LB-63"},
-    "needle_5": {"school account return": "LB-46-school", "restocking scale account returns": "LB-64"},
+    "needle_4": {
+        "stagepay six instalments return": "LB-41-stagepay_6",
+        "stagepay three instalments return": "LB-41-stagepay_3",
+        "plan number PT": "LB-63",
+        "whose discount it is": "LB-72",
+    },
+    "needle_5": {
+        "account for schools terms": "LB-45-school",
+        "school account return": "LB-46-school",
+        "restocking scale account returns": "LB-64",
+        "restocking scale orders until 31 January 2026": "LB-65",
+    },
     "needle_6": {
         "Nunavut delivery": "LB-11-CA-NU",
+        "Northwest Territories delivery": "LB-11-CA-NT",
         "Iqaluit parcel no scan": "LB-66",
         "thaw holds at the southern depots": "LB-67",
         "airstrips of the north": "LB-49",
     },
     "needle_7": {
         "warranty hinge aluminium case": "LB-68",
+        "Aluma workshop parts and times": "LB-69",
         "Aluma first generation": "LB-70",
         "Aluma handling charges": "LB-76",
+        "warranty sheet carry-on cases": "LB-12-carry_on",
     },
     "needle_8": {
         "insurance statement value stolen": "LB-71",
+        "statements of value losses until 31 December 2025": "LB-73",
+        "statement for the airline": "LB-74",
         "whose discount it is": "LB-72",
         "EQUINOX20": "LB-30-EQUINOX20",
+        "SATCHEL": "LB-30-SATCHEL",
     },
 }
 

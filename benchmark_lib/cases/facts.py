@@ -79,7 +79,8 @@ class Fact(BaseModel):
 
         It stands in one of them and is not denied, listed among others or lost in a pour, and nothing else is said in
         its place; a correction counts as what was said last (see `benchmark_lib.language.answers`). What else was asked
-        for (`asked`) makes no pour and stands in no other value's place, even where it is listed as a rival.
+        for (`asked`) makes no pour and stands in no other value's place, even where it is listed as a rival; nor do the
+        steps of a sum that comes to it.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
@@ -92,8 +93,10 @@ class Fact(BaseModel):
             for place, text in enumerate(answering(texts, asked))
             for m in self._mentions(text, others)
         ]
-        said = [m for m in said if m.value not in others]
-        return stands(said, tuple(rival for rival in self._strict() if rival not in others))
+        strict = tuple(rival for rival in self._strict() if rival not in others)
+        sums = {m.chain for m in said if m.value in others}
+        steps = [m for m in said if m.value and m.value not in strict and m.chain in sums]
+        return stands([m for m in said if m.value not in others and m not in steps], strict)
 
     def _mentions(self, text: str, asked: frozenset[str]) -> list[Mention]:
         right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))
