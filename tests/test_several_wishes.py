@@ -102,6 +102,25 @@ def test_a_sentence_that_joins_several_is_a_yes_to_all(store, four):
     assert agreed(said[0]) == wishes(four)
 
 
+@pytest.mark.parametrize(
+    "heading", ["May I go ahead with:", "Would you like me to do the following:", "Soll ich das Folgende tun:"]
+)
+def test_a_list_of_names_under_a_question_is_a_yes_to_all(store, four, heading):
+    args = wishes(four)
+    items = [
+        f"Cancellation: {args['cancel_order']['order_id']}",
+        f"Return: {args['start_return']['order_id']}",
+        f"New color: {args['update_line_item']['order_id']}",
+    ]
+    said, _ = answer(four, store, heading + "".join(f"\n- {item}" for item in items))
+    assert agreed(said[0]) == wishes(four)
+
+
+def test_a_question_for_something_else_is_no_offer(store, four):
+    said, _ = answer(four, store, "May I ask you to bear with me while I look at your four points: they are on my desk.")
+    assert not agreed(said[0])
+
+
 def test_an_answer_and_the_yes_come_together(store, four):
     asked = four.model_copy(update={"ledger": {"postcode": Known(value="02139")}})
     said, _ = answer(asked, store, f"What is the postcode, please?\n\n{as_list(listed(four, store))}")

@@ -8,7 +8,7 @@ from ..records import Act, Fault
 from ..threads import read_aside
 from .customer_consent import Consenting
 from .customer_progress import told_in
-from .customer_several import announces
+from .customer_several import announces, asks_for_a_yes
 from .customer_words import CERTAIN, Round, Said, written
 from .speaker import Reply
 from .state import ConversationState
@@ -69,7 +69,7 @@ class ScriptedCustomer(Consenting):
             self._answer_beside(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
-        elif self.case.several and len(now.heard.offered) > 1 and not done:
+        elif self.case.several and not done and (len(now.heard.offered) > 1 or (asks_for_a_yes(now.words) and not asked)):
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)

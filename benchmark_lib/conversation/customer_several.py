@@ -14,6 +14,9 @@ from ..language.sentences import sentences
 if TYPE_CHECKING:
     from ..store import Store
 
+OPENING = " *_¿,"
+"""What may stand before the first word of a question."""
+
 
 @dataclass
 class Offered:
@@ -91,6 +94,13 @@ def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int])
 def announces(words: str) -> bool:
     """Whether the desk says that it goes on by itself, without naming with what ("I'll do the next one now")."""
     return bool(cue_of_several("announce").search(plain(words)))
+
+
+def asks_for_a_yes(words: str) -> bool:
+    """Whether a sentence asks whether to go on, however long the list is that follows it ("May I go ahead with: ...")."""
+    if not any(mark in words for mark in "?:"):
+        return False
+    return any(cue_of_several("asks").match(f" {s.plain.lstrip(OPENING)}") for s in sentences(words))
 
 
 def _passages(words: str, parser: MessageParser) -> list[_Passage]:
