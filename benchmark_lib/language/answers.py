@@ -92,7 +92,9 @@ def cleaned(text: str) -> str:
     return text
 
 
-def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = False) -> list[Mention]:
+def mentions(
+    text: str, right: re.Pattern[str], others: Spans, dates: bool = False, asked: frozenset[str] = frozenset()
+) -> list[Mention]:
     """What a cleaned message says of a value and of others of its kind.
 
     Parameters
@@ -105,6 +107,8 @@ def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = Fal
         The places of all values of the kind in a folded sentence, each with its value.
     dates : bool
         Whether they are days, which are counted through.
+    asked : frozenset of str
+        Other values that were asked for: to give each of them in the same words is no counting through.
     """
     found: list[Mention] = []
     heading: frozenset[str] = frozenset()
@@ -113,7 +117,7 @@ def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = Fal
         read = _read(folded, spans, dates, place)
         found += [m._replace(about=m.about or heading) for m in read]
         heading = frozenset() if spans else _about(folded) if folded.rstrip().endswith(":") else heading
-    return _without_counting(found) if dates else found
+    return _without_counting(found, asked) if dates else found
 
 
 def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
@@ -243,7 +247,13 @@ def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence:
         for place in group.spans:
             how: How = "denied" if _denied(folded, place[0], place[1]) else "listed" if group.listed else "said"
             found.append(Mention(place[2], how, about, mends, (sentence, number)))
-    return found
+    return found if dates or not _worked().search(folded) else _without_steps(found)
+
+
+def _without_steps(found: list[Mention]) -> list[Mention]:
+    """The mentions of a sentence that works a sum out, without the steps that lead to the value."""
+    last = max((place for place, m in enumerate(found) if not m.value), default=0)
+    return [m for m in found[:last] if not m.value] + found[last:]
 
 
 class _Chain(NamedTuple):
@@ -313,11 +323,11 @@ def _about(words: str) -> frozenset[str]:
     )
 
 
-def _without_counting(found: list[Mention]) -> list[Mention]:
-    """The mentions, those that are counted through marked as listed."""
+def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Mention]:
+    """The mentions, those that are counted through marked as listed; what was asked for is not counted."""
     families: dict[frozenset[str], set[str]] = {}
     for m in found:
-        if m.how == "said":
+        if m.how == "said" and m.value not in asked:
             families.setdefault(_family(m), set()).add(m.value)
     counted = {family for family, values in families.items() if len(values) >= COUNTED}
     return [m._replace(how="listed") if m.how == "said" and _family(m) in counted else m for m in found]
@@ -377,6 +387,12 @@ def _question() -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _meant() -> re.Pattern[str]:
     return re.compile("|".join(of_answers("meant")))
+
+
+@lru_cache(maxsize=1)
+def _worked() -> re.Pattern[str]:
+    """The signs of a sum, or the cells of a table's row."""
+    return re.compile(rf"[=|]|\s[-–−]\s?\$?\d|\b(?:{'|'.join(sorted(_OF_SUMS))})\b")
 
 
 @lru_cache(maxsize=1)
