@@ -16,12 +16,42 @@ ANSWERS = {
 - **Weekender Duffel 42L** (NL-80402, placed April 2, the new window from delivery on April 9): the last day was **{last_duffel}**, too late.
 
 May I open a return for the Cairn Daypack in slate (NL-80401) and for the Driftline in burgundy (NL-80402)?""",
-    "arithmetic_1": """(a) Bag and wallet: $133.00 less their share of the code $15.96 = $117.04, less $9.00 for delivery = **{back_both}**.
-(b) Wallet alone: $64.00 less $7.68 = $56.32. You would keep $113.00, which is $99.44 after its share, below $100.00, so $9.00 is taken off too: **{back_wallet}**.""",
-    "arithmetic_8": """**Way one:** the backpack brings $189.00 less 15% = $160.65, less $9.00 for delivery = $151.65. The new one is $219.00. You pay **{way_one}** on top.
-**Way two:** $180.20 comes back, nothing is taken off. The new things are $219.00 + $23.00 = $242.00. You pay **{way_two}** on top.
+    "arithmetic_1": """| | Articles | Sum | Comes back |
+|---|---|---|---|
+| (a) NL-80501 | Toiletry Bag, Travel Wallet | $133.00 − 12% ($15.96) = $117.04; the umbrella is worth less than $100.00, so − $9.00 for delivery | **{back_a}** |
+| (b) NL-80514 | Document Wallet | $79.00 − 12% ($9.48) | **{back_b}** |
+| (c) NL-80515 | Passport Holder | $49.00 − $9.00 for delivery, as only the sling remains ($74.00) | **{back_c}** |
+| (d) NL-80516 | Tracker Sleeve | delivery was taken off the earlier return | **{back_d}** |
+| (e) NL-80517 | Wet & Dry Cube | $29.00 − 10% ($2.90) | **{back_e}** |
+| **Total** | | | **{back_in_all}** |
 
-Way two costs you $5.55 less. Shall I start the return for both?""",
+The blanket of (b) was delivered on March 20, so its time ended on **{blanket_ended}**; it stays with you.
+The umbrella can still be sent back until **{umbrella_last}**, the foam pillow until **{pillow_last}**.""",
+    "arithmetic_2": """| Order | Item | Latest day at home | Plan |
+|---|---|---|---|
+| NL-80502 | Garment Bag | **{home_latest}** | stays, you are still at home |
+| NL-80518 | Orbit Sling | **{sling_home}** | to the lake: **{sling_lake_first}** to **{sling_lake_last}** |
+| NL-80519 | Harrow Backpack | **{backpack_home}** | to the lake: **{backpack_lake_first}** to **{backpack_lake_last}** |
+
+Of NL-80520 one parcel has left, so nothing of it can be changed. The adapter comes home between **{adapter_first}** and **{adapter_last}**.
+
+- NL-80503 (wallet, to your home): earliest **{wallet_earliest}**, latest **{wallet_latest}**
+- NL-80521 (blanket and bottle, to the lake): earliest **{blanket_first}**, latest **{blanket_last}**""",
+    "arithmetic_8": """**What comes back**
+- Backpack alone: $189.00 − 15% = $160.65, − $9.00 for delivery because the straps are worth less than $100.00 = **{back_one}**
+- Backpack and straps: $212.00 − 15% = **{back}**, nothing taken off
+- Shirt folder: **{back_folder}**
+- Toiletry bag: $59.00 − 10% = **{back_toiletry}**
+
+**The new order** (you have used the code; delivery is free)
+- Way one: 45L $219.00 + folder L $44.00 + toiletry bag Large $69.00 = **{new_one}**
+- Way two: the same plus straps $23.00 = **{new_two}**
+
+**On top in all**
+- Way one: $332.00 − $151.65 − $39.00 − $53.10 = **{top_one}**
+- Way two: $355.00 − $180.20 − $39.00 − $53.10 = **{top_two}** (cheaper)
+
+The sleeve came on March 20, so its time ended on **{sleeve_ended}**.""",
     "dense_7": """| Order | Link | Last day to start | Amount credited |
 |---|---|---|---|
 | NL-81127 | {first_link} | {first_until} | {first_back} ($249.00 - 12%) |

@@ -117,7 +117,9 @@ def test_a_list_of_names_under_a_question_is_a_yes_to_all(store, four, heading):
 
 
 def test_a_question_for_something_else_is_no_offer(store, four):
-    said, _ = answer(four, store, "May I ask you to bear with me while I look at your four points: they are on my desk.")
+    said, _ = answer(
+        four, store, "May I ask you to bear with me while I look at your four points: they are on my desk."
+    )
     assert not agreed(said[0])
 
 

@@ -13,6 +13,7 @@ DAY = Fact(kind="date", value="2026-07-09")
 DAY_NOT_BEFORE = Fact(kind="date", value="2026-07-09", rivals=["2026-07-08"])
 URL = Fact(kind="link", value=LINK)
 TOTAL = Fact(kind="money", value=12950)
+TOTAL_AFTER_DELIVERY = Fact(kind="money", value=12950, rivals=[13850])
 WINDOW = Fact(kind="measure", value="5-10", unit="business_days")
 WEIGHT = Fact(kind="measure", value=2400, unit="g")
 CARRIER = Fact(kind="choice", value="Bluebird", options={"Bluebird": ["bluebird"], "Harbor Post": ["harbor post"]})
@@ -41,6 +42,13 @@ TOLD = {
         (DAY, ["No: el 9 de julio."]),
         (DAY, ["9 July is not guaranteed, but it is the last day of the window."]),
         (URL, [f"This is your link, not the one from last time: {LINK}"]),
+    ],
+    "a rival is a step of the sum that leads to it": [
+        (
+            TOTAL_AFTER_DELIVERY,
+            ["| Duffel | $157.39 less 12% = $138.50; straps are kept, − $9.00 for delivery | $129.50 |"],
+        ),
+        (TOTAL_AFTER_DELIVERY, ["Duffel: $157.39 − 12% = $138.50, less delivery, which is $9.00, so you get $129.50."]),
     ],
     "days counted up to it": [
         (DAY_NOT_BEFORE, ["Counting on: 1 July, 2 July, 6 July, 7 July, 8 July, so the last day is 9 July."]),
@@ -81,6 +89,9 @@ TOLD = {
 }
 
 NOT_TOLD = {
+    "a step of the sum that is told as its end": [
+        (TOTAL_AFTER_DELIVERY, ["The refund is $138.50.", "The refund is $129.50."]),
+    ],
     "denied": [
         (DAY, ["The last day is not 9 July."]),
         (DAY, ["It will not arrive on 9 July."]),

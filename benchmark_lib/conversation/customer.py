@@ -69,7 +69,9 @@ class ScriptedCustomer(Consenting):
             self._answer_beside(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
-        elif self.case.several and not done and (len(now.heard.offered) > 1 or (asks_for_a_yes(now.words) and not asked)):
+        elif (
+            self.case.several and not done and (len(now.heard.offered) > 1 or (asks_for_a_yes(now.words) and not asked))
+        ):
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
         if not (said.left or said.moves):
             self._go_on(now, talk, said)

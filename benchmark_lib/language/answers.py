@@ -249,7 +249,19 @@ def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence:
         for place in group.spans:
             how: How = "denied" if _denied(folded, place[0], place[1]) else "listed" if group.listed else "said"
             found.append(Mention(place[2], how, about, mends, (sentence, number)))
-    return found
+    if dates or not _worked().search(folded):
+        return found
+    if any(not m.value for m in found):
+        return _without_steps(found)
+    return found[-1:] if "=" in folded else found
+
+
+def _without_steps(found: list[Mention]) -> list[Mention]:
+    """The mentions of a sentence that works a sum out, without the steps that lead to the value, which is about what they are about."""
+    last = max((place for place, m in enumerate(found) if not m.value), default=0)
+    about = frozenset[str]().union(*(m.about for m in found[: last + 1]))
+    steps, ends = found[:last], found[last : last + 1]
+    return [m for m in steps if not m.value] + [m._replace(about=about) for m in ends] + found[last + 1 :]
 
 
 class _Chain(NamedTuple):
@@ -391,6 +403,12 @@ def _question() -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _meant() -> re.Pattern[str]:
     return re.compile("|".join(of_answers("meant")))
+
+
+@lru_cache(maxsize=1)
+def _worked() -> re.Pattern[str]:
+    """The signs of a sum, or the cells of a table's row."""
+    return re.compile(rf"[=|]|\s[-–−]\s?\$?\d|\b(?:{'|'.join(sorted(_OF_SUMS))})\b")
 
 
 @lru_cache(maxsize=1)
