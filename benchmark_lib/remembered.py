@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 Made = TypeVar("Made")
 
@@ -22,15 +23,16 @@ def remembered(*parts: str) -> Callable[[Callable[[Any], Made]], Callable[[Any],
     """
 
     def declare(function: Callable[[Any], Made]) -> Callable[[Any], Made]:
+        made: WeakKeyDictionary[Any, Made] = WeakKeyDictionary()
+
         @wraps(function)
         def kept(store: Any) -> Made:
             owner = store
             while getattr(owner, "below", None) is not None and owner.laid.isdisjoint(parts):
                 owner = owner.below
-            memory = vars(owner).setdefault("_remembered", {})
-            if function not in memory:
-                memory[function] = function(owner)
-            return memory[function]
+            if owner not in made:
+                made[owner] = function(owner)
+            return made[owner]
 
         return kept
 

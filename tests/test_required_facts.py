@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.read import long_date
 from benchmark_lib.language.folding import fold
 from benchmark_lib.language.words import LANGUAGES
 
@@ -515,3 +516,21 @@ def test_the_steps_of_sums_in_the_same_words_do_not_stand_in_each_others_place()
     assert all(Fact(kind="money", value=value).told([text], asked) for value in (7400, 10200))
     assert not Fact(kind="money", value=7400, rivals=[9300]).told([text], asked), "a rival stays one where it is a step"
     assert not Fact(kind="money", value=7400).told([text], asked - {("money", "10200")}), "where a sum ends is no step"
+
+
+def test_days_that_were_asked_for_are_not_counted_through_where_each_stands_in_the_same_words():
+    days = ["2026-07-02", "2026-08-23", "2026-10-04", "2026-10-02", "2026-07-01"]
+    asked = frozenset(("date", day) for day in days)
+    text = "\n".join(f"- It can be started until {long_date(day)}." for day in days)
+    assert [day for day in days if Fact(kind="date", value=day).told([text], asked)] == days
+    poured = "\n".join(f"- It can be started until July {day}, 2026." for day in range(1, 9))
+    assert not Fact(kind="date", value="2026-07-02").told([poured], asked), "days that nobody asked for are still counted"
+
+
+def test_of_two_links_that_were_asked_for_neither_stands_in_the_place_of_the_other():
+    one, two = (f"https://track.northline.example/HP48032917{n}" for n in (7, 8))
+    text = f"The backpack is on its way. Tracking: {one}\nSo are the padlocks. Tracking: {two}"
+    asked = frozenset({("link", one), ("link", two)})
+    assert Fact(kind="link", value=one).told([text], asked) and Fact(kind="link", value=two).told([text], asked)
+    assert not Fact(kind="link", value=one).told([text.replace(one, two)], asked)
+    assert not Fact(kind="link", value=one).told([text.replace(two, f"{two}0")], asked - {("link", two)})

@@ -75,6 +75,15 @@ def test_the_yes_is_never_the_same_twice(store, four):
     assert all(agreed(m) == wishes(four) for m in said[:4])
 
 
+def test_beside_something_brought_up_the_yes_is_to_all_of_the_list_as_well(store, four, cases):
+    beside = Case.model_validate(
+        four.model_dump() | {"followups": [{"say": "And what a summer it is.", "when": "next"}]}
+    )
+    words = as_list(listed(beside, store)).replace("Is all of that right?", "Shall I go ahead with all four?")
+    said, _ = answer(beside, store, words)
+    assert did(said[0], "followed_up") and agreed(said[0]) == wishes(beside)
+
+
 @pytest.mark.parametrize("tool", sorted(NAMES))
 def test_to_one_that_is_clearly_named_it_agrees_alone(store, four, tool):
     said, _ = answer(four, store, f"{listed(four, store, {tool})[0]} Shall I go ahead?")

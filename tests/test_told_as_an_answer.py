@@ -69,6 +69,10 @@ TOLD = {
         ),
         (TOTAL, ["$120.50 + $9.00 = $129.50"]),
         (TOTAL, ["The bag is $120.50 plus $9.00 delivery, $129.50 in all."]),
+        (TOTAL, ["Alone it would cost $120.50 + $9.00 delivery = $129.50."] * 2),
+    ],
+    "an amount after a day": [
+        (TOTAL, [f"- NL-48213: {LINK}, July 11, 2026, $129.50"]),
     ],
     "a correction": [
         (DAY, ["The last day is 8 July.", "Sorry, I meant 9 July."]),

@@ -84,19 +84,20 @@ class Fact(BaseModel):
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
             return False
+        kind = self.unit if self.kind == "measure" else self.kind
+        others = frozenset(fold(value) if kind == "link" else value for of_kind, value in asked if of_kind == kind)
+        others -= {str(self.value), fold(str(self.value))}
         said = [
             m._replace(chain=(place, *m.chain))
             for place, text in enumerate(answering(texts, asked))
-            for m in self._mentions(text)
+            for m in self._mentions(text, others)
         ]
-        kind = self.unit if self.kind == "measure" else self.kind
-        others = {value for of_kind, value in asked if of_kind == kind} - {str(self.value)}
         said = [m for m in said if m.value not in others]
         return stands(said, tuple(rival for rival in self._strict() if rival not in others))
 
-    def _mentions(self, text: str) -> list[Mention]:
+    def _mentions(self, text: str, asked: frozenset[str]) -> list[Mention]:
         right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))
-        return mentions(text, right, self._others, dates=self.kind == "date")
+        return mentions(text, right, self._others, dates=self.kind == "date", asked=asked)
 
     def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
         """The places of values of the fact's kind in a folded sentence: its rivals first, then all others."""

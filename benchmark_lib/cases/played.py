@@ -44,6 +44,20 @@ def store_played(manifest: dict[str, Any]) -> Store | None:
         return None
 
 
+def store_of(path: Path, manifest: dict[str, Any], given: str | Path | None = None) -> Store:
+    """The store that is given, or else the one that a run names.
+
+    Raises
+    ------
+    BadInput
+        If the run names none that is available here, or not by its name.
+    """
+    store = load_store(given) if given is not None else store_played(manifest)
+    if store is None:
+        raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
+    return store
+
+
 def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Case]:
     """The cases of a run by id, as far as their text is still what was played.
 

@@ -72,7 +72,7 @@ class Consenting(FollowingUp):
             for w in self.progress.open_wishes(talk)
             if now.heard.tools.get(w.tool, 0.0) >= SURE and all(w in o.calls for o in self.case.outcomes)
         ]
-        if wanted:
+        if wanted and not (self.case.several and self._agree_to_all(wanted, now, talk, said)):
             self._agree(wanted, now, said)
 
     def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Said) -> bool:

@@ -6,10 +6,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from ..cases.played import same_cases, store_name
+from ..cases.played import same_cases, store_of
 from ..records import SCORE_FAULT
 from ..runfile import RunFile, connect_to_write, upsert
-from ..store import load_store
 from .scoring import scores_as_json
 
 GROUP = 50
@@ -44,7 +43,7 @@ def rescore(path: str | Path, store: str | Path | None = None, again: bool = Fal
     from .writer import RunLock
 
     run = RunFile(path)
-    shop = load_store(store or store_name(run.manifest))
+    shop = store_of(run.path, run.manifest, store)
     cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
         have = (

@@ -92,7 +92,9 @@ def cleaned(text: str) -> str:
     return text
 
 
-def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = False) -> list[Mention]:
+def mentions(
+    text: str, right: re.Pattern[str], others: Spans, dates: bool = False, asked: frozenset[str] = frozenset()
+) -> list[Mention]:
     """What a cleaned message says of a value and of others of its kind.
 
     Parameters
@@ -105,6 +107,8 @@ def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = Fal
         The places of all values of the kind in a folded sentence, each with its value.
     dates : bool
         Whether they are days, which are counted through.
+    asked : frozenset of str
+        Other values that were asked for: to give each of them in the same words is no counting through.
     """
     found: list[Mention] = []
     heading: frozenset[str] = frozenset()
@@ -113,15 +117,16 @@ def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = Fal
         read = _read(folded, spans, dates, place)
         found += [m._replace(about=m.about or heading) for m in read]
         heading = frozenset() if spans else _about(folded) if folded.rstrip().endswith(":") else heading
-    return _without_counting(found) if dates else found
+    return _without_counting(found, asked) if dates else found
 
 
 def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     """Whether the value is told by what was said, in this order.
 
-    It is where it is said after any denial of it, at least once in words in which no other value is said as well. A
-    rival that the case names (`strict`) is told apart only by words of its own. A correction takes the place of what
-    stood before it; who corrects message after message is guessing.
+    It is where it is said after any denial of it, at least once in words in which no other value is said as well; the
+    steps that lead to it are no other values, also where they are repeated. A rival that the case names (`strict`) is
+    told apart only by words of its own. A correction takes the place of what stood before it; who corrects message
+    after message is guessing.
     """
     if len({m.chain[0] for m in said if m.mends and m.how == "said"}) > MOST_CORRECTIONS:
         return False
@@ -141,7 +146,8 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     named = [r for r in rivals if r.value in strict]
     if any(r.about <= m.about or m.about <= r.about for r in named for m in mine if r.chain != m.chain):
         return False
-    return any(not any(_same(r, m) for r in rivals) for m in mine)
+    own = {m.chain[:-1] for m in mine}
+    return any(not any(_same(r, m) for r in rivals if r.chain[:-1] not in own) for m in mine)
 
 
 def days_said(text: str, year: int) -> set[str]:
@@ -276,7 +282,15 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
     if len(chain.spans) > COUNTED and not re.search(r"[+=]", folded[start:end]):
         return True
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
+    before = before if dates else _without_days(before)
     return bool(_numbers_before().search(before) or _numbers_after().match(after))
+
+
+def _without_days(folded: str) -> str:
+    """A text with a word in place of each day, whose figures are no row of figures (``July 11, 2026, $89.00``)."""
+    for at, end, _ in reversed(sorted(_days(folded))):
+        folded = f"{folded[:at]}day{folded[end:]}"
+    return folded
 
 
 def _denied(folded: str, start: int, end: int) -> bool:
@@ -317,11 +331,11 @@ def _about(words: str) -> frozenset[str]:
     )
 
 
-def _without_counting(found: list[Mention]) -> list[Mention]:
-    """The mentions, those that are counted through marked as listed."""
+def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Mention]:
+    """The mentions, those that are counted through marked as listed; what was asked for is not counted."""
     families: dict[frozenset[str], set[str]] = {}
     for m in found:
-        if m.how == "said":
+        if m.how == "said" and m.value not in asked:
             families.setdefault(_family(m), set()).add(m.value)
     counted = {family for family, values in families.items() if len(values) >= COUNTED}
     return [m._replace(how="listed") if m.how == "said" and _family(m) in counted else m for m in found]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..language.answers import ANY_YEAR, Values
-from ..language.folding import fold, squash
+from ..language.folding import squash
 from ..language.parser import parser_of
 from ..language.pieces import kept
 from ..language.sentences import sentences
@@ -39,7 +39,7 @@ def asked_for(case: Case) -> Values:
     """The values that a full answer to a case of many questions holds: what it asks for, and the numbers of what it is about.
 
     None of a case of no more than `ASKED`, unless it is one of a hard set, whose sums take many values to explain. A day
-    counts with and without its year, a link in capitals and in small letters.
+    counts with and without its year.
     """
     numbers = (case.order, *case.others.values())
     if not case.family and len(case.facts) + len(numbers) <= ASKED:
@@ -50,8 +50,6 @@ def asked_for(case: Case) -> Values:
         found.add((fact.unit or fact.kind if fact.kind == "measure" else fact.kind, value))
         if fact.kind == "date":
             found.add(("date", f"{ANY_YEAR}{value[4:]}"))
-        if fact.kind == "link":
-            found.add(("link", fold(value)))
     return frozenset(found)
 
 

@@ -112,7 +112,6 @@ def _laid(store: Store, name: str, world: Mapping[str, Any], library: str | None
     if policy:
         laid |= {"policy": frozen(merged(thawed(store.policy), policy))}
     vars(other).update(laid, below=store, laid=frozenset({*rows, *(["policy"] if policy else [])}), views={})
-    vars(other).pop("_remembered", None)
     own = world.get("articles") or []
     if policy or own or library:
         vars(other)["laid"] |= {"articles"}
