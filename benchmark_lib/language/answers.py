@@ -51,7 +51,7 @@ MOST_KEYS = 6
 SIDE = 70
 """Characters on either side of a value within which something can make it no answer."""
 
-How = Literal["said", "denied", "listed"]
+How = Literal["said", "denied", "listed", "step"]
 Spans = Callable[[str], Iterable[tuple[int, int, str]]]
 Values = frozenset[tuple[str, str]]
 """Values with their kinds."""
@@ -65,7 +65,7 @@ class Mention(NamedTuple):
     value : str
         The value; empty for the one that is looked for.
     how : str
-        said, denied, or listed (one of several possibilities, or counted through).
+        said, denied, listed (one of several possibilities, or counted through), or a step of a sum that ends in another value.
     about : frozenset of str
         The telling words around it.
     mends : bool
@@ -130,10 +130,11 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     """
     if len({m.chain[0] for m in said if m.mends and m.how == "said"}) > MOST_CORRECTIONS:
         return False
+    strict = set(strict)
     mine: list[Mention] = []
     rivals: list[Mention] = []
     for mention in said:
-        if mention.value and mention.how == "said":
+        if mention.value and (mention.how == "said" or (mention.how == "step" and mention.value in strict)):
             if mention.mends and (not mention.about or any(_same(mention, m) for m in mine)):
                 mine = []
             rivals.append(mention)
@@ -246,8 +247,11 @@ def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence:
     for number, group in enumerate(_chains(folded, spans, dates)):
         start, end = group.spans[0][0], group.spans[-1][1]
         about = _about(_around(worded, start, end, spans)) or _about(_beside(worded, spans))
+        sum_ends = folded.rfind("=", start, end)
         for place in group.spans:
             how: How = "denied" if _denied(folded, place[0], place[1]) else "listed" if group.listed else "said"
+            if how == "said" and place[2] and place[1] <= sum_ends:
+                how = "step"
             found.append(Mention(place[2], how, about, mends, (sentence, number)))
     if dates or not _worked().search(folded):
         return found
