@@ -141,6 +141,8 @@ class ScriptedCustomer(Consenting):
                 return None
             if self._ask_for(untold, said):
                 return None
+            if self.case.family and self._bring_up("served", talk, said, now):
+                return None
             if self.progress.given(talk):
                 return self._leave("unserved", "gave_up", said)
         if (
