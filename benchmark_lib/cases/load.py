@@ -81,7 +81,7 @@ def names_of(case: Case, store: Store) -> set[str]:
     kind = trap_kind(case, store)
     names = {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
     if case.arm:
-        names |= {case.arm, case.pair}
+        names |= {case.arm}
     return names | {"slice"} if case.id in store.info.get("slice", ()) else names
 
 
