@@ -49,5 +49,7 @@ def test_a_question_without_words_of_its_own_is_asked_in_whole(case, store):
     worded = {name: fact.ask for name, fact in case.facts.items() if fact.after == 1}
     said = dict(brought_up(case, store, early, "Noted.", "Noted."))
     assert all(worded.values()) and worded["deep"] in said["1"] and worded["watts"] not in said["1"]
-    mixed = case.model_copy(update={"facts": case.facts | {"deep": case.facts["deep"].model_copy(update={"ask": None})}})
+    mixed = case.model_copy(
+        update={"facts": case.facts | {"deep": case.facts["deep"].model_copy(update={"ask": None})}}
+    )
     assert dict(brought_up(mixed, store, early, "Noted.", "Noted."))["1"] == case.followups[1].say
