@@ -242,8 +242,7 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     asked = asked_for(case)
     topics = answers_by_topic(c, answers, case)
     facts = {
-        name: name not in guesses and (fact.told(answers, asked) or fact.told(topics.get(name, ()), asked))
-        for name, fact in case.facts.items()
+        name: name not in guesses and fact.told(topics.get(name, answers), asked) for name, fact in case.facts.items()
     }
     outcomes = matching_outcomes(c.changes, case, store)
     found: Score = {
