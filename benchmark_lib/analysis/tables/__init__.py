@@ -21,7 +21,7 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
-from .hard import families_of, hard_failures, hard_table, language_table, most_telling
+from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
@@ -96,6 +96,7 @@ __all__ = [
     "flip_table",
     "general_ranking",
     "hard_failures",
+    "hard_in_words",
     "hard_table",
     "headline",
     "honesty_table",

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...cases.played import store_name, store_played
 from ...scoring.hard import FAILURES
+from ...scoring.written import rounded
 from ..estimators.comparisons import paired_difference
+from ..estimators.estimate import counted
 from ..estimators.intervals import clustered_rate
 from ..panels import conversations_of
 
@@ -23,6 +25,8 @@ HARD, CLEAN, TOLD = "hard", "clean", "told"
 ALL = "all families"
 """The row of a model over every family that counts."""
 ENGLISH = "en"
+SHOWN = 4
+"""How many of an entry's weakest families are put into words."""
 FEWEST_PAIRS = 5
 """Pairs from which an effect has an interval and a p-value."""
 _NUMBERS = ("", "_low", "_high", "_n")
@@ -180,6 +184,42 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
             )
     names = ["entry", "source", "language", "success", "cases", "gap", "gap_low", "gap_high", "p"]
     return pd.DataFrame(rows, columns=names)
+
+
+def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
+    """What one entry did in the hard set, in sentences with counts: over all, and where it is weakest.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `hard_table` gives it.
+    entry : str
+        Whose rows.
+    """
+    mine = table[table["entry"] == entry]
+    whole = mine[mine["family"] == ALL].to_dict("records")
+    if not whole:
+        return ["No case of a hard set was run and scored."]
+    row = whole[0]
+    found = [f"Right in {_of(row, HARD)} of the hard set; of the clean twins in {_of(row, CLEAN)}."]
+    if row["robust_n"]:
+        both = round(row["robust"] * row["robust_n"])
+        found.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")
+    weak = mine[(mine["family"] != ALL) & (mine["hard_n"] > 0) & (mine["hard"] < 1)].sort_values(["hard", "family"])
+    for family in weak.head(SHOWN).to_dict("records"):
+        name = family["family"].replace("_", " ")
+        found.append(f"{name.capitalize()}: right in {_of(family, HARD)}. What went wrong: {family['failures']}.")
+    return found
+
+
+def _of(row: dict[str, Any], arm: str) -> str:
+    """A share as a count: ``31 of 56 cases``; several trials of a case are averaged."""
+    cases = int(row[f"{arm}_n"])
+    return (
+        f"{rounded(row[arm] * cases, 0 if row['trials'] == 1 else 1)} of {counted(cases, 'case')}"
+        if cases
+        else "none run"
+    )
 
 
 def most_telling(table: pd.DataFrame) -> str | None:
