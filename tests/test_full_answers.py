@@ -9,13 +9,6 @@ from benchmark_lib.scoring.counting import answers_of, asked_for
 from benchmark_lib.store import load_store
 
 ANSWERS = {
-    "policy_in_time_1": """Here are your three days:
-
-- **Cairn Daypack 22L** (NL-80401, placed March 29, so the old window of 100 days holds): last day **{last_daypack}**
-- **Driftline Soft Carry-On 40L** (NL-80402; suitcases keep 100 days): last day **{last_carry_on}**
-- **Weekender Duffel 42L** (NL-80402, placed April 2, the new window from delivery on April 9): the last day was **{last_duffel}**, too late.
-
-May I open a return for the Cairn Daypack in slate (NL-80401) and for the Driftline in burgundy (NL-80402)?""",
     "arithmetic_1": """| | Articles | Sum | Comes back |
 |---|---|---|---|
 | (a) NL-80501 | Toiletry Bag, Travel Wallet | $133.00 − 12% ($15.96) = $117.04; the umbrella is worth less than $100.00, so − $9.00 for delivery | **{back_a}** |
@@ -79,4 +72,4 @@ def test_an_answer_that_explains_itself_tells_all_that_was_asked(name):
     show = {"money": money, "date": lambda day: long_date(str(day)), "link": str}
     values = {n: show[f.kind](f.value) for n, f in case.facts.items()}
     answers = answers_of([ANSWERS[name].format(**values)], case, store.of(case))
-    assert [n for n, fact in case.facts.items() if not fact.told(answers, asked_for(case))] == []
+    assert [n for n, fact in case.facts.items() if not fact.told(answers, asked_for(case), rivals_only=True)] == []

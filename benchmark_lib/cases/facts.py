@@ -74,13 +74,14 @@ class Fact(BaseModel):
         """Whether a rendering of a rival value stands in `text`."""
         return any(found_in(rendering(self.kind, r, self.unit, self._names(r)), text) for r in self._strict())
 
-    def told(self, texts: Iterable[str], asked: Values = frozenset()) -> bool:
+    def told(self, texts: Iterable[str], asked: Values = frozenset(), rivals_only: bool = False) -> bool:
         """Whether the agent's messages tell the fact as an answer.
 
         It stands in one of them and is not denied, listed among others or lost in a pour, and nothing else is said in
         its place; a correction counts as what was said last (see `benchmark_lib.language.answers`). What else was asked
         for (`asked`) makes no pour and stands in no other value's place, even where it is listed as a rival; nor do the
-        steps of a sum that comes to it.
+        steps of a sum that comes to it. With `rivals_only` nothing is a pour, and nothing stands in its place but a
+        rival: an answer to many questions names many values, and has more to do than to name them.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
@@ -90,10 +91,12 @@ class Fact(BaseModel):
         others = frozenset(written(value) for of_kind, value in asked if of_kind == kind) - {written(str(self.value))}
         said = [
             m._replace(chain=(place, *m.chain))
-            for place, text in enumerate(answering(texts, asked))
+            for place, text in enumerate(map(cleaned, texts) if rivals_only else answering(texts, asked))
             for m in self._mentions(text, others)
         ]
         strict = tuple(rival for rival in self._strict() if rival not in others)
+        if rivals_only:
+            said = [m for m in said if not m.value or m.value in strict]
         sums = {m.chain for m in said if m.value in others}
         steps = [m for m in said if m.value and m.value not in strict and m.chain in sums]
         return stands([m for m in said if m.value not in others and m not in steps], strict)

@@ -100,7 +100,7 @@ def still_to_say(place: int, progress: Progress, talk: ConversationState, yes: s
     whole, calls = case.followups[place].say, calls_after(place, case)
     facts = [f for f in case.facts.values() if f.after == place]
     said = [m.text for m in talk.messages if m.side == "agent"]
-    untold = [f for f in facts if not f.told(said)]
+    untold = [f for f in facts if not f.told(said, rivals_only=bool(case.family))]
     asks = [f.ask for f in untold if f.ask]
     worded = all(f.ask for f in facts)
     done = any(progress.made(c, talk, exactly=True) for c in calls)

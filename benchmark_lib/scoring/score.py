@@ -242,7 +242,8 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     asked = asked_for(case)
     topics = answers_by_topic(c, answers, case)
     facts = {
-        name: name not in guesses and fact.told(topics.get(name, answers), asked) for name, fact in case.facts.items()
+        name: name not in guesses and fact.told(topics.get(name, answers), asked, rivals_only=bool(case.family))
+        for name, fact in case.facts.items()
     }
     outcomes = matching_outcomes(c.changes, case, store)
     found: Score = {
