@@ -222,7 +222,9 @@ def test_amounts_in_texts_move_with_all_money(old, says, rekey):
 def test_numbers_that_are_no_money_stay(rekey):
     for text in (
         "he is 74, seat 31, 7 kg and 15.6 inches",
-        "in {{ order.total_cents - 4100 }}",
+        "in {{ order.total_cents * 90 // 100 }}",
+        "{{ (lines.L1.price_cents * (100 - policy.promotions.codes[0].percent) / 100) | round | int }}",
+        "{{ lines.L1.variant.weight_g + 3400 }}",
         "PO Box 418, since 1971",
     ):
         assert rekey.text(text) == text

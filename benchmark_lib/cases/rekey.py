@@ -43,13 +43,16 @@ MONTHS = (
     "December",
 )
 MONTH = rf"\b(?:{'|'.join(MONTHS)})\b"
-_DAYS = r"\d{1,2}(?:st|nd|rd|th)?(?:(?:, | and | or | to |-)\d{1,2}(?:st|nd|rd|th)?)*"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:])"
+_DAYS = rf"{_DAY}(?:(?: and | or | to |-){_DAY})*"
 DAY_IN_WORDS = (
-    rf"(?<![\d.,/-]){_DAYS}(?: of)? {MONTH}(?:,? 20\d\d)?(?!\d)"
+    rf"(?<![\d.,/-])(?:{_DAY}, )*{_DAYS}(?: of)? {MONTH}(?:,? 20\d\d)?(?!\d)"
     rf"|{MONTH} {_DAYS}(?![\d.])(?:,? 20\d\d(?!\d))?"
     r"|(?<=\b[Tt]he )\d{1,2}(?:st|nd|rd|th)\b(?! \w+ day|[-\w])(?=[.,;:!?)]|$| (?:and|or|that|I|it|at|it)\b)"
 )
 ADDED_CENTS = re.compile(r"(_cents\b[^{}]*? [+-] )(\d{3,})(?=\s*(?:[)}+-]|$))")
+PHONE = r"(?<!\w)(?:555|7946|496)[ -]?0\d{3}(?!\w)"
+"""The end of a telephone number from the ranges that are kept for stories."""
 WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cents", "payments", "parcels"}
 PLAIN_KEYS = (
     "intent",
@@ -125,7 +128,7 @@ class Rekey:
         self.words = self._words()
         self._pattern = re.compile(f"(?P<email>{EMAIL})|(?P<time>{TIME})|(?P<word>{_any_of(self.words)})|(?P<id>{ID})")
         self._with_money = re.compile(
-            f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<year>{YEAR.pattern})"
+            f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<phone>{PHONE})|(?P<year>{YEAR.pattern})"
         )
         self._towns_of_all = self._towns(_addresses(store))
         self.text = lru_cache(maxsize=50_000)(self._text)
@@ -154,6 +157,8 @@ class Rekey:
             return self.time(found)
         if match.lastgroup == "money":
             return re.sub(NUMBER, self._amount, found)
+        if match.lastgroup == "phone":
+            return self._phone(found)
         if match.lastgroup == "day":
             return self._day_in_words(found)
         if match.lastgroup == "year":
@@ -276,10 +281,15 @@ class Rekey:
 
     def _field(self, text: str, key: str) -> str:
         if key == "phone":
-            return text[:-2] + f"{self.draw(text).randrange(100):02d}"
+            return self._phone(text)
         if key == "method":
             return re.sub(r"\d{4}$", lambda m: other_digits(m.group(), self.draw(text)), text)
         return self.text(text)
+
+    def _phone(self, text: str) -> str:
+        """A telephone number, or the end of one, with other digits at its end; however it is written."""
+        end = re.sub(r"\D", "", text)[-7:]
+        return text[:-2] + f"{self.draw(f'phone {end}').randrange(100):02d}"
 
     def customer(self, old: dict[str, Any]) -> dict[str, Any]:
         """A customer's record."""
@@ -341,8 +351,14 @@ class Rekey:
 
     def _top(self, value: Any, key: str, own: dict[str, str], reword: Rewording, shown: dict[str, str]) -> Any:
         """A part of a case, or of what is laid over it."""
-        if key in ("hard", "languages"):
+        if key == "hard":
             return {k: self._top(v, k, own, reword, shown) for k, v in value.items()}
+        if key == "languages":
+            found = {}
+            for name, texts in value.items():
+                spoken = Rewording(self, name, f"{reword.case_id}_{name}")
+                found[name] = {k: self._top(v, k, own, spoken, shown) for k, v in texts.items()}
+            return found
         if key == "canaries":
             return [self._canary(canary, own, shown) for canary in value]
         return self._part(value, key, own, reword if key in ("email", "pressure") else None)
@@ -352,6 +368,8 @@ class Rekey:
             money = value.get("kind") == "money"
             inner = {k: key if _is_money(key) else str(k) for k in value}
             new = {self.key(k): self._part(v, inner[k], own, reword) for k, v in value.items()}
+            if self._is_literal(value):
+                new["region"] = self.places.address(value, "")["region"]
             if WHOLE_ORDER <= value.keys():
                 new = self._summed(value, new)
             return new | ({k: self._literal(value[k]) for k in ("value", "rivals") if k in value} if money else {})
@@ -428,15 +446,11 @@ class Rekey:
         orders, customers = [r for r in rows if "lines" in r], [r for r in rows if "lines" not in r]
         addresses = [a for customer in customers for a in customer["addresses"]]
         stored = [*addresses, *(order["shipping_address"] for order in orders)]
-        own = self._towns(stored) | self._locations(orders)
+        own = self._locations(orders) | self._towns(stored)
         sender = PLACEHOLDER.sub("", raw.get("sender_name", "")).strip()
-        literal = [
-            a
-            for a in _dicts(raw)
-            if "line1" in a and a.get("country") in self.pools["towns"] and "{{" not in str([*a.values()])
-        ]
-        for name in [*(c["name"] for c in customers), sender, *(a["name"] for a in [*addresses, *literal])]:
-            own |= self.names.parts(name) if name else {}
+        literal = [a for a in _dicts(raw) if self._is_literal(a)]
+        for name in [*(c["name"] for c in customers), sender, *(a.get("name", "") for a in [*addresses, *literal])]:
+            own |= self.names.parts(name) if name and "{{" not in name else {}
         for laid in _dicts(raw):
             if isinstance(laid.get("name"), str) and ("email" in laid or "customer_id" in laid):
                 own |= self.names.parts(laid["name"])
@@ -445,13 +459,20 @@ class Rekey:
             lines = [(old["line1"], new["line1"]), (STREET.sub("", old["line1"]), STREET.sub("", new["line1"]))]
             own |= {before: after for before, after in [*lines, (old["postcode"], new["postcode"])] if before != after}
         for old in literal:
-            new = self.places.address(old, old["name"])
+            new = self.places.address(old, "")
             own |= {old[k]: new[k] for k in ("line1", "postcode", "city") if old[k] != new[k]}
+            own |= {STREET.sub("", old["line1"]): STREET.sub("", new["line1"])}
+            own |= {f"{old['city']}, {old['region']}": f"{new['city']}, {new['region']}"}
             own |= {
                 f"{old['region']}{gap}{old['postcode']}": f"{new['region']}{gap}{new['postcode']}"
                 for gap in (" ", "  ")
             }
         return own
+
+    def _is_literal(self, address: dict[str, Any]) -> bool:
+        """Whether a part of a case is an address that is written out."""
+        where = [address.get(key) for key in ("line1", "city", "region", "postcode", "country")]
+        return all(isinstance(part, str) and "{{" not in part for part in where) and where[-1] in self.pools["towns"]
 
     def _locations(self, orders: list[dict[str, Any]]) -> dict[str, str]:
         """The towns of scans, which texts name too."""
@@ -461,7 +482,8 @@ class Rekey:
             for parcel in order["parcels"]
             for scan in parcel["scans"]
         }
-        return {old.partition(", ")[0]: new.partition(", ")[0] for old, new in sorted(pairs) if old != new}
+        changed = {old: new for old, new in sorted(pairs) if old != new}
+        return {old.partition(", ")[0]: new.partition(", ")[0] for old, new in changed.items()} | changed
 
     def factorial(self, value: Any, key: str = "", name: str = "") -> Any:
         """The table of variants: like cases, but all its people and places are placeholders."""
@@ -521,6 +543,10 @@ class Rekey:
             digits = re.sub(r"\D", "", number)
             own = bool(digits) and digits in old
             ids[old] = old.replace(digits, re.sub(r"\D", "", ids[number]), 1) if own else _fresh(old, random, taken)
+        shapes = {re.sub(r"\d", "0", old) for old in ids if old[0].isalpha()}
+        for old in sorted(set(re.findall(ID, str(self.raw))) - ids.keys()):
+            if re.sub(r"\d", "0", old) in shapes:
+                ids[old] = _fresh(old, random, taken)
         codes = [c["code"] for c in self.store.policy["promotions"]["codes"]]
         fresh = self.draw("codes").sample(self.pools["codes"], len(codes))
         return ids | {old: word + re.sub(r"\D", "", old) for old, word in zip(codes, fresh, strict=True)}
@@ -570,7 +596,7 @@ class Rewording:
         groups = rekey.pools["wordings"].get(language, [])
         self._group = {w: g for g in groups for w in g} | {w[0].upper() + w[1:]: g for g in groups for w in g}
         self._pattern = re.compile(_any_of(self._group)) if groups else None
-        self._rekey, self._case_id = rekey, case_id
+        self._rekey, self.case_id = rekey, case_id
 
     def __call__(self, text: str) -> str:
         """The text in other words; placeholders stay."""
@@ -584,7 +610,7 @@ class Rewording:
         group = self._group[found]
         small = found[0].lower() + found[1:]
         others = [w for w in group if w not in (found, small)]
-        new = self._rekey.draw(f"{self._case_id} {small}").choice(others)
+        new = self._rekey.draw(f"{self.case_id} {small}").choice(others)
         return new[0].upper() + new[1:] if found[0].isupper() else new
 
 
