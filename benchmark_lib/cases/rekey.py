@@ -43,6 +43,7 @@ MONTHS = (
     "December",
 )
 MONTH = rf"\b(?:{'|'.join(MONTHS)})\b"
+LEADING_CENTS = re.compile(r"(\{\{ (?:money\()?)(\d{4,})(?= - [^{}]*_cents)")
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?(?![\d:])"
 _DAYS = rf"{_DAY}(?:(?: and | or | to |-){_DAY})*"
 DAY_IN_WORDS = (
@@ -128,7 +129,7 @@ class Rekey:
         self.words = self._words()
         self._pattern = re.compile(f"(?P<email>{EMAIL})|(?P<time>{TIME})|(?P<word>{_any_of(self.words)})|(?P<id>{ID})")
         self._with_money = re.compile(
-            f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<phone>{PHONE})|(?P<year>{YEAR.pattern})"
+            f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<phone>{PHONE})|(?P<year>{YEAR.pattern}|(?<![\\d-])20\\d\\d(?=-$))"
         )
         self._towns_of_all = self._towns(_addresses(store))
         self.text = lru_cache(maxsize=50_000)(self._text)
@@ -145,7 +146,8 @@ class Rekey:
         for place, part in enumerate(parts):
             if place % 2:
                 part = re.sub(r"\bmoney\((\d+)\)", lambda m: f"money({self.cents(int(m[1]))})", part)
-                part = ADDED_CENTS.sub(lambda m: f"{m[1]}{self.cents(int(m[2]))}", part)
+                for literal in (ADDED_CENTS, LEADING_CENTS):
+                    part = literal.sub(lambda m: f"{m[1]}{self.cents(int(m[2]))}", part)
             parts[place] = (self._pattern if place % 2 else self._with_money).sub(self._exchange, part)
         return "".join(parts)
 
