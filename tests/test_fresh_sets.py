@@ -13,6 +13,7 @@ from benchmark_lib.analysis.frames import is_hard
 from benchmark_lib.audit import audit
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.generate import POOLS, folder_hash, generate
+from benchmark_lib.cases.load import case_set
 from benchmark_lib.cases.rekey import Rekey
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
@@ -280,6 +281,7 @@ def fresh_hard(hard, tmp_path_factory):
 def test_a_store_that_extends_another_becomes_one_folder_of_its_own(hard, fresh_hard):
     assert fresh_hard.extends is None and "extends" not in fresh_hard.info
     assert fresh_hard.name == "northline:hard-7" and is_hard({"inputs": {"store": {"value": fresh_hard.name}}})
+    assert case_set(fresh_hard.path, "hard") == (fresh_hard.path, "hard")
     assert {table: len(rows) for table, rows in fresh_hard.tables.items()} == {
         table: len(rows) for table, rows in hard.tables.items()
     }
@@ -306,7 +308,8 @@ def seen(store, case):
     """The rows, articles and texts of a case, as one text."""
     view = store.of(case)
     rows = [str(value) for _, value in leaves([list(t.values()) for t in map(dict, view.tables.values())])]
-    texts = [a["text"] for a in view.articles] + [case.email.text, case.briefing, *(k.shows or "" for k in case.ledger.values())]
+    texts = [*(a["text"] for a in view.articles), case.email.text, case.briefing]
+    texts += [known.shows or "" for known in case.ledger.values()]
     return plain(" ".join([*rows, *texts]))
 
 

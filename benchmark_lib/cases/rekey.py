@@ -190,7 +190,8 @@ class Rekey:
         name = re.search(MONTH, text)
         month = MONTHS.index(name.group()) + 1 if name else self.store.now.month
         body = text[: year.start()] if year else text
-        days = [(m, _nearest(int(m.group()), month, year and int(year.group()), self.store.now.date())) for m in re.finditer(r"\d+", body)]
+        of_year, now = int(year.group()) if year else None, self.store.now.date()
+        days = [(m, _nearest(int(m.group()), month, of_year, now)) for m in re.finditer(r"\d+", body)]
         if not days or any(day is None for _, day in days):
             return text
         moved = [self.day(day) for _, day in days if day]
@@ -205,7 +206,10 @@ class Rekey:
             parts += [text[at : match.start()], own_month, number]
             at = end
         made = "".join([*parts, text[at:]])
-        made = re.sub(MONTH, MONTHS[moved[0].month - 1], made) if one_month else re.sub(rf"( of)? {name.group()}|{name.group()} (?={MONTH})", "", made)
+        if one_month:
+            made = re.sub(MONTH, MONTHS[moved[0].month - 1], made)
+        else:
+            made = re.sub(rf"( of)? {name.group()}(?=(?:,? 20\d\d)?$)|^{name.group()} (?={MONTH})", "", made)
         return YEAR.sub(str(moved[-1].year), made)
 
     def _amount(self, match: re.Match[str]) -> str:
@@ -391,7 +395,8 @@ class Rekey:
 
     def _is_own(self, address: str, own: dict[str, str]) -> bool:
         """Whether an address is that of somebody whose name the case exchanges."""
-        return bool({_plain(word) for word in own} & {_plain(p) for p in re.split(r"[._+-]|\d+", address.partition("@")[0]) if p})
+        pieces = re.split(r"[._+-]|\d+", address.partition("@")[0])
+        return bool({_plain(word) for word in own} & {_plain(piece) for piece in pieces if piece})
 
     def _shown(self, raw: dict[str, Any], own: dict[str, str]) -> dict[str, str]:
         """What stands in the rows that a case knows, each with what stands there now."""
@@ -539,8 +544,8 @@ class Rekey:
                     product["product_id"]
                 )
         random = self.draw("numbers")
-        own = [key for key in sorted(self.laid) if not any(part in ids for part in (key, key.rpartition("-")[0]))]
-        ids |= {key: _fresh(key, random, taken) for key in own}
+        of_cases = [key for key in sorted(self.laid) if not any(part in ids for part in (key, key.rpartition("-")[0]))]
+        ids |= {key: _fresh(key, random, taken) for key in of_cases}
         for old, number in sorted(set(_numbers(tables))):
             digits = re.sub(r"\D", "", number)
             own = bool(digits) and digits in old
@@ -641,8 +646,10 @@ def _nearest(day: int, month: int, year: int | None, now: date) -> date | None:
 
 
 def _counterpart(old: str, before: str, after: str) -> str:
-    """The part of a new value that stands for a part of the old one: of an address its host or its beginning, of a number
-    its end, of a title or a street the same words."""
+    """The part of a new value that stands for a part of the old one.
+
+    Of an address its host or its beginning, of a number its end, of a title or a street the same words.
+    """
     if "@" in before:
         place = 0 if old in before.partition("@")[0] else 1
         return after.split("@")[place].removesuffix(".example")
@@ -663,7 +670,7 @@ def _raw_cases(store: Store) -> list[dict[str, Any]]:
 
 def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The rows that cases lay over the tables, by id."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for part in _dicts(raw):
         for rows in part["rows"].values() if isinstance(part.get("rows"), dict) else ():
             found |= rows
