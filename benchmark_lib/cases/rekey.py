@@ -440,12 +440,16 @@ class Rekey:
 
     def _rows_of(self, raw: dict[str, Any]) -> list[dict[str, Any]]:
         """The orders and customers that a case names, and those that belong to these."""
-        tables, hard = self.store.tables, raw.get("hard") or {}
-        named = {raw["order"], *(raw.get("others") or {}).values(), *(hard.get("others") or {}).values()}
-        named |= set(re.findall(ID, str(raw)))
+        tables = self.store.tables
+        named = self._orders_named(raw) | set(re.findall(ID, str(raw)))
         orders = [tables["orders"][number] for number in sorted(named & tables["orders"].keys())]
         named |= {order["customer_id"] for order in orders}
         return [*orders, *(tables["customers"][number] for number in sorted(named & tables["customers"].keys()))]
+
+    def _orders_named(self, raw: dict[str, Any]) -> set[str]:
+        """The orders that a case is about."""
+        parts = [raw, raw.get("hard") or {}]
+        return {raw["order"], *(number for part in parts for number in (part.get("others") or {}).values())}
 
     def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
         """Names and towns of the customer, of a literal sender and of literal addresses, which this case alone exchanges."""
@@ -514,8 +518,11 @@ class Rekey:
         leaves = [*_leaves([*self.store.tables["orders"].values()]), *_leaves(self.raw)]
         since = {str(v)[:10] for k, v in leaves if k.endswith("delivered_at") and v and re.fullmatch(TIME, str(v))}
         now = self.store.now.date()
+        ends = {(d, m) for d in map(date.fromisoformat, since) for m in months if abs((_after(d, m) - now).days) <= 31}
         for weeks in fine:
             move = timedelta(weeks=weeks)
+            if self.store.extends and any(_after(d + move, m) != _after(d, m) + move for d, m in ends):
+                continue  # cases of a hard set write such an end out, beside others a day away
             if all(
                 _within(d, now, m) == _within(d + move, now + move, m)
                 for d in map(date.fromisoformat, since)
@@ -531,8 +538,10 @@ class Rekey:
         ids: dict[str, str] = {}
         tables = self.store.tables
         random, taken = self.draw("orders"), {key for table in tables.values() for key in table}
+        together = [self._orders_named(raw) for raw in self.raw]
+        slips = {old for named in together for old in named if _swapped(old) in named}
         for old in sorted(tables["orders"]):
-            mistyped = ids.get(_swapped(old))
+            mistyped = ids.get(_swapped(old)) if old in slips else None
             ids[old] = _swapped(mistyped) if mistyped else self._order_number(old, random, taken)
         for name in ("customers", "products"):
             random = self.draw(name)
@@ -730,6 +739,13 @@ def _within(since: date, today: date, months: int) -> bool:
     """Whether `today` is at most so many months after `since`; months run to the same day of the month."""
     full = (today.year - since.year) * 12 + today.month - since.month
     return full < months or (full == months and today.day <= since.day)
+
+
+def _after(since: date, months: int) -> date:
+    """The same day of the month so many months later, or the last day of that month."""
+    years, month = divmod(since.month - 1 + months, 12)
+    last = (date(since.year + years + (month == 11), (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
+    return date(since.year + years, month + 1, min(since.day, last))
 
 
 def _plain(text: str) -> str:
