@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
@@ -16,8 +17,6 @@ from .factorial import TABLE, variants
 from .read import read_case
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..store import Store
 
 HARD = "hard"
@@ -69,9 +68,15 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
         The store and the pattern as they are, or ``<store>:hard`` and the pattern within it.
     """
     name, _, within = pattern.partition(":")
-    if name != HARD or str(store).endswith(f":{HARD}"):
+    if name != HARD or str(store).endswith(f":{HARD}") or _is_hard_set(store):
         return store, pattern
     return f"{store}:{HARD}", within or "all"
+
+
+def _is_hard_set(store: str | Path) -> bool:
+    """Whether a folder is that of a hard set, as `deskbench generate` writes one."""
+    path = Path(store) / "store.yaml"
+    return path.is_file() and f":{HARD}" in str(read_yaml(path).get("name"))
 
 
 def names_of(case: Case, store: Store) -> set[str]:
