@@ -81,7 +81,7 @@ class Fact(BaseModel):
         its place; a correction counts as what was said last (see `benchmark_lib.language.answers`). What else was asked
         for (`asked`) makes no pour and stands in no other value's place, even where it is listed as a rival; nor do the
         steps of a sum that comes to it. With `rivals_only` nothing is a pour, and nothing stands in its place but a
-        rival: an answer to many questions names many values, and has more to do than to name them.
+        rival in a sentence of its own: an answer to many questions names many values, and has more to do than to name them.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
@@ -96,7 +96,8 @@ class Fact(BaseModel):
         ]
         strict = tuple(rival for rival in self._strict() if rival not in others)
         if rivals_only:
-            said = [m for m in said if not m.value or m.value in strict]
+            own = {m.chain[:-1] for m in said if not m.value and m.how == "said"}
+            said = [m for m in said if not m.value or (m.value in strict and m.chain[:-1] not in own)]
         sums = {m.chain for m in said if m.value in others}
         steps = [m for m in said if m.value and m.value not in strict and m.chain in sums]
         return stands([m for m in said if m.value not in others and m not in steps], strict)

@@ -376,7 +376,7 @@ class Rekey:
             new = {self.key(k): self._part(v, inner[k], own, reword) for k, v in value.items()}
             if self._is_literal(value):
                 new["region"] = self.places.address(value, "")["region"]
-            if WHOLE_ORDER <= value.keys():
+            if value.keys() >= WHOLE_ORDER:
                 new = self._summed(value, new)
             return new | ({k: self._literal(value[k]) for k in ("value", "rivals") if k in value} if money else {})
         if isinstance(value, list):
