@@ -88,7 +88,7 @@ def both(tmp_path_factory):
     folder = tmp_path_factory.mktemp("both")
 
     async def play():
-        for cases, name in (("tracking_1", "core"), ("hard:injection_1", "hard")):
+        for cases, name in (("tracking_1", "core"), ("hard:injection_1,injection_1_clean", "hard")):
             experiment = Experiment(
                 "scripted:oracle", cases=cases, trials=1, out=folder / f"{name}.deskbench", progress=False
             )
