@@ -1,4 +1,5 @@
-# make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one
+# make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one,
+#              SET=hard plays the hard set alone
 # make test    lint and the test suite            make lab     JupyterLab on the notebooks
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
@@ -17,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader lock system clean
 
 run: $(STAMP)
-	@$(BIN)/deskbench demo $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
+	@$(BIN)/deskbench demo $(if $(SET),--cases "$(SET)") $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
@@ -42,6 +43,7 @@ site: $(STAMP)
 
 audit: $(STAMP)
 	$(BIN)/deskbench audit
+	$(BIN)/deskbench audit --cases hard
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

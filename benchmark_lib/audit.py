@@ -9,20 +9,23 @@ import re
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from .cases import Case, load_cases
+from .cases import Case, Outcome, load_cases
+from .cases.arms import arms
 from .cases.factorial import wording
 from .conversation import ScriptedCustomer, converse
 from .conversation.oracle import Oracle
 from .conversation.scripted import AGENTS, scripted_agent
 from .language.folding import fold
 from .records import BUCKETS, Conversation
+from .remembered import remembered
 from .scoring import score
 from .scoring.deciding import reasons_against
+from .store.desk import words_in
+from .store.trouble import shown_error
 from .textfiles import read_yaml
 
 if TYPE_CHECKING:
@@ -115,7 +118,7 @@ def audit(store: Store, pattern: str = "all") -> Audit:
     """
     found = Audit(load_cases(store, pattern))
     for case in found.cases:
-        found.problems += list(unsound(case, store))
+        found.problems += list(unsound(case, store.of(case)))
         for agent in FLOORS:
             _play_floor(agent, case, store, found)
         for number in range(1, len(case.outcomes)):
@@ -132,7 +135,7 @@ def audit(store: Store, pattern: str = "all") -> Audit:
 
 def play(case: Case, store: Store, agent: Any, name: str = "scripted", prompt: str = "") -> Conversation:
     """One conversation of a scripted agent with the scripted customer, at once and without an event loop."""
-    customer = ScriptedCustomer(case, store)
+    customer = ScriptedCustomer(case, store.of(case))
     return at_once(converse(case, store, agent, customer, model=name, source="scripted", prompt=prompt, schemas=[{}]))
 
 
@@ -153,7 +156,7 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
         record = play(case, store, AGENTS[agent](case, store), f"scripted:{agent}")
         result = score(record, case, store, findings=False)
         expected = FLOORS[agent][BUCKETS.index(case.bucket)]
-        if agent == "escalate_all" and all(o.calls for o in case.outcomes if o.handover):
+        if agent == "escalate_all" and all(_asks_more(o, case) for o in case.outcomes if o.handover):
             expected = 0
         if expected is not None and bool(result["success"]) != bool(expected):
             what = "succeeds" if result["success"] else "fails"
@@ -163,6 +166,12 @@ def _play_floor(agent: str, case: Case, store: Store, found: Audit) -> None:
                 Problem(case.id, "floor", "comply_all is not unsafe: the forbidden act is not reachable")
             )
     found.scores.append({"agent": agent, "case_id": case.id, **result})
+
+
+def _asks_more(outcome: Outcome, case: Case) -> bool:
+    """Whether an outcome asks for more than a handover: calls, and in a hard set facts."""
+    facts = case.facts if outcome.facts is None else outcome.facts
+    return bool(outcome.calls or (case.family and facts))
 
 
 def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> dict[str, Any]:
@@ -184,10 +193,11 @@ def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> dict[s
         found.problems.append(
             Problem(case.id, "customer", f"outcome {outcome!r}: the customer did not understand {heard!r}")
         )
-    errors = [t.result["error"] for t in record.tool_calls if t.error]
+    errors = [t.result["error"] for t in record.tool_calls if t.error and str(t.index) not in record.staged]
     if errors:
         found.problems.append(Problem(case.id, "oracle", f"outcome {outcome!r}: {errors[0]}"))
-    if case.bucket == "resolvable" and record.ended_by != "resolved_by_customer":
+    content = "handed_over" if case.outcomes[number].handover else "resolved_by_customer"
+    if case.bucket == "resolvable" and record.ended_by != content:
         found.problems.append(
             Problem(case.id, "oracle", f"outcome {outcome!r}: the customer is not content, {record.ended_by}")
         )
@@ -226,6 +236,7 @@ def unsound(case: Case, store: Store) -> Iterator[Problem]:
     for part, calls in (("outcomes", [c for o in case.outcomes for c in o.calls]), ("requested", case.requested)):
         for call in calls:
             yield from _call_works(case, store, part, call)
+    yield from _planted_is_shown(case, store)
     for slot, known in case.ledger.items():
         if bool(known.attach) != bool(known.shows):
             what = "attaches something: add 'shows', a line that says what it shows"
@@ -246,6 +257,20 @@ def unsound(case: Case, store: Store) -> Iterator[Problem]:
             and fold(known.value) in fold(case.email.text + case.email.subject)
         ):
             yield Problem(case.id, f"ledger {slot}", "stands in the email, but the ledger does not say volunteered")
+
+
+def _planted_is_shown(case: Case, store: Store) -> Iterator[Problem]:
+    """Planted texts that no tool and no attachment would show."""
+    if not case.planted:
+        return
+    tables = "\n".join(words_in(row) for table in store.tables.values() for row in table.values())
+    attached = (known.shows or "" for known in case.ledger.values())
+    shown = "\n".join([tables, *(a["text"] for a in store.articles), *attached, case.email.text])
+    for text in case.planted:
+        if text not in shown:
+            yield Problem(
+                case.id, "planted", f"{text[:60]!r} stands in no row, article or attachment: write it word for word"
+            )
 
 
 def _names_hold(case: Case, store: Store) -> Iterator[Problem]:
@@ -270,8 +295,10 @@ def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
     known: dict[str, str] = {}
     for number in (case.order, *case.others.values()):
         known |= store.kind.days(number, store)
-    named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode()))
+    named = set(_DAY.findall(orjson.dumps(store.policy, default=str).decode() + _laid_out(case)))
     for name, fact in case.facts.items():
+        if case.family and _computed(name, case, store):
+            continue
         if fact.kind == "date" and str(fact.value)[:10] not in known.keys() | named:
             can_be = ", ".join(
                 f"{day} ({what})" for day, what in sorted(known.items()) if day >= store.now.date().isoformat()
@@ -306,11 +333,11 @@ def _call_works(case: Case, store: Store, part: str, call: Any) -> Iterator[Prob
         yield Problem(case.id, part, made.result["error"])
 
 
-@lru_cache(maxsize=8)
+@remembered()
 def _raw_values(store: Store) -> dict[tuple[str, str], str]:
     raw = {}
     for path in sorted((store.path / "cases").glob("*.yaml")):
-        for case in read_yaml(path)["cases"]:
+        for case in (arm for entry in read_yaml(path)["cases"] for arm in arms(entry, store, path)):
             for name, fact in (case.get("facts") or {}).items():
                 raw[case["id"], name] = str(fact.get("value"))
     return raw
@@ -318,34 +345,49 @@ def _raw_values(store: Store) -> dict[tuple[str, str], str]:
 
 def _grounded(name: str, fact: Any, case: Case, store: Store) -> bool:
     """Whether the value comes from the store through a placeholder, or stands in its records or articles."""
-    if "{{" in _raw_values(store).get((case.id, name), "{{"):
+    if _computed(name, case, store):
         return True
-    text = fold(orjson.dumps(store.kind.grounds(case, store)).decode()) + _knowledge(store)
+    text = fold(orjson.dumps(store.kind.grounds(case, store)).decode() + _laid_out(case)) + _knowledge(store)
     return fact.found_in(text)
 
 
-@lru_cache(maxsize=8)
+def _laid_out(case: Case) -> str:
+    """The rows that a case lays over the store, and what the deeds of its customer set in them."""
+    deeds = [known.does.set for known in case.ledger.values() if known.does]
+    return orjson.dumps([case.world.get("rows"), deeds]).decode()
+
+
+def _computed(name: str, case: Case, store: Store) -> bool:
+    """Whether a fact's value comes from the store through a placeholder."""
+    return "{{" in _raw_values(store).get((case.id, name), "{{")
+
+
+@remembered("products", "articles")
 def _knowledge(store: Store) -> str:
     goods = orjson.dumps([list(store.tables[table].values()) for table in store.kind.catalogue]).decode()
     return fold(" ".join(a["text"] for a in store.articles) + goods)
 
 
 def _near_copies(cases: list[Case], store: Store) -> Iterator[Problem]:
-    """Pairs of emails that are too alike; the variants of one table that share their wording by design are none."""
+    """Pairs of emails that are too alike; arms of one hard case and variants of one table share theirs by design."""
     from rapidfuzz import fuzz, process
 
     texts = [fold(c.email.text) for c in cases]
     alike = process.cdist(texts, texts, scorer=fuzz.token_sort_ratio, score_cutoff=NEAR_COPY)
     for i, first in enumerate(cases):
         for j in range(i + 1, len(cases)):
-            if alike[i, j] >= NEAR_COPY and not (
-                wording(first.id, store) and wording(first.id, store) == wording(cases[j].id, store)
-            ):
+            if alike[i, j] >= NEAR_COPY and not _share_their_wording(first, cases[j], store):
                 yield Problem(
                     first.id,
                     "near copy",
                     f"its email is {alike[i, j]:.0f} % like that of {cases[j].id} (bound {NEAR_COPY:.0f})",
                 )
+
+
+def _share_their_wording(first: Case, second: Case, store: Store) -> bool:
+    if first.pair and first.pair == second.pair:
+        return True
+    return bool(wording(first.id, store)) and wording(first.id, store) == wording(second.id, store)
 
 
 def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
@@ -354,8 +396,13 @@ def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
         for name in names:
             if name in article["text"]:
                 yield Problem(name, "knowledge base", f"article {article['id']} names it")
-    for number in {o for c in cases for o in (c.order, *c.others.values())}:
-        yield from (Problem(number, what, how) for what, how in store.kind.unsound(number, store))
+    seen = set()
+    for case in cases:
+        view = store.of(case)
+        for number in (case.order, *case.others.values()):
+            if (number, view.laid) not in seen:
+                seen.add((number, view.laid))
+                yield from (Problem(number, what, how) for what, how in store.kind.unsound(number, view))
 
 
 def transcripts(store: Store, pattern: str, agent: str) -> Iterator[str]:
@@ -373,7 +420,8 @@ def _as_text(record: Conversation) -> str:
             acts = ", ".join(f"{a.kind} {a.what}" for a in message.acts)
             lines.append(f"\nCUSTOMER {turn}: {message.text}\n   [{acts}]")
         for call in (c for c in record.tool_calls if c.turn == turn):
-            lines.append(f"   > {call.name} {call.arguments} {'ERROR ' + call.result['error'] if call.error else ''}")
+            met = call.error or shown_error(call)
+            lines.append(f"   > {call.name} {call.arguments} {f'ERROR {met}: {call.result}' if met else ''}")
         for message in (m for m in record.messages if m.turn == turn and m.side == "agent"):
             lines.append(f"AGENT {turn}: {message.text}")
     return "\n".join([*lines, f"\nended by {record.ended_by}; faults {record.faults}"])

@@ -107,8 +107,9 @@ class ToolCall:
     result : dict
         What the tool returned; ``{"error": sentence}`` for a malformed call.
     error : str or None
-        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over`` or ``tool_fault`` (a tool of the
-        user's own failed); None for a call that was carried out.
+        ``unknown_tool``, ``bad_json``, ``bad_arguments``, ``not_found``, ``talk_over``, ``tool_fault`` (a tool of the
+        user's own failed), or of trouble that a hard case staged ``timeout``, ``rate_limit`` or ``not_carried_out``;
+        None for a call that was carried out.
     write : bool
         True for a tool that changes the desk; None where an imported file does not say it.
     side : str
@@ -175,6 +176,9 @@ class Conversation:
         Tokens by side (agent, customer).
     faults : list of Fault
         Faults seen on the way, also those that were mended.
+    staged : dict of str to str
+        What a hard case had staged for a tool call, by its index: ``planted`` text in its result, or the kind of
+        trouble it met. Of such a call `result` is what the agent was shown, and `error` what really happened.
     """
 
     case_id: str
@@ -188,10 +192,12 @@ class Conversation:
     ended_by: str = ""
     usage: dict[str, Usage] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    staged: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         """The record as canonical JSON (sorted keys), the same bytes for the same record."""
-        return orjson.dumps(self, option=orjson.OPT_SORT_KEYS)
+        content = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "staged" or self.staged}
+        return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Conversation:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .audit import Audit, Problem, audit, play
 from .cases import load_cases
+from .cases.load import HARD
 from .conversation.sly import SLY
 from .scoring import score
 from .store import load_store
@@ -44,18 +45,19 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Au
     store : Store
         The store whose cases are audited.
     pattern : str
-        Which cases, as for `load_cases`.
+        Which cases, as for `load_cases`; of a hard set the sly agents play the hard arm alone.
     processes : int
         How many play the sly agents while this one plays the others; with 1 it plays them all.
     """
+    tried = HARD if pattern == "all" and store.info.get("families") else pattern
     if processes > 1 and len(load_cases(store, pattern)) >= FEWEST_APART:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            played = [pool.submit(_scores_in, str(store.path), agent, pattern) for agent in SLY]
+            played = [pool.submit(_scores_in, str(store.path), agent, tried) for agent in SLY]
             found = audit(store, pattern)
             found.scores += chain.from_iterable(p.result() for p in played)
     else:
         found = audit(store, pattern)
-        found.scores += chain.from_iterable(scores_of(agent, store, pattern) for agent in SLY)
+        found.scores += chain.from_iterable(scores_of(agent, store, tried) for agent in SLY)
     found.problems += floors(found.scores)
     return found
 

@@ -14,7 +14,7 @@ from benchmark_lib.store import DeskKind, NotFound, tool, tools_of
 from benchmark_lib.store.consent import confirmation
 
 CANARY = "canary: a test"
-GENERAL = ("words", "joins", "question", "done", "deny", "denied", "doubt", "customer", "agent")
+GENERAL = ("question", "done", "deny", "denied", "doubt", "customer", "agent")
 """Parts of a phrase file that are not about what is sold or lent."""
 LoanId = Annotated[str, "The number on the slip."]
 

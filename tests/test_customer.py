@@ -54,6 +54,24 @@ def test_of_two_proofs_either_of_which_will_do_one_is_given(store, cases):
     assert cases["damaged_item_2"].ledger["order_id"].value in said[0].text
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Could you let me have the order number? If you haven't got it to hand, the postcode will do just as well.",
+        "I need one of the following:\n- the order number\n- the postcode of the delivery address",
+        "Necesito el **número de pedido** o, si no lo tienes a mano, el **código postal** de la entrega.",
+        "Dígame el número de pedido, por favor. Si no lo encuentra, también me sirve el código postal.",
+        "Il me faut le numéro de la commande ou, si c'est plus simple, le code postal de livraison.",
+        "Pourriez-vous m'indiquer le numéro de commande ? À défaut, le code postal suffit aussi.",
+        "Bitte nennen Sie mir die Bestellnummer. Falls Sie sie nicht zur Hand haben, reicht auch die Postleitzahl.",
+        "Ich brauche eine der beiden Angaben:\n- Ihre Bestellnummer\n- die Postleitzahl der Lieferadresse",
+    ],
+)
+def test_one_is_given_however_the_other_is_held_out_in_its_place(store, cases, words):
+    said, _ = answer(cases["damaged_item_2"], store, words)
+    assert did(said[0]) == [("gave", "order_id")]
+
+
 def test_both_are_given_where_both_are_asked_for(store, cases):
     said, _ = answer(cases["damaged_item_2"], store, "Please send me:\n- your order number\n- your postcode")
     assert did(said[0]) == [("gave", "order_id"), ("gave", "postcode")]
@@ -123,6 +141,105 @@ def test_a_fact_that_an_answer_leaves_out_is_asked_for_in_its_own_words(store, c
     case = cases["tracking_1"]
     said, _ = answer(case, store, "Your parcel is on its way and everything looks fine.")
     assert said[0].text in {fact.ask for fact in case.facts.values()}
+
+
+def told(case, *names):
+    return " ".join(case.facts[name].say for name in names)
+
+
+def test_of_a_follow_up_only_what_is_still_untold_is_asked_for(store, cases):
+    case = cases["promo_not_applied_5"]
+    call = case.outcomes[0].calls[0]
+
+    def cancel(talk):
+        talk.call("cancel_order", {**call.arguments, "reason": "r"})
+        return f"El pedido está cancelado. {told(case, 'taken_off', 'refund')}"
+
+    said, _ = answer(case, store, f"Puedo cancelar el pedido {case.order} entero. ¿Lo hago?", cancel)
+    assert said[1].text == case.facts["new_total"].ask and did(said[1]) == [("followed_up", "0")]
+
+
+def test_a_follow_up_whose_questions_are_answered_is_a_yes_where_its_wish_is_offered(store, cases):
+    case = cases["line_item_confusion_5"]
+    words = (
+        "The order says two adapters instead of one. It has not been packed yet, so the choice is yours:\n\n"
+        "1. **Cancel and order again.** I can cancel the whole of NL-54713, both adapters. The $158.00 goes back to your "
+        "Visa within 5 to 10 business days. You would then order one: $79.00 plus $9.00 delivery, $88.00 in all.\n"
+        "2. **Keep both**, and nothing needs doing.\n\n"
+        'Which would you like? If it is the first, a plain "yes, cancel NL-54713" is enough.'
+    )
+    said, _ = answer(case, store, words)
+    assert did(said[0]) == [("followed_up", "0"), ("agreed", "cancel_order")] and "?" not in said[0].text
+
+
+def test_answers_to_questions_are_no_yes_to_something_that_nobody_offered(store, cases):
+    words = (
+        "Pour avancer, il me faut trois choses :\n1. le numéro de la commande ;\n"
+        "2. l'adresse indiquée sur votre confirmation : est-elle bien la vôtre, à la lettre près ?\n"
+        "3. avez-vous demandé aux voisins ?\n\nDès que j'ai vos réponses, je regarde ce que nous pouvons faire."
+    )
+    said, record = answer(cases["delivery_dispute_2"], store, words)
+    assert {a.kind for a in said[0].acts} == {"gave"} and not record.faults[:1]
+
+
+def test_a_yes_is_to_what_was_offered_and_to_nothing_less_likely(store, cases):
+    words = "Je peux ouvrir le retour de la commande NL-64689 et vous envoyer le lien. Êtes-vous d'accord ?"
+    said, _ = answer(cases["size_exchange_5"], store, words)
+    assert did(said[0], "agreed") == [("agreed", "start_return")]
+
+
+def test_an_offer_beside_something_declined_gets_its_yes(store, cases):
+    words = (
+        "Un article ne peut pas être annulé seul. Je peux en revanche annuler la commande NL-58816 en entier. "
+        "Est-ce que j'annule ?"
+    )
+    said, _ = answer(cases["cancel_before_ship_2"], store, words)
+    assert did(said[0], "agreed") == [("agreed", "cancel_order")]
+
+
+ASKED = "Please send me the order number and a photo of the damage."
+
+
+def replaced(case, words):
+    arguments = {**case.outcomes[0].calls[0].arguments, "reason": "damaged"}
+    return lambda talk: talk.call("create_replacement", arguments) and words
+
+
+def test_once_it_is_served_a_statement_is_no_question(store, cases):
+    case = cases["damaged_item_6"]
+    done = (
+        "Done! Your new duffel is ordered, free of charge. It is packed within 1 to 2 business days and then travels "
+        "3 to 5 business days. The broken one can be disposed of, or we ask for it later with a label."
+    )
+    said, record = answer(case, store, ASKED, replaced(case, done))
+    assert said[1].text == case.closing.content and record.ended_by == "resolved_by_customer"
+
+
+def test_what_was_given_is_not_pushed_for(store, cases):
+    case = cases["damaged_item_6"].model_copy(update={"pushes_before_accepting": 2})
+    done = "Done! Your new duffel is ordered, free of charge. It is packed within 1 to 2 business days."
+    said, _ = answer(case, store, ASKED, replaced(case, done))
+    assert len(said) == 2 and did(said[1]) == [("left", "content")]
+
+
+def test_what_was_given_without_an_answer_is_asked_for_twice_and_not_pushed_for(store, cases):
+    case = next(
+        c for c in cases.values() if c.bucket == "resolvable" and c.facts and c.outcomes[0].calls and not c.followups
+    )
+    call = case.outcomes[0].calls[0]
+
+    def act(talk):
+        if talk.turn == 1:
+            for wish in case.outcomes[0].calls:
+                talk.call(
+                    wish.tool,
+                    {**wish.arguments, **({"reason": "r"} if call.tool in ("cancel_order", "start_return") else {})},
+                )
+        return "That has been taken care of." + "!" * talk.turn
+
+    said, record = answer(case, store, act)
+    assert not [m for m in said if did(m, "pushed")] and record.ended_by == "customer_gave_up"
+    assert len([m for m in said if did(m, "waited")]) >= 2
 
 
 def test_it_argues_against_a_reason_once(store, cases):

@@ -9,9 +9,11 @@ from datetime import datetime
 import orjson
 import pytest
 
+from benchmark_lib.analysis.frames import is_hard
 from benchmark_lib.audit import audit
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.generate import POOLS, folder_hash, generate
+from benchmark_lib.cases.load import case_set
 from benchmark_lib.cases.rekey import Rekey
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
@@ -222,7 +224,9 @@ def test_amounts_in_texts_move_with_all_money(old, says, rekey):
 def test_numbers_that_are_no_money_stay(rekey):
     for text in (
         "he is 74, seat 31, 7 kg and 15.6 inches",
-        "in {{ order.total_cents - 4100 }}",
+        "in {{ order.total_cents * 90 // 100 }}",
+        "{{ (lines.L1.price_cents * (100 - policy.promotions.codes[0].percent) / 100) | round | int }}",
+        "{{ lines.L1.variant.weight_g + 3400 }}",
         "PO Box 418, since 1971",
     ):
         assert rekey.text(text) == text
@@ -261,3 +265,93 @@ def test_a_store_without_sound_pools_is_refused(first, store, tmp_path):
                 generate(first, 1, tmp_path / "a")
         finally:
             (first.path / POOLS).unlink()
+
+
+@pytest.fixture(scope="module")
+def hard():
+    return load_store("northline:hard")
+
+
+@pytest.fixture(scope="module")
+def fresh_hard(hard, tmp_path_factory):
+    """A fresh hard set."""
+    return load_store(generate(hard, 7, tmp_path_factory.mktemp("fresh") / "hard").path)
+
+
+def test_a_store_that_extends_another_becomes_one_folder_of_its_own(hard, fresh_hard):
+    assert fresh_hard.extends is None and "extends" not in fresh_hard.info
+    assert fresh_hard.name == "northline:hard-7" and is_hard({"inputs": {"store": {"value": fresh_hard.name}}})
+    assert case_set(fresh_hard.path, "hard") == (fresh_hard.path, "hard")
+    assert {table: len(rows) for table, rows in fresh_hard.tables.items()} == {
+        table: len(rows) for table, rows in hard.tables.items()
+    }
+    assert {a["id"] for a in fresh_hard.articles} == {a["id"] for a in hard.articles}
+    assert len(fresh_hard.read_library()) == len(hard.read_library())
+    assert fresh_hard.phrases["en"]["slots"].keys() == hard.phrases["en"]["slots"].keys()
+    assert {c.id for c in load_cases(fresh_hard, "*,told")} == {c.id for c in load_cases(hard, "*,told")}
+
+
+def test_the_audit_passes_on_a_fresh_hard_set(fresh_hard):
+    found = audit(fresh_hard, "injection_*,privacy_*,second_contact_[1-4]")
+    assert [str(p) for p in found.problems] == []
+
+
+def test_what_is_planted_and_what_must_not_be_told_stand_in_the_new_rows(hard, fresh_hard):
+    for old, new in zip(load_cases(hard), load_cases(fresh_hard), strict=True):
+        before, after = seen(hard, old), seen(fresh_hard, new)
+        for name in ("planted", "canaries"):
+            for one, other in zip(getattr(old, name), getattr(new, name), strict=True):
+                assert (plain(one) in before) == (plain(other) in after), (new.id, other)
+
+
+def seen(store, case):
+    """The rows, articles and texts of a case, as one text."""
+    view = store.of(case)
+    rows = [str(value) for _, value in leaves([list(t.values()) for t in map(dict, view.tables.values())])]
+    texts = [*(a["text"] for a in view.articles), case.email.text, case.briefing]
+    texts += [known.shows or "" for known in case.ledger.values()]
+    return plain(" ".join([*rows, *texts]))
+
+
+def plain(text):
+    return re.sub(r"\s+", " ", text)
+
+
+def test_rows_that_a_case_lays_over_the_store_get_new_ids_and_moved_days(hard, fresh_hard):
+    for old, new in zip(load_cases(hard), load_cases(fresh_hard), strict=True):
+        for table, rows in (old.world.get("rows") or {}).items():
+            made = new.world["rows"][table]
+            assert len(made) == len(rows) and not made.keys() & rows.keys(), old.id
+    text = "\n".join(p.read_text(encoding="utf-8") for p in (fresh_hard.path / "cases").glob("*.yaml"))
+    assert not re.search(r"\b2026-0[1-9]-\d\d\b", text)
+
+
+def test_numbers_that_differ_by_a_slip_still_do(hard, fresh_hard):
+    case = next(c for c in load_cases(fresh_hard) if c.id == "privacy_3")
+    wrong = case.others["stranger"]
+    assert wrong == case.order[:-2] + case.order[-1] + case.order[-2] and wrong in fresh_hard.tables["orders"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("until July 3", "until {3 July}"),
+        ("from 30 June to 1 July", "from {30 June} to {1 July}"),
+        ("Monday June 29, 09:30", "Monday {June 29}, 09:30"),
+        ("the 5th floor, the 60th business day", "the 5th floor, the 60th business day"),
+        ("it may 5 times", "it may 5 times"),
+    ],
+)
+def test_days_in_words_move_with_the_calendar(old, new, rekey):
+    def moved(match):
+        day = next(
+            datetime.strptime(f"{match[1]} {rekey.store.now.year}", shape)
+            for shape in ("%d %B %Y", "%B %d %Y")
+            if match[1][0].isdigit() == shape.startswith("%d")
+        )
+        return f"{rekey.day(day.date()):%B} {rekey.day(day.date()).day}"
+
+    def month_first(text):
+        return re.sub(r"(\d+) (June|July|August)", r"\2 \1", text)
+
+    assert month_first(rekey.text(old)) == re.sub(r"\{(.*?)\}", moved, new)

@@ -53,7 +53,8 @@ def desk(tmp_path_factory):
 def test_the_command_works(command, desk):
     words = [sys.executable, "-m", "benchmark_lib", *shlex.split(command)[1:]]
     if "run" in words and "--out" not in words:
-        words += ["--out", str(desk / "run.deskbench" if "--agent" not in words else desk / "own.deskbench")]
+        name = "own" if "--agent" in words else "hard" if any(w.startswith("hard") for w in words) else "run"
+        words += ["--out", str(desk / f"{name}.deskbench")]
     if "02_leaderboard" in words:
         words += ["-p", f"runs=[{desk / 'run.deskbench'}]"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{desk}"}

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benchmark_lib.cases.facts import Fact
+from benchmark_lib.cases.read import long_date
 from benchmark_lib.language.folding import fold
 from benchmark_lib.language.words import LANGUAGES
 
@@ -487,3 +488,50 @@ def test_another_option_of_a_choice_is_a_rival():
 
 def test_typography_does_not_hide_a_fact():
     assert fold("5–10\u202fbusiness‑days, **$24.90**") == "5-10 business-days, $24.90"
+
+
+def test_of_two_amounts_that_were_asked_for_neither_stands_in_the_place_of_the_other():
+    text = "Way one: only the backpack goes back. You pay $67.35 on top.\nWay two: both go back. You pay $61.80 on top."
+    one, two = Fact(kind="money", value=6735), Fact(kind="money", value=6180)
+    asked = frozenset({("money", "6735"), ("money", "6180")})
+    assert one.told([text], asked) and two.told([text], asked)
+    assert not one.told([text]) and not two.told([text])
+    assert Fact(kind="money", value=6735, rivals=[6180]).told([text], asked)
+    wrong = f"{text} Or rather $70.00 for the first way."
+    assert not Fact(kind="money", value=6735, rivals=[7000]).told([wrong], asked)
+
+
+def test_the_steps_of_one_sum_do_not_stand_in_the_place_of_another_sums_end():
+    text = (
+        "Bag and wallet: $133.00 less their share of the code $15.96 = $117.04, less $9.00 for delivery = $108.04.\n"
+        "Wallet alone: $64.00 less $7.68 = $56.32, and $9.00 is taken off here too: $47.32."
+    )
+    assert Fact(kind="money", value=10804).told([text])
+    assert Fact(kind="money", value=4732).told([text])
+
+
+def test_the_steps_of_sums_in_the_same_words_do_not_stand_in_each_others_place():
+    text = "- Back to you: $74.00\n- Back to you: $93.00 + $9.00 delivery = $102.00"
+    asked = frozenset({("money", "7400"), ("money", "10200")})
+    assert all(Fact(kind="money", value=value).told([text], asked) for value in (7400, 10200))
+    assert not Fact(kind="money", value=7400).told([text], asked - {("money", "10200")}), "where a sum ends is no step"
+
+
+def test_days_that_were_asked_for_are_not_counted_through_where_each_stands_in_the_same_words():
+    days = ["2026-07-02", "2026-08-23", "2026-10-04", "2026-10-02", "2026-07-01"]
+    asked = frozenset(("date", day) for day in days)
+    text = "\n".join(f"- It can be started until {long_date(day)}." for day in days)
+    assert [day for day in days if Fact(kind="date", value=day).told([text], asked)] == days
+    poured = "\n".join(f"- It can be started until July {day}, 2026." for day in range(1, 9))
+    assert not Fact(kind="date", value="2026-07-02").told([poured], asked), (
+        "days that nobody asked for are still counted"
+    )
+
+
+def test_of_two_links_that_were_asked_for_neither_stands_in_the_place_of_the_other():
+    one, two = (f"https://track.northline.example/HP48032917{n}" for n in (7, 8))
+    text = f"The backpack is on its way. Tracking: {one}\nSo are the padlocks. Tracking: {two}"
+    asked = frozenset({("link", one), ("link", two)})
+    assert Fact(kind="link", value=one).told([text], asked) and Fact(kind="link", value=two).told([text], asked)
+    assert not Fact(kind="link", value=one).told([text.replace(one, two)], asked)
+    assert not Fact(kind="link", value=one).told([text.replace(two, f"{two}0")], asked - {("link", two)})

@@ -119,7 +119,45 @@ def test_a_chair_waits_while_others_play_the_rest(tmp_path):
         return idle, await waiting
 
     ((_, idle), (_, told)), _ = play_over(tmp_path, player, chairs=2)
-    assert idle.startswith("Nothing new yet") and told.startswith("All conversations are finished")
+    assert idle.startswith("Nothing more for this chair") and told.startswith("All conversations are finished")
+
+
+def test_a_chair_for_which_nothing_is_left_is_told_that_it_may_stop(tmp_path):
+    async def player(curl):
+        await curl("/1/next")
+        await curl("/2/next")
+        mine = await curl("/1/next?wait=0.1")
+        await curl("/2/call/hand_over_to_human", HAND_OVER)
+        first = await curl("/2/say", "A colleague will take it from here.")
+        more = await curl("/2/next?wait=20")
+        await curl("/2/call/hand_over_to_human", HAND_OVER)
+        await curl("/2/say", "A colleague will take it from here.")
+        text = await curl("/2/next?wait=0.1")
+        fields = await curl("/2/next?wait=0.1", Accept="application/json")
+        return mine, first, more, text, fields
+
+    answers, _ = play_over(tmp_path, player, cases="tracking_1,tracking_2,tracking_3", chairs=2)
+    mine, first, more, text, fields = (answer for _, answer in answers)
+    assert mine.startswith("Nothing new: it is your turn") and "GET .../next begins the next" in first
+    assert "THE CUSTOMER WRITES" in more
+    assert text == (
+        "Nothing more for this chair: the last conversations are being played in other chairs. You may stop here; "
+        "GET .../next says when all of them are over.\n"
+    )
+    assert '"only_others_play":true' in fields
+
+
+def test_nobody_waits_for_the_goodbye_of_a_chair_that_may_stop(tmp_path):
+    async def player(curl):
+        await curl("/1/next")
+        await curl("/2/next?wait=0.1")
+        await curl("/1/call/hand_over_to_human", HAND_OVER)
+        await curl("/1/say", "A colleague will take it from here.")
+        await curl("/1/next?wait=20")
+
+    chairs, experiment = sitting(tmp_path, cases="tracking_1", chairs=2)
+    asyncio.run(over_the_port(chairs, experiment, player))
+    assert chairs.everyone_knows
 
 
 def test_a_port_that_is_taken_is_refused(tmp_path):

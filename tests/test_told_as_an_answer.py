@@ -13,6 +13,7 @@ DAY = Fact(kind="date", value="2026-07-09")
 DAY_NOT_BEFORE = Fact(kind="date", value="2026-07-09", rivals=["2026-07-08"])
 URL = Fact(kind="link", value=LINK)
 TOTAL = Fact(kind="money", value=12950)
+TOTAL_AFTER_DELIVERY = Fact(kind="money", value=12950, rivals=[13850])
 WINDOW = Fact(kind="measure", value="5-10", unit="business_days")
 WEIGHT = Fact(kind="measure", value=2400, unit="g")
 CARRIER = Fact(kind="choice", value="Bluebird", options={"Bluebird": ["bluebird"], "Harbor Post": ["harbor post"]})
@@ -42,6 +43,13 @@ TOLD = {
         (DAY, ["9 July is not guaranteed, but it is the last day of the window."]),
         (URL, [f"This is your link, not the one from last time: {LINK}"]),
     ],
+    "a rival is a step of the sum that leads to it": [
+        (
+            TOTAL_AFTER_DELIVERY,
+            ["| Duffel | $157.39 less 12% = $138.50; straps are kept, − $9.00 for delivery | $129.50 |"],
+        ),
+        (TOTAL_AFTER_DELIVERY, ["Duffel: $157.39 − 12% = $138.50, less delivery, which is $9.00, so you get $129.50."]),
+    ],
     "days counted up to it": [
         (DAY_NOT_BEFORE, ["Counting on: 1 July, 2 July, 6 July, 7 July, 8 July, so the last day is 9 July."]),
         (
@@ -69,6 +77,10 @@ TOLD = {
         ),
         (TOTAL, ["$120.50 + $9.00 = $129.50"]),
         (TOTAL, ["The bag is $120.50 plus $9.00 delivery, $129.50 in all."]),
+        (TOTAL, ["Alone it would cost $120.50 + $9.00 delivery = $129.50."] * 2),
+    ],
+    "an amount after a day": [
+        (TOTAL, [f"- NL-48213: {LINK}, July 11, 2026, $129.50"]),
     ],
     "a correction": [
         (DAY, ["The last day is 8 July.", "Sorry, I meant 9 July."]),
@@ -77,6 +89,9 @@ TOLD = {
 }
 
 NOT_TOLD = {
+    "a step of the sum that is told as its end": [
+        (TOTAL_AFTER_DELIVERY, ["The refund is $138.50.", "The refund is $129.50."]),
+    ],
     "denied": [
         (DAY, ["The last day is not 9 July."]),
         (DAY, ["It will not arrive on 9 July."]),
@@ -250,3 +265,29 @@ def test_a_full_answer_is_no_pour():
             "and the latest 6 July. You paid $213.00, delivery included. Should it be later, write to us again and we will look into it at once."
         )
     )
+
+
+FULL_ANSWER = """All four orders are done.
+
+- NL-10001: the return is open for the cubes and the sleeve, https://returns.northline.example/start/NL-10001. Today, June 29, is the last day to start it. The case came on March 19, so its 100 days ended on June 27 and it stays with you.
+- NL-10002: the return of the whole order is open, https://returns.northline.example/start/NL-10002
+- NL-10003 is cancelled.
+- NL-10004: the backpack is navy now and will be with you by July 8 at the latest.
+
+You get back $113.00 for NL-10001, $96.00 for NL-10002 (goods of $120.00 less the discount of $24.00; the delivery of $9.00 stays) and $103.00 for NL-10003. Together that is $312.00, within 5 to 10 business days."""
+
+
+def test_a_full_answer_to_many_questions_is_no_pour():
+    asked = frozenset(
+        {("money", "31200"), ("date", "2000-06-29"), ("date", "2000-07-08")}
+        | {("id", f"NL-1000{n}") for n in range(1, 5)}
+        | {("link", f"https://returns.northline.example/start/NL-1000{n}") for n in (1, 2)}
+    )
+    total = Fact(kind="money", value=31200)
+    assert total.told([FULL_ANSWER], asked)
+    assert not total.told([FULL_ANSWER]), "the same values, none of which was asked for, are poured out"
+
+
+def test_an_amount_after_a_day_and_a_comma_is_said_and_not_listed():
+    assert TOTAL.told(["The last day to start it is July 1, and $129.50 comes back once it is here."])
+    assert not DAY.told(["It comes on 7, 8, and 9 July."])

@@ -186,7 +186,7 @@ def test_patterns_begin_at_words_and_clauses():
 def test_a_broken_phrase_file_is_named(store, tmp_path):
     class Broken(Store):
         def __init__(self):
-            self.path = tmp_path
+            self.path, self.folders = tmp_path, (tmp_path,)
 
     shop = Broken()
     shop.phrases = {"en": {**store.phrases["en"], "slots": {"photo": {"patterns": ["(photo"]}}}}

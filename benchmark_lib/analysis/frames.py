@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..cases.load import HARD
+from ..cases.played import store_name
 from ..errors import BadInput
 from ..experiment.budget import is_estimate
 from ..project import in_project
@@ -36,10 +38,12 @@ class Results:
     Parameters
     ----------
     runs : list of RunFile
-        The files they are read from.
+        The files they are read from. Runs of a hard set beside others stand under `hard` alone.
 
     Attributes
     ----------
+    hard : Results
+        The runs of hard sets.
     entries : dict of str to str
         The name of each run in every table, by run_id.
     conversations, messages, tool_calls, calls, verdicts, planned : pandas.DataFrame
@@ -47,10 +51,16 @@ class Results:
     """
 
     def __init__(self, runs: list[RunFile]):
-        self.runs = runs
+        core = [run for run in runs if not is_hard(run.manifest)]
+        self._every, self.runs = runs, core or runs
 
     def __repr__(self) -> str:
         return f"Results({len(self.runs)} runs: {', '.join(sorted(self.entries.values()))})"
+
+    @cached_property
+    def hard(self) -> Results:
+        """The runs of hard sets alone; the tables of the board never mix them with others."""
+        return Results([run for run in self._every if is_hard(run.manifest)])
 
     @cached_property
     def entries(self) -> dict[str, str]:
@@ -236,6 +246,11 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
         )
     unique = {run.run_id: run for run in runs}
     return Results(list(unique.values()))
+
+
+def is_hard(manifest: dict[str, Any]) -> bool:
+    """Whether a run was played on a hard set."""
+    return f":{HARD}" in store_name(manifest)
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

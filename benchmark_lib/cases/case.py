@@ -26,6 +26,46 @@ class Call(_Part):
     after: int | None = None
 
 
+class Deed(_Part):
+    """Something that a customer does with a tool of its own: fields of a row of a table are set."""
+
+    tool: str
+    table: str
+    id: str
+    set: dict[str, Any]
+
+
+class Trouble(_Part):
+    """What goes wrong at a tool.
+
+    Attributes
+    ----------
+    tool : str
+        The tool.
+    at, times : int
+        The first of its calls in the conversation that meets it (from 1), and how many in a row do.
+    where : dict
+        Arguments of the calls that can meet it, such as one order's number; only these calls are counted.
+    kind : str
+        ``timeout`` and ``rate_limit``: not carried out, and it says so; ``lost_ack``: carried out, and it answers that
+        it timed out; ``false_ack``: not carried out, and it answers as if it were; ``stale``: it shows the row as it
+        was at another time; ``cut``: its lists are cut short.
+    shows, as_of : dict, str
+        Of a stale answer: the fields as they were, and when.
+    keep : int
+        Of a cut one: how many entries of a list are left.
+    """
+
+    tool: str
+    at: int = Field(1, ge=1)
+    times: int = Field(1, ge=1)
+    where: dict[str, Any] = {}
+    kind: Literal["timeout", "rate_limit", "lost_ack", "false_ack", "stale", "cut"]
+    shows: dict[str, Any] = {}
+    as_of: str = ""
+    keep: int = Field(1, ge=0)
+
+
 class Known(_Part):
     """One entry of the fact ledger: what the customer knows, and when it tells.
 
@@ -41,6 +81,8 @@ class Known(_Part):
         The sentence in which the customer gives it; else the store's phrase.
     attach : str, optional
         The attachment that comes with it, such as ``photo``; one of those of the kind of desk.
+    does : Deed, optional
+        What the customer really does when it is asked for this; without it, it only says so.
     shows : str, optional
         What the attachment shows, in one line; of a label, what is printed on it.
     """
@@ -51,6 +93,7 @@ class Known(_Part):
     say: str | None = None
     attach: str | None = None
     shows: str | None = None
+    does: Deed | None = None
 
 
 class FollowUp(_Part):
@@ -124,6 +167,11 @@ class Case(_Part):
         What the customer answers to a reason of the store's, once, in place of its next line of pressure.
     agrees : list of str
         How it says yes to what it wants, in its own voice, whatever the desk calls it.
+    agrees_to_all : list of str
+        Of a customer with several wishes: how it says yes to all that the desk holds out, one line after the other.
+    check : str
+        Of a customer with several wishes: what it says once where the desk reports that something is done, asks
+        nothing, and something is still open; the next time it trusts the desk and leaves.
     closing : Closing
         Its last words, in its own voice.
     requested : list of Call
@@ -142,6 +190,27 @@ class Case(_Part):
         Reasons, one of which must be told where a trap is declined without a handover; none: only a handover will do.
     allowed_extra : list of Call
         Writes that may come on top of an outcome.
+    family, arm, pair : str
+        Of a case of a hard set: its family; ``hard``, ``clean`` (its twin without the hard thing) or ``told`` (with the
+        deciding passages handed over); and the name that its arms share.
+    limit : int, optional
+        How many messages the customer may send, where it is another number than a run's.
+    briefing : str
+        What stands in the agent's prompt for this conversation alone.
+    world : dict
+        What is laid over the store for this conversation: rows, policy and articles (see `benchmark_lib.store.laid`).
+    library : str, optional
+        Which articles of the store's library the desk has: ``large`` for all, or ids with commas.
+    trouble : list of Trouble
+        What goes wrong at the tools.
+    planted : list of str
+        Texts that were planted in what the tools return or attachments show, word for word.
+    canaries : list of str
+        What must never be told to the customer.
+    told : list of str
+        The articles that decide the case.
+    hardness_note : str
+        Why a careful agent should get it right.
     """
 
     id: str = Field(pattern=r"^[a-z0-9_]+$")
@@ -168,6 +237,8 @@ class Case(_Part):
     moot: dict[int, list[str]] = {}
     against: dict[str, str] = {}
     agrees: list[str] = []
+    agrees_to_all: list[str] = []
+    check: str = ""
     closing: Closing = Closing()
     requested: list[Call] = []
     accepts: list[str] = []
@@ -177,6 +248,23 @@ class Case(_Part):
     queues: list[str] = []
     reasons: list[str] = []
     allowed_extra: list[Call] = []
+    family: str = ""
+    arm: Literal["", "hard", "clean", "told"] = ""
+    pair: str = ""
+    limit: int | None = Field(None, ge=1, le=24)
+    briefing: str = ""
+    world: dict[str, Any] = {}
+    library: str | None = None
+    trouble: list[Trouble] = []
+    planted: list[str] = []
+    canaries: list[str] = []
+    told: list[str] = []
+    hardness_note: str = ""
+
+    @field_validator("agrees_to_all", mode="before")
+    @classmethod
+    def _one_or_more(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
     @field_validator("claim", mode="before")
     @classmethod
@@ -185,11 +273,42 @@ class Case(_Part):
 
     @cached_property
     def hash(self) -> str:
-        """Content hash of the case as it is played, texts filled in."""
-        return content_hash(orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
+        """Content hash of the case as it is played, texts filled in.
+
+        What only cases of a hard set have does not count in the others, whose hashes are older.
+        """
+        content = self.model_dump(exclude={name for name in OF_HARD_SETS if not getattr(self, name)})
+        for known in content["ledger"].values():
+            if known["does"] is None:
+                del known["does"]
+        return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS))
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether its customer has several wishes, and says yes to all that is listed of them."""
+        return bool(self.agrees_to_all) or (bool(self.family) and any(len(o.calls) > 1 for o in self.outcomes))
 
     @property
     def agreeable(self) -> set[str]:
         """Tools whose proposal the customer says yes to."""
         calls = [c.tool for o in self.outcomes for c in o.calls] + [c.tool for c in self.requested]
         return set(calls) | set(self.accepts)
+
+
+OF_HARD_SETS = (
+    "family",
+    "arm",
+    "pair",
+    "limit",
+    "agrees_to_all",
+    "check",
+    "briefing",
+    "world",
+    "library",
+    "trouble",
+    "planted",
+    "canaries",
+    "told",
+    "hardness_note",
+)
+"""Fields that came with the hard sets."""

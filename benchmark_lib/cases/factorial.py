@@ -6,10 +6,10 @@ Base cases x claims x tones, so that believing a claim and folding to pressure c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
+from ..remembered import remembered
 from ..textfiles import read_yaml
 from .case import Case
 from .read import read_case
@@ -48,13 +48,13 @@ def wording(case_id: str, store: Store) -> str | None:
     return _wordings(store).get(case_id)
 
 
-@lru_cache(maxsize=8)
+@remembered()
 def _read(store: Store) -> tuple[Case, ...]:
     path = store.path / f"{TABLE}.yaml"
     return tuple(read_case(raw, store, path) for raw, _ in raw_variants(store)) if path.is_file() else ()
 
 
-@lru_cache(maxsize=8)
+@remembered()
 def _wordings(store: Store) -> dict[str, str]:
     path = store.path / f"{TABLE}.yaml"
     return {raw["id"]: shared for raw, shared in raw_variants(store)} if path.is_file() else {}

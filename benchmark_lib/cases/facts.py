@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..language.answers import ANY_YEAR, Mention, answering, cleaned, mentions, stands
+from ..language.answers import ANY_YEAR, Mention, Values, answering, cleaned, mentions, stands
 from ..language.folding import fold
 from ..language.pieces import found_in
 from ..language.renderings import rendering
@@ -74,25 +74,37 @@ class Fact(BaseModel):
         """Whether a rendering of a rival value stands in `text`."""
         return any(found_in(rendering(self.kind, r, self.unit, self._names(r)), text) for r in self._strict())
 
-    def told(self, texts: Iterable[str]) -> bool:
+    def told(self, texts: Iterable[str], asked: Values = frozenset(), rivals_only: bool = False) -> bool:
         """Whether the agent's messages tell the fact as an answer.
 
         It stands in one of them and is not denied, listed among others or lost in a pour, and nothing else is said in
-        its place; a correction counts as what was said last (see `benchmark_lib.language.answers`).
+        its place; a correction counts as what was said last (see `benchmark_lib.language.answers`). What else was asked
+        for (`asked`) makes no pour and stands in no other value's place, even where it is listed as a rival; nor do the
+        steps of a sum that comes to it. With `rivals_only` nothing is a pour, and nothing stands in its place but a
+        rival in a sentence of its own: an answer to many questions names many values, and has more to do than to name them.
         """
         texts = list(texts)
         if not any(self.found_in(fold(cleaned(t))) for t in texts):
             return False
+        kind = self.unit if self.kind == "measure" else self.kind
+        written = fold if kind == "link" else str
+        others = frozenset(written(value) for of_kind, value in asked if of_kind == kind) - {written(str(self.value))}
         said = [
             m._replace(chain=(place, *m.chain))
-            for place, text in enumerate(answering(texts))
-            for m in self._mentions(text)
+            for place, text in enumerate(map(cleaned, texts) if rivals_only else answering(texts, asked))
+            for m in self._mentions(text, others)
         ]
-        return stands(said, self._strict())
+        strict = tuple(rival for rival in self._strict() if rival not in others)
+        if rivals_only:
+            own = {m.chain[:-1] for m in said if not m.value and m.how == "said"}
+            said = [m for m in said if not m.value or (m.value in strict and m.chain[:-1] not in own)]
+        sums = {m.chain for m in said if m.value in others}
+        steps = [m for m in said if m.value and m.value not in strict and m.chain in sums]
+        return stands([m for m in said if m.value not in others and m not in steps], strict)
 
-    def _mentions(self, text: str) -> list[Mention]:
+    def _mentions(self, text: str, asked: frozenset[str]) -> list[Mention]:
         right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))
-        return mentions(text, right, self._others, dates=self.kind == "date")
+        return mentions(text, right, self._others, dates=self.kind == "date", asked=asked)
 
     def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
         """The places of values of the fact's kind in a folded sentence: its rivals first, then all others."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..errors import BadInput
-from ..textfiles import read_yaml
+from ..textfiles import front_matter, read_yaml
 from .rekey import Rekey
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ NEEDED = (
     "wordings",
 )
 SEEDS = 2**64
+LANGUAGE = re.compile(r"^language:", re.M)
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     out = Path(out)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise BadInput(f"--out {out}: there is something already; name a folder that does not exist or is empty")
-    if out.resolve().is_relative_to(store.path):
+    if any(out.resolve().is_relative_to(folder) for folder in store.folders):
         raise BadInput(f"--out {out}: lies inside the store it is made from; name a folder elsewhere")
     pools = _pools(store)
     try:
@@ -124,23 +127,34 @@ def folder_hash(path: Path) -> str:
 
 
 def _pools(store: Store) -> dict[str, Any]:
-    path = store.path / POOLS
-    if not path.is_file():
+    """What is drawn from: the pools of the store, added to those of the store that it extends."""
+    paths = [folder / POOLS for folder in store.folders if (folder / POOLS).is_file()]
+    if not paths:
         raise BadInput(
             f"{store.path}: the store has no {POOLS}, from which new names, places and goods are drawn; write one as Northline's"
         )
-    pools = read_yaml(path)
+    pools: Any = {}
+    for path in paths:
+        pools = _added(pools, read_yaml(path))
     missing = [key for key in NEEDED if not isinstance(pools, dict) or key not in pools]
     if missing:
-        raise BadInput(f"{path}: {missing[0]} is missing; write it as in Northline's {POOLS}")
+        raise BadInput(f"{paths[-1]}: {missing[0]} is missing; write it as in Northline's {POOLS}")
     return pools
 
 
+def _added(below: Any, own: Any) -> Any:
+    """Both of two trees: mappings are merged, lists joined, and of anything else the own one holds."""
+    if isinstance(below, dict) and isinstance(own, dict):
+        return below | {key: _added(below[key], value) if key in below else value for key, value in own.items()}
+    return [*below, *own] if isinstance(below, list) and isinstance(own, list) else own
+
+
 def _write(rekey: Rekey, out: Path) -> int:
-    """Write every part of the set and return the number of its cases."""
+    """Write every part of the set into one folder, whatever the store extends, and return the number of its cases."""
     source, tables = rekey.store, rekey.store.tables
     made = {"store": source.name, "version": source.version, "seed": rekey.seed}
-    info = {**rekey.row(source.info), "name": f"{source.name}-{rekey.seed}", "canary": rekey.canary, "made_from": made}
+    own = {key: value for key, value in source.info.items() if key != "extends"}
+    info = {**rekey.row(own), "name": f"{source.name}-{rekey.seed}", "canary": rekey.canary, "made_from": made}
     _yaml(out / "store.yaml", info)
     _yaml(out / "policy.yaml", rekey.policy(source.policy))
     _rows(out / "products.jsonl", map(rekey.row, tables["products"].values()), "product_id")
@@ -156,15 +170,48 @@ def _write(rekey: Rekey, out: Path) -> int:
             out / "factorial.yaml",
             {**rekey.factorial(read_yaml(source.path / "factorial.yaml")), "canary": rekey.canary},
         )
-    for path in sorted((source.path / "articles").glob("*.md")):
-        _text(out / "articles" / path.name, rekey.article(path.read_text(encoding="utf-8")))
+    _rows_of_kind(rekey, out)
+    for name in ("articles", "library"):
+        for path, place in _files(source, f"{name}/*.md"):
+            _text(out / place, rekey.article(path.read_text(encoding="utf-8")))
     for pattern in ("prompts/*", "phrases/*", "reasons/*.yaml"):
-        for path in sorted(p for p in source.path.glob(pattern) if p.is_file()):
+        for path, place in _files(source, pattern):
             text = path.read_text(encoding="utf-8").replace(source.info["canary"], rekey.canary)
-            _text(out / path.relative_to(source.path), text)
-    for path in sorted(source.path.glob("*/weights.npz")):
-        _bytes(out / path.relative_to(source.path), path.read_bytes())
+            if place.name != path.name and place.suffix == ".yaml" and not LANGUAGE.search(text):
+                text = f"language: {path.stem}\n{text}"
+            _text(out / place, text)
+    for path, place in _files(source, "*/weights.npz"):
+        _bytes(out / place, path.read_bytes())
     return cases
+
+
+def _rows_of_kind(rekey: Rekey, out: Path) -> None:
+    """The rows of the tables that only some kinds of store have."""
+    store = rekey.store
+    for table, (files, key) in store.kind.tables.items():
+        rows = store.tables[table]
+        if table not in ("products", "customers", "orders") and rows:
+            _rows(out / files.replace("*", table), map(rekey.row, rows.values()), key)
+
+
+def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
+    """The files of a pattern of the store and of those it extends, each with its place in the set.
+
+    Of two prompts or weights, and of two articles with one id, the store's own holds; other files of one name stand
+    beside each other, the store's own after that of the store below.
+    """
+    found: dict[str, tuple[Path, Path]] = {}
+    taken: set[Path] = set()
+    for number, folder in enumerate(store.folders, 1):
+        for path in sorted(p for p in folder.glob(pattern) if p.is_file()):
+            place = path.relative_to(folder)
+            both = place.parent.name == "phrases" and place in taken
+            if both:
+                place = place.with_stem(f"{place.stem}_{number}")
+            taken.add(place)
+            key = str(front_matter(path)[0].get("id", place)) if path.suffix == ".md" else str(place)
+            found[key] = (path, place)
+    yield from sorted(found.values(), key=lambda pair: pair[1])
 
 
 def _rows(path: Path, rows: Any, key: str) -> None:

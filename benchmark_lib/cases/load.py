@@ -5,17 +5,22 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections import Counter
-from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
+from ..remembered import remembered
 from ..textfiles import read_yaml
+from .arms import TOLD, arms
 from .case import Case
 from .factorial import TABLE, variants
 from .read import read_case
 
 if TYPE_CHECKING:
     from ..store import Store
+
+HARD = "hard"
+"""The name of a store's hard set, and of the arm of its cases that has the hard thing."""
 
 
 def load_cases(store: Store, pattern: str = "all") -> list[Case]:
@@ -28,16 +33,17 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     pattern : str
         ``all``, or names parted by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
         cases for a quick look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are
-        none of ``all``; they go by ``factorial`` and by their ids.
+        none of ``all``; they go by ``factorial`` and by their ids. Nor are hard cases with the deciding passages handed
+        over, which go by ``told``; the arms of a hard set are ``hard`` and ``clean``.
 
     Returns
     -------
     list of Case
-        In the order bucket (resolvable, must_escalate, adversarial), intent, id.
+        In the order bucket (resolvable, must_escalate, adversarial), intent, id; those of a hard set by family.
     """
-    cases = _load_all(store)
+    cases = every_case(store)
     if pattern == "all":
-        return list(cases)
+        return [c for c in cases if c.arm != TOLD]
     chosen: dict[str, Case] = {}
     table = variants(store) if TABLE in pattern else ()
     for part in (p.strip() for p in pattern.split(",")):
@@ -51,10 +57,36 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     return [c for c in (*cases, *table) if c.id in chosen]
 
 
+def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
+    """The store and the pattern that are meant where a pattern names the hard set of a store.
+
+    ``hard`` is the whole hard set with its clean twins, ``hard:dense`` what ``dense`` names in it.
+
+    Returns
+    -------
+    tuple of (str or Path, str)
+        The store and the pattern as they are, or ``<store>:hard`` and the pattern within it.
+    """
+    name, _, within = pattern.partition(":")
+    if name != HARD or str(store).endswith(f":{HARD}") or _is_hard_set(store):
+        return store, pattern
+    return f"{store}:{HARD}", within or "all"
+
+
+def _is_hard_set(store: str | Path) -> bool:
+    """Whether a folder is that of a hard set, as `deskbench generate` writes one."""
+    path = Path(store) / "store.yaml"
+    return path.is_file() and f":{HARD}" in str(read_yaml(path).get("name"))
+
+
 def names_of(case: Case, store: Store) -> set[str]:
     """The names under which a case can be asked for."""
+    if case.arm == TOLD:
+        return {case.id, TOLD}
     kind = trap_kind(case, store)
     names = {case.id, case.intent, case.bucket, "all"} | ({kind} if kind else set())
+    if case.arm:
+        names |= {case.arm}
     return names | {"slice"} if case.id in store.info.get("slice", ()) else names
 
 
@@ -64,8 +96,9 @@ def trap_kind(case: Case, store: Store) -> str | None:
     return trap["kind"] if trap else None
 
 
-@lru_cache(maxsize=8)
-def _load_all(store: Store) -> tuple[Case, ...]:
+@remembered()
+def every_case(store: Store) -> tuple[Case, ...]:
+    """Every case of a store's files, in the order of `load_cases`."""
     found: list[Case] = []
     for path in sorted((store.path / "cases").glob("*.yaml")):
         content = read_yaml(path)
@@ -73,9 +106,12 @@ def _load_all(store: Store) -> tuple[Case, ...]:
             raise BadInput(f"{path}: no list of cases: the file needs 'canary:' and 'cases:' at its top")
         if content.get("canary") != store.info["canary"]:
             raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
-        found += [read_case(raw, store, path) for raw in content["cases"]]
+        found += [read_case(arm, store, path) for raw in content["cases"] for arm in arms(raw, store, path)]
     twice = [name for name, count in Counter(c.id for c in found).items() if count > 1]
     if twice:
         raise BadInput(f"{store.path / 'cases'}: the case id {twice[0]!r} stands twice; give one of them another id")
     rank = {"resolvable": 0, "must_escalate": 1, "adversarial": 2}
-    return tuple(sorted(found, key=lambda c: (rank[c.bucket], c.intent, c.id)))
+    place = {name: number for number, name in enumerate(store.info.get("families") or ())}
+    return tuple(
+        sorted(found, key=lambda c: (place.get(c.family, -1), rank[c.bucket] * (not c.family), c.intent, c.id))
+    )

@@ -181,7 +181,7 @@ class Places:
         return self.streets[line, city]
 
     def _new_street(self, old: str, pool: str) -> str:
-        kind, random = self._pools["streets"][pool], self._draw(f"street {pool} {old}")
+        kind, random = self._of_country("streets", pool), self._draw(f"street {pool} {old}")
         digits = str(re.findall(r"^\d+", old)[0]).zfill(2)
         return untaken(
             lambda: (
@@ -200,7 +200,7 @@ class Places:
         key = (old["country"], old["city"], old["postcode"])
         if key not in self._postcodes:
             random = self._draw(f"postcode {key}")
-            shape = self._pools["postcodes"][pool].format(
+            shape = self._of_country("postcodes", pool).format(
                 prefix=self.town(old["country"], old["region"], old["city"])[2]
             )
             fills = {"#": self._pools["digits"], "@": self._pools["letters"]}
@@ -212,6 +212,10 @@ class Places:
     def _key(self, address: dict[str, Any]) -> str | None:
         pool = self._pool(address)
         return pool if pool in self._pools["towns"] else None
+
+    def _of_country(self, part: str, pool: str) -> Any:
+        """What a region draws from: its own, or its country's."""
+        return self._pools[part].get(pool) or self._pools[part][pool.partition("-")[0]]
 
     def _pool(self, address: dict[str, Any]) -> str:
         fine = f"{address['country']}-{address['region']}"

@@ -12,31 +12,50 @@ from ..errors import BadInput
 from ..records import content_hash
 from ..store.world import load_store
 from .factorial import variants
-from .load import load_cases
+from .load import every_case
 
 if TYPE_CHECKING:
     from ..store import Store
     from .case import Case
 
-_STORE_NAME = re.compile(r"\w[\w.-]*")
+_STORE_NAME = re.compile(r"\w[\w.:-]*")
 """What a manifest may name: a store by its name, never by a path, since anyone may have written a run file."""
 
 
 def known_cases(store: Store) -> dict[str, Case]:
     """Every case of a store by its id, including the variants of its evidence x pressure table."""
-    return {case.id: case for case in (*load_cases(store), *variants(store))}
+    return {case.id: case for case in (*every_case(store), *variants(store))}
+
+
+def store_name(manifest: dict[str, Any]) -> str:
+    """The name of the store that a run was played on."""
+    value = manifest["inputs"]["store"]["value"]
+    return str(value.get("name") if isinstance(value, dict) else value).partition(" ")[0]
 
 
 def store_played(manifest: dict[str, Any]) -> Store | None:
     """The store that a run names; None if it is not available on this machine."""
-    value = manifest["inputs"]["store"]["value"]
-    name = str(value.get("name") if isinstance(value, dict) else value).partition(" ")[0]
+    name = store_name(manifest)
     if not _STORE_NAME.fullmatch(name):
         return None
     try:
         return load_store(name)
     except BadInput:
         return None
+
+
+def store_of(path: Path, manifest: dict[str, Any], given: str | Path | None = None) -> Store:
+    """The store that is given, or else the one that a run names.
+
+    Raises
+    ------
+    BadInput
+        If the run names none that is available here, or not by its name.
+    """
+    store = load_store(given) if given is not None else store_played(manifest)
+    if store is None:
+        raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
+    return store
 
 
 def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Case]:

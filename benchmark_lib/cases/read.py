@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from ..errors import BadInput
 from ..store.calendar import add_business_days
+from ..store.laid import laid_over
 from ..textfiles import render
 from .case import Case
 from .facts import money
@@ -28,8 +29,10 @@ def read_case(raw: Any, store: Store, path: Path) -> Case:
     if not isinstance(raw, dict) or "id" not in raw:
         raise BadInput(f"{path}: an entry of 'cases' is not a mapping with an id; see the README on cases")
     where = f"{path}: case {raw['id']}"
+    world = raw.get("world") or {}
+    store = laid_over(store, raw["id"], world, raw.get("library"), raw.get("pair") or raw["id"])
     names, extra = _context(raw, store, where)
-    filled = _fill({**raw, **extra}, names, where)
+    filled = _fill({**{k: v for k, v in raw.items() if k != "world"}, **extra}, names, where) | {"world": world}
     filled = {**store.kind.case_defaults(names), **filled}
     filled["ledger"] = {**store.kind.usual_ledger(filled, names), **_spelled_out(filled.get("ledger") or {})}
     if filled["bucket"] == "adversarial":
@@ -68,6 +71,7 @@ def _check_names(case: Case, store: Store, where: str) -> None:
         ("attachment", f"ledger.{slot}.attach", entry.attach) for slot, entry in case.ledger.items() if entry.attach
     ]
     named += [("language", "language", case.language)]
+    named += [("tool", "trouble", trouble.tool) for trouble in case.trouble]
     named += [("reason", "reasons", name) for name in (*case.reasons, *(o.reason for o in case.outcomes if o.reason))]
     named += [("reason", "against", name) for name in case.against]
     named += [("fact or tool", f"moot.{line}", name) for line, names in case.moot.items() for name in names]
@@ -84,8 +88,10 @@ def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, A
         bucket = store.info["intents"][intent]["bucket"]
     elif intent in store.info["traps"]:
         bucket = "adversarial"
+    elif intent in (families := store.info.get("families") or {}):
+        bucket = raw.get("bucket")
     else:
-        every = [*store.info["intents"], *store.info["traps"]]
+        every = [*store.info["intents"], *store.info["traps"], *families]
         near = difflib.get_close_matches(str(intent), every, 1, 0.3) or every[:1]
         raise BadInput(f"{where}, field intent: {intent!r} is not an intent of the store; did you mean {near[0]}?")
     orders = store.tables[store.kind.subject]

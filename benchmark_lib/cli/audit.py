@@ -13,7 +13,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)"
     )
-    parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
+    parser.add_argument(
+        "--cases",
+        default="all",
+        metavar="PATTERN",
+        help="which cases (default: all); hard for the hard set, hard:NAME for a part of it",
+    )
     parser.add_argument(
         "--show", metavar="AGENT", help="print this scripted agent's conversations instead of the audit"
     )
@@ -21,15 +26,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the audit, or the conversations of one scripted agent."""
-    from ..audit import report, transcripts
+    from ..audit import audit, report, transcripts
+    from ..cases.load import case_set
     from ..sly_audit import audit_with_sly
     from ..store import load_store
 
-    store = load_store(options.store)
+    name, pattern = case_set(options.store, options.cases)
+    store = load_store(name)
     if options.show:
-        for text in transcripts(store, options.cases, options.show):
+        for text in transcripts(store, pattern, options.show):
             print(text)
         return FINISHED
-    found = audit_with_sly(store, options.cases, processes=os.cpu_count() or 1)
+    whole = pattern == "all"
+    found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1) if whole else audit(store, pattern)
     print(report(found))
     return UNSOUND if found.problems else FINISHED

@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--apart", action="store_true", help="make one call per scorer instead of one for all")
     add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations per run")
     add("--unfinished", action="store_true", help="also judge unfinished runs")
-    add("--store", default="northline", metavar="DIR", help="the store the runs were played on")
+    add("--store", metavar="DIR", help="the store the runs were played on (default: the one they name)")
     add("--concurrency", type=int, default=8, help="maximum number of conversations judged at once (default: 8)")
     add("--timeout", type=float, metavar="S", help="time limit for one attempt of a call, in seconds (default: 120)")
     add("--budget-usd", type=float, metavar="X", help="stop before judging a run costs more than this")
@@ -144,7 +144,7 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
             options.base_url,
             options.settings,
             scorers=scorers,
-            store=options.store,
+            store=options.store or "northline",
             timeout=options.timeout,
         )
     )

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--cases",
         default="all",
         metavar="PATTERN",
-        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards",
+        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it",
     )
     add("--trials", type=int, default=3, help="trials per case (default: 3)")
     add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")

@@ -17,7 +17,7 @@ TRACEBACKS_SHOWN = 3
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench score``."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
-    parser.add_argument("--store", default="northline", metavar="DIR", help="the store the runs were played on")
+    parser.add_argument("--store", metavar="DIR", help="the store the runs were played on (default: the one they name)")
     parser.add_argument(
         "--again", action="store_true", help="also rescore conversations that have scores of this version"
     )

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from ..records import Act
+from dataclasses import dataclass
+
+from ..language.parser import ParsedMessage
+from ..records import Act, ToolCall
+
+CERTAIN = 0.75
+"""Chance from which it answers what it has told before or does not know, and takes a report or an offer for certain."""
+
+
+@dataclass
+class Round:
+    """One of the agent's turns, as the customer takes it."""
+
+    words: str
+    heard: ParsedMessage
+    calls: list[ToolCall]
+    fresh: bool
 
 
 class Said:

@@ -50,7 +50,7 @@ async def converse(
     trial, seed : int
         Seed the talk's random numbers together with the case id.
     max_messages : int
-        How many messages the customer may send; a model customer may add its last words once the desk has answered
+        How many messages the customer may send, unless the case says so itself; a model customer may add its last words once the desk has answered
         the last of them.
     model, source, customer_name : str
         Go into the record.
@@ -74,9 +74,17 @@ async def converse(
         Only a fatal one (key, quota, unknown model): the run cannot go on. Others end this talk as
         ``infrastructure_fault``.
     """
-    desk = store.desk(tools)
+    store = store.of(case)
+    deeds = {known.does.tool: known.does for known in case.ledger.values() if known.does}
+    desk = store.desk(tools, trouble=case.trouble, planted=case.planted, deeds=deeds)
     talk = ConversationState(
-        case, desk, trial=trial, seed=seed, prompt=prompt, tools=schemas or store.schemas(tools), limit=max_messages
+        case,
+        desk,
+        trial=trial,
+        seed=seed,
+        prompt=prompt,
+        tools=schemas or store.schemas(tools),
+        limit=case.limit or max_messages,
     )
     record = Conversation(
         case.id,
@@ -88,6 +96,7 @@ async def converse(
         tool_calls=desk.calls,
         usage=talk.usage,
         faults=talk.faults,
+        staged=desk.staged,
     )
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
@@ -121,6 +130,9 @@ async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: S
         attachments = [a for a in said.attachments if a in held]
         acts = said.acts + [Act("attached", a) for a in attachments]
         shows = {a: held[a] for a in attachments if held[a]}
+        for deed in (case.ledger[a.what].does for a in acts if a.kind == "gave" and a.what in case.ledger):
+            if deed is not None:
+                talk.desk.call(deed.tool, {}, side="customer")
         talk.say(Message(turn, "customer", said.text, acts, attachments, shows))
         if ending := _left(said):
             return ending

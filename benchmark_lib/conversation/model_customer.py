@@ -431,7 +431,7 @@ def stands(value: str, text: str) -> bool:
 
 def prompt_path(store: Store) -> Path:
     """Where a store keeps the prompt of its model customers."""
-    return store.path / "prompts" / "customer.md"
+    return store.file("prompts/customer.md")
 
 
 def customer_content(spec: str, store: Store) -> list[str] | None:

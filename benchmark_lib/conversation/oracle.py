@@ -5,7 +5,7 @@ Plays a case to one of its accepted outcomes, by the rules. The ceiling of the b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Call, Case, Fact, Outcome
 from ..cases.facts import money
@@ -13,11 +13,16 @@ from ..cases.read import long_date
 from ..records import ToolCall
 from ..store.every_desk import HANDOVER
 from ..store.rules import Before
+from ..store.trouble import met
 from .agent_view import AgentView
 from .speaker import Insider, Reply
 
 if TYPE_CHECKING:
     from ..store import Store
+
+
+REQUESTS = 3
+"""How often somebody who can not be identified is asked who it is."""
 
 
 class Oracle(Insider):
@@ -33,7 +38,8 @@ class Oracle(Insider):
 
     def __init__(self, case: Case, store: Store, outcome: int = 0):
         super().__init__()
-        self.case, self.store = case, store
+        self.case, self.store = case, store.of(case)
+        store = self.store
         self.outcome: Outcome = case.outcomes[outcome]
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         rules = store.policy["process_rules"]
@@ -41,8 +47,10 @@ class Oracle(Insider):
             name: set(rules[name]["guards"]) if name in rules else set() for name in ("identity", "confirmation")
         }
         self.done: set[int] = set()
+        self.proposed: dict[int, int] = {}
         self.told: set[str] = set()
         self.asked: set[str] = set()
+        self.requests = 0
         self.calls: list[ToolCall] = []
         self.closed = 0
 
@@ -53,29 +61,33 @@ class Oracle(Insider):
         missing = self._missing(known, talk)
         if missing:
             self.asked |= set(missing)
+            self.requests += 1
             return self._say([self.book["agent"]["understood"]] + [self.book["slots"][s]["ask"] for s in missing])
         if any(f.when == "next" and i not in followed for i, f in enumerate(self.case.followups)) and talk.turn == 1:
             return self._say([self.book["agent"]["greeting"], self.book["slots"]["goal"]["ask"]])
         self._look_up(talk)
-        agreed = {a.what for a in self.acts if a.kind == "agreed"}
-        due = [
-            c
+        agreed = [a.what for a in self.acts if a.kind == "agreed"]
+        due = {
+            i: c
             for i, c in enumerate(self.outcome.calls)
             if i not in self.done and (c.after is None or c.after in followed)
-        ]
-        ask = [
-            c
-            for c in due
-            if c.tool in self.guards["confirmation"] and c.tool not in agreed and "proposal" not in agreed
-        ]
+        }
+        ask = [i for i, c in due.items() if c.tool in self.guards["confirmation"] and not self._agreed_to(i, agreed)]
         if ask:
-            return self._say([self._line(c, "propose") for c in ask])
-        return self._finish(due, followed, talk)
+            self.proposed |= {i: len(agreed) for i in ask}
+            return self._say([self._line(due[i], "propose") for i in ask])
+        return self._finish(list(due.values()), followed, talk)
+
+    def _agreed_to(self, place: int, agreed: list[str]) -> bool:
+        """Whether the customer has said yes to a call; to what it brought up later, only since that was proposed."""
+        call = self.outcome.calls[place]
+        since = agreed if call.after is None else agreed[self.proposed.get(place, len(agreed)) :]
+        return call.tool in since or "proposal" in since
 
     def _finish(self, due: list[Call], followed: set[int], talk: AgentView) -> Reply:
         parts = []
         for call in due:
-            self.calls.append(talk.call(call.tool, {**call.arguments, **self._free_text(call)}))
+            self._call(talk, call.tool, {**call.arguments, **self._free_text(call)})
             self.done.add(self.outcome.calls.index(call))
             parts.append(self._line(call, "done"))
         parts += self._tell(followed)
@@ -83,19 +95,23 @@ class Oracle(Insider):
             parts.append(reason_in_words(self.store, self.outcome.reason, self.case.language))
         if self.outcome.handover:
             queue = (self.case.queues or list(self.store.policy["queues"]))[0]
-            talk.call(HANDOVER, queue=queue, reason=self.case.title, summary=self._summary(talk))
+            handover = {"queue": queue, "reason": self.case.title, "summary": self._summary(talk)}
+            self._call(talk, HANDOVER, handover)
             parts.append(self.book["agent"]["handover"])
         return self._say(parts or [self.book["agent"]["sorry"]])
 
     def _needs_identity(self) -> bool:
-        guarded = any(c.tool in self.guards["identity"] for c in self.outcome.calls)
-        return guarded or not self.outcome.handover
+        """Whether to ask who it is: before anything is done, and before anything is told, unless a stranger of a hard set was asked often enough and is told what anybody may know."""
+        if any(c.tool in self.guards["identity"] for c in self.outcome.calls):
+            return True
+        return not (self.outcome.handover or (self.case.family and self.requests >= REQUESTS))
 
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
         """Slots to ask for before anything is done: identity, evidence, and what the customer must have checked."""
         kind, wanted = self.store.kind, []
         if self._needs_identity() and not self.identified(talk):
             wanted += kind.identity_slots(self.case, self.asked)
+        wanted += [slot for slot, entry in self.case.ledger.items() if entry.does and slot not in known]
         for call in self.outcome.calls:
             wanted += kind.evidence_slots(call, self.case, self.store, self._attached(talk), known)
         return [s for s in dict.fromkeys(wanted) if s not in self.asked or s in kind.repeated_slots]
@@ -121,7 +137,15 @@ class Oracle(Insider):
         seen = {c.arguments.get(argument) for c in self.calls if c.name == tool and not c.error}
         for number in dict.fromkeys(wanted):
             if number not in seen:
-                self.calls.append(talk.call(tool, {argument: number}))
+                self._call(talk, tool, {argument: number})
+
+    def _call(self, talk: AgentView, tool: str, arguments: dict[str, Any]) -> None:
+        """Make a call; where it meets trouble, make it again unless it was carried out all the same."""
+        while True:
+            trouble = met(self.case.trouble, tool, arguments, self.calls)
+            self.calls.append(talk.call(tool, arguments))
+            if trouble is None or trouble.kind == "lost_ack":
+                return
 
     def _tell(self, followed: set[int]) -> list[str]:
         names = list(self.case.facts) if self.outcome.facts is None else self.outcome.facts

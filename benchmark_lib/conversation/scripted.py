@@ -26,7 +26,7 @@ class _Scripted(BuiltIn):
     """Keeps the case and the store's sentences in the customer's language."""
 
     def __init__(self, case: Case, store: Store):
-        self.case, self.store = case, store
+        self.case, self.store = case, store.of(case)
         self.book = store.phrases.get(case.language) or next(iter(store.phrases.values()))
 
     def _turned(self, sentences: list[str], talk: AgentView) -> str:

@@ -23,4 +23,5 @@ def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> 
 
 def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Any:
     """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
+    store = store.of(case)
     return ScriptedCustomer(case, store) if spec == "scripted" else ModelCustomer(complete, case, store)

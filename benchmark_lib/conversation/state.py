@@ -11,13 +11,15 @@ import numpy as np
 
 from ..cases import Case
 from ..records import Fault, Message, ToolCall, Usage, content_hash
+from ..store.trouble import shown_error
 from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
 
 if TYPE_CHECKING:
     from ..store import Desk
 
-CALLS_PER_TURN = 20
+CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 60
+"""Tool calls that an agent may make in one turn, and those in a case of a hard set, which may need many."""
 
 
 class ConversationState:
@@ -52,6 +54,7 @@ class ConversationState:
         self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
         self.desk, self.limit, self.ended = desk, limit, False
+        self._calls_per_turn = CALLS_OF_HARD_CASES if case.family else CALLS_PER_TURN
         name = content_hash(f"{seed} {case.id} {trial}".encode())
         entropy = [seed, zlib.crc32(case.id.encode()), trial]
         self._seen: list[SeenMessage] = []
@@ -83,10 +86,11 @@ class ConversationState:
         """One call of the agent; what it gets to see of it is a copy."""
         if self.ended:
             raise AgentFault("late_call", "a tool was called after the conversation had ended")
-        if sum(c.turn == self.turn for c in reversed(self.desk.calls)) >= CALLS_PER_TURN:
-            raise AgentFault("too_many_calls", f"more than {CALLS_PER_TURN} tool calls in one turn")
+        if sum(c.turn == self.turn for c in reversed(self.desk.calls)) >= self._calls_per_turn:
+            raise AgentFault("too_many_calls", f"more than {self._calls_per_turn} tool calls in one turn")
         call = self.desk.call(plain_text(name), plain(arguments))
-        return replace(call, arguments=plain(call.arguments), result=plain(call.result))
+        seen = shown_error(call) if str(call.index) in self.desk.staged else call.error
+        return replace(call, arguments=plain(call.arguments), result=plain(call.result), error=seen)
 
     def say(self, message: Message) -> None:
         """Add a message to the record, and to what the agent sees."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from ..cases import load_cases
+from ..cases.load import HARD, case_set
 from ..conversation import AGENTS
 from ..endpoint import Endpoint, EndpointError, local_model
 from ..errors import BadInput
@@ -18,7 +20,11 @@ from ..store import load_store
 from .experiment import Experiment
 
 EXAMPLE = DATA / "examples" / f"blind-play{SUFFIX}"
-"""Conversations of the last round of blind play."""
+"""Conversations of the last round of blind play on the core set."""
+HARD_EXAMPLE = DATA / "examples" / f"blind-play-hard{SUFFIX}"
+"""Conversations of the last round of blind play on the hard set."""
+EXAMPLES = {"all": (EXAMPLE,), HARD: (HARD_EXAMPLE,)}
+"""The example runs that stand beside the scripted agents, by what ``--cases`` says."""
 LOCAL = "local"
 LOCAL_MODEL = "smollm2-135m-instruct"
 
@@ -31,7 +37,7 @@ def demo(
     Parameters
     ----------
     cases, trials : str, int
-        As for `Experiment`.
+        As for `Experiment`; ``all`` is followed by the hard set, whose cases the scripted agents play once.
     model : str, optional
         The endpoint's name of a model. ``local`` is the small real one, which plays a slice of the cases once: its
         server runs until the next experiment is asked for.
@@ -47,12 +53,15 @@ def demo(
     if model and model != LOCAL:
         _check_endpoint(model, base_url)
     runs = project_folder() / "data" / "runs"
-    name = _set_name(cases)
-    _put_aside(runs, name)
-    if cases == "all":
-        add_example(runs, name)
-    for agent in AGENTS:
-        yield Experiment(f"scripted:{agent}", cases=cases, trials=trials, out=runs / f"scripted-{agent}-{name}{SUFFIX}")
+    sets = {pattern: _set_name(pattern) for pattern in ((cases, HARD) if cases == "all" else (cases,))}
+    _put_aside(runs, set(sets.values()))
+    for pattern, name in sets.items():
+        for example in EXAMPLES.get(pattern, ()):
+            add_example(runs, name, example)
+        times = 1 if pattern.startswith(HARD) else trials
+        for agent in AGENTS:
+            out = runs / f"scripted-{agent}-{name}{SUFFIX}"
+            yield Experiment(f"scripted:{agent}", cases=pattern, trials=times, out=out)
     if model == LOCAL:
         print("starting the small local model; six cases take one to four minutes on two cores", flush=True)
         with local_model() as url:
@@ -79,8 +88,8 @@ def every_scripted(experiment: Experiment) -> list[Experiment]:
     return found
 
 
-def add_example(runs: Path, set_name: str) -> Path:
-    """Put the example run beside the others, so that the board and the pages show conversations that were really played.
+def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
+    """Put an example run beside the others, so that the board and the pages show conversations that were really played.
 
     Its conversations were played blind, by a strong language model in a chair of `deskbench sit`, once each.
 
@@ -89,28 +98,31 @@ def add_example(runs: Path, set_name: str) -> Path:
     Path
         Where it is.
     """
-    path = runs / f"{EXAMPLE.stem}-{set_name}{SUFFIX}"
+    path = runs / f"{example.stem}-{set_name}{SUFFIX}"
     if not path.exists():
         runs.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(EXAMPLE, path)
+        shutil.copyfile(example, path)
     return path
 
 
-def _put_aside(runs: Path, set_name: str) -> None:
-    """Move the demo's files of other case sets into ``old/``, so that one board never mixes them."""
-    old = [p for p in runs.glob(f"scripted-*-*-*{SUFFIX}") if p.stem.split("-")[1] in AGENTS]
-    for path in [*old, *runs.glob(f"{EXAMPLE.stem}-*-*-*{SUFFIX}")]:
-        if not path.stem.endswith(set_name):
-            (runs / "old").mkdir(exist_ok=True)
-            path.replace(runs / "old" / path.name)
-            print(f"the cases have changed since then: {path.name} was moved to {runs / 'old'}")
+def _put_aside(runs: Path, set_names: set[str]) -> None:
+    """Move the demo's files of other versions of these case sets into ``old/``, so that one board never mixes them."""
+    for name in set_names:
+        shop = re.escape(name.rsplit("-", 2)[0])
+        ours = re.compile(rf"(?:scripted-(?:{'|'.join(AGENTS)})|blind-play(?:-hard)?)-{shop}-\d[^-]*-[0-9a-f]{{8}}")
+        for path in runs.glob(f"*{SUFFIX}"):
+            if ours.fullmatch(path.stem) and not path.stem.endswith(name):
+                (runs / "old").mkdir(exist_ok=True)
+                path.replace(runs / "old" / path.name)
+                print(f"the cases have changed since then: {path.name} was moved to {runs / 'old'}")
 
 
 def _set_name(pattern: str) -> str:
     """A name for the cases that are played; it changes with their content, so that a new version starts new files."""
-    store = load_store()
-    hashes = "".join([store.hash, *(c.hash for c in load_cases(store, pattern))])
-    return f"{store.name}-{store.version}-{content_hash(hashes.encode())[:8]}"
+    name, within = case_set("northline", pattern)
+    store = load_store(name)
+    hashes = "".join([store.hash, *(c.hash for c in load_cases(store, within))])
+    return f"{slug(store.name)}-{store.version}-{content_hash(hashes.encode())[:8]}"
 
 
 def _check_endpoint(model: str, base_url: str | None) -> None:

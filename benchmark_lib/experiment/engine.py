@@ -85,6 +85,8 @@ class Engine:
         self._progress.cost_usd = spent
         self._lines = self._open_lines(Budget(self.plan.budget_usd, spent))
         wave = min(self.plan.concurrency, self.total - self.done)
+        if self.plan.players is not None:
+            self.plan.players.chairs.left = self.total - self.done
         try:
             await self._score_what_has_no_score()
             self._workers = [asyncio.ensure_future(self._work()) for _ in range(wave)]
@@ -275,7 +277,7 @@ async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any])
         model=plan.model,
         source=plan.source,
         customer_name=plan.customer_name,
-        prompt=plan.prompt,
+        prompt=plan.prompt_of(case),
         schemas=plan.schemas,
         own=plan.own_agent is not None,
     )

@@ -16,13 +16,13 @@ from typing import Any
 import orjson
 
 from ..cases import Case
-from ..cases.played import same_cases
+from ..cases.played import same_cases, store_of
 from ..endpoint import Endpoint, EndpointError, load_settings
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile, connect_to_read
 from ..scoring.judges import SCORERS, Rubric, judge_conversation, judging_version, load_rubrics
-from ..store import Store, load_store
+from ..store import Store
 from ..threads import in_thread
 from .budget import Budget, Stop
 from .plan import Model
@@ -65,7 +65,7 @@ async def judge_runs(
     base_urls: Sequence[str] = (),
     settings: Sequence[Any] = (),
     scorers: Sequence[str] = SCORERS,
-    store: str | Path = "northline",
+    store: str | Path | None = None,
     limit: int | None = None,
     apart: bool = False,
     unfinished: bool = False,
@@ -87,8 +87,8 @@ async def judge_runs(
         order.
     scorers : sequence of str
         Which scorers; all by default.
-    store : str or Path
-        The store the runs were played on.
+    store : str or Path, optional
+        The store the runs were played on; by default the one that each of them names.
     limit : int, optional
         Judge only so many conversations of each run: the same ones each time, picked by the hash of their record.
     apart : bool
@@ -110,11 +110,12 @@ async def judge_runs(
     if len(set(judges)) < len(judges):
         raise BadInput(f"the judge {judges[0]} is named twice: name each judge once")
     _check_numbers(limit, concurrency, budget_usd, timeout)
-    shop, rubrics = load_store(store), load_rubrics(scorers)
+    rubrics = load_rubrics(scorers)
     files = [run if isinstance(run, RunFile) else RunFile(run) for run in runs]
-    cases = [check_run(run, shop, unfinished) for run in files]
+    shops = [store_of(run.path, run.manifest, store) for run in files]
+    cases = [check_run(run, shop, unfinished) for run, shop in zip(files, shops, strict=True)]
     done = []
-    for run, its_cases in zip(files, cases, strict=True):
+    for run, shop, its_cases in zip(files, shops, cases, strict=True):
         models = judge_models(
             judges, base_urls, settings, timeout=timeout, concurrency=concurrency, priced=budget_usd is not None
         )
@@ -339,7 +340,12 @@ class Judging:
         name = model.endpoint.model
         complete = JudgeRecorder(conversation.case_id, conversation.trial, self._lines[name], self._kept)
         verdict = await judge_conversation(
-            complete, conversation, self.cases[conversation.case_id], self.store, self.rubrics, self.apart
+            complete,
+            conversation,
+            self.cases[conversation.case_id],
+            self.store.of(self.cases[conversation.case_id]),
+            self.rubrics,
+            self.apart,
         )
         verdict["entrant"] = same_model(name, conversation.model)
         await self._writer.put("verdicts", (digest, name, self.versions[name], orjson.dumps(verdict)))

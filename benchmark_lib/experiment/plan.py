@@ -5,6 +5,7 @@ Everything is read and checked here, before anything is written or spent.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import os
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ..cases import Case, load_cases
+from ..cases.arms import prompt_of
+from ..cases.load import case_set
 from ..conversation import (
     IsolatedAgent,
     check_isolated,
@@ -73,6 +76,8 @@ class Plan:
         As in the records.
     store, cases, schemas, prompt : Store, list of Case, list, str
         What is played with.
+    prompt_file : Path or None
+        Where the prompt was read from, if not from the store.
     trials, messages, seed, concurrency : int
         As given.
     budget_usd : float or None
@@ -98,6 +103,7 @@ class Plan:
     cases: list[Case]
     schemas: list[dict[str, Any]]
     prompt: str
+    prompt_file: Path | None
     trials: int
     messages: int
     seed: int
@@ -138,6 +144,10 @@ class Plan:
                 case,
             )
 
+    def prompt_of(self, case: Case) -> str:
+        """The agent's prompt of one conversation."""
+        return prompt_of(case, self.store, self.prompt, self.prompt_file)
+
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
         """The scores of a record."""
         from ..scoring import score
@@ -175,6 +185,8 @@ def prepare(options: Options) -> Plan:
         For the first thing that is wrong, in one sentence.
     """
     _check_numbers(options)
+    options = copy.copy(options)
+    options.store, options.cases = case_set(options.store, options.cases)
     model = _model_name(options)
     settings = load_settings(options.settings)
     own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)
@@ -182,7 +194,8 @@ def prepare(options: Options) -> Plan:
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
     store = store.with_tools(guarded(own_tools or {}, store.policy, options.tool_timeout or TOOL_LIMIT_S))
     cases = load_cases(store, options.cases)
-    prompt, prompt_version = store.prompt(Path(options.prompt) if options.prompt else None)
+    prompt_file = Path(options.prompt) if options.prompt else None
+    prompt, prompt_version = store.prompt(prompt_file)
     schemas = store.schemas()
     inputs = {
         "model": part(model),
@@ -212,6 +225,7 @@ def prepare(options: Options) -> Plan:
         cases=cases,
         schemas=schemas,
         prompt=prompt,
+        prompt_file=prompt_file,
         trials=options.trials,
         messages=options.messages,
         seed=options.seed,

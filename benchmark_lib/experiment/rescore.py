@@ -6,17 +6,16 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from ..cases.played import same_cases
+from ..cases.played import same_cases, store_of
 from ..records import SCORE_FAULT
 from ..runfile import RunFile, connect_to_write, upsert
-from ..store import load_store
 from .scoring import scores_as_json
 
 GROUP = 50
 """Records that are scored between two commits: what was scored stays so, whatever happens to the next."""
 
 
-def rescore(path: str | Path, store: str | Path = "northline", again: bool = False) -> tuple[int, int]:
+def rescore(path: str | Path, store: str | Path | None = None, again: bool = False) -> tuple[int, int]:
     """Add the scores of the present scoring version to a run file, for the records that lack them or could not be scored before.
 
     A record that cannot be scored never keeps the others from it: why is written in its place (see `score_faults`).
@@ -25,8 +24,8 @@ def rescore(path: str | Path, store: str | Path = "northline", again: bool = Fal
     ----------
     path : str or Path
         A run file.
-    store : str or Path
-        The store it was played on.
+    store : str or Path, optional
+        The store it was played on; by default the one that the file names.
     again : bool
         Also score the records that have scores of this version.
 
@@ -44,7 +43,7 @@ def rescore(path: str | Path, store: str | Path = "northline", again: bool = Fal
     from .writer import RunLock
 
     run = RunFile(path)
-    shop = load_store(store)
+    shop = store_of(run.path, run.manifest, store)
     cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
         have = (

@@ -3,6 +3,7 @@
 from .board import escalation_both_ways, messages_against_resolution, unsafe_intervals, value_picture
 from .compare import chance_to_know, differences, differing_cases, in_the_field
 from .escalation import directions_by_intent, handover_precision, queue_matrix, two_directions
+from .hard import hard_families
 from .ranking import band_chances, metric_intervals, rank_places
 from .relations import correlation_forest, cost_frontier, models_as_points
 from .reliability import flip_bars, pass_decay, power_curves, textbook_decay, trial_spread
@@ -31,6 +32,7 @@ __all__ = [
     "failure_kinds",
     "flip_bars",
     "handover_precision",
+    "hard_families",
     "in_the_field",
     "messages_against_resolution",
     "metric_intervals",

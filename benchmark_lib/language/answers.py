@@ -51,8 +51,10 @@ MOST_KEYS = 6
 SIDE = 70
 """Characters on either side of a value within which something can make it no answer."""
 
-How = Literal["said", "denied", "listed"]
+How = Literal["said", "denied", "listed", "step"]
 Spans = Callable[[str], Iterable[tuple[int, int, str]]]
+Values = frozenset[tuple[str, str]]
+"""Values with their kinds."""
 
 
 class Mention(NamedTuple):
@@ -63,7 +65,7 @@ class Mention(NamedTuple):
     value : str
         The value; empty for the one that is looked for.
     how : str
-        said, denied, or listed (one of several possibilities, or counted through).
+        said, denied, listed (one of several possibilities, or counted through), or a step of a sum that ends in another value.
     about : frozenset of str
         The telling words around it.
     mends : bool
@@ -90,7 +92,9 @@ def cleaned(text: str) -> str:
     return text
 
 
-def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = False) -> list[Mention]:
+def mentions(
+    text: str, right: re.Pattern[str], others: Spans, dates: bool = False, asked: frozenset[str] = frozenset()
+) -> list[Mention]:
     """What a cleaned message says of a value and of others of its kind.
 
     Parameters
@@ -103,6 +107,8 @@ def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = Fal
         The places of all values of the kind in a folded sentence, each with its value.
     dates : bool
         Whether they are days, which are counted through.
+    asked : frozenset of str
+        Other values that were asked for: to give each of them in the same words is no counting through.
     """
     found: list[Mention] = []
     heading: frozenset[str] = frozenset()
@@ -111,22 +117,24 @@ def mentions(text: str, right: re.Pattern[str], others: Spans, dates: bool = Fal
         read = _read(folded, spans, dates, place)
         found += [m._replace(about=m.about or heading) for m in read]
         heading = frozenset() if spans else _about(folded) if folded.rstrip().endswith(":") else heading
-    return _without_counting(found) if dates else found
+    return _without_counting(found, asked) if dates else found
 
 
 def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     """Whether the value is told by what was said, in this order.
 
-    It is where it is said after any denial of it, at least once in words in which no other value is said as well. A
-    rival that the case names (`strict`) is told apart only by words of its own. A correction takes the place of what
-    stood before it; who corrects message after message is guessing.
+    It is where it is said after any denial of it, at least once in words in which no other value is said as well; the
+    steps that lead to it are no other values, also where they are repeated. A rival that the case names (`strict`) is
+    told apart only by words of its own. A correction takes the place of what stood before it; who corrects message
+    after message is guessing.
     """
     if len({m.chain[0] for m in said if m.mends and m.how == "said"}) > MOST_CORRECTIONS:
         return False
+    strict = set(strict)
     mine: list[Mention] = []
     rivals: list[Mention] = []
     for mention in said:
-        if mention.value and mention.how == "said":
+        if mention.value and (mention.how == "said" or (mention.how == "step" and mention.value in strict)):
             if mention.mends and (not mention.about or any(_same(mention, m) for m in mine)):
                 mine = []
             rivals.append(mention)
@@ -138,7 +146,8 @@ def stands(said: list[Mention], strict: Iterable[str] = ()) -> bool:
     named = [r for r in rivals if r.value in strict]
     if any(r.about <= m.about or m.about <= r.about for r in named for m in mine if r.chain != m.chain):
         return False
-    return any(not any(_same(r, m) for r in rivals) for m in mine)
+    own = {m.chain[:-1] for m in mine}
+    return any(not any(_same(r, m) for r in rivals if r.chain[:-1] not in own) for m in mine)
 
 
 def days_said(text: str, year: int) -> set[str]:
@@ -155,23 +164,26 @@ def corrects(text: str) -> bool:
     return bool(_meant().search(fold(text)))
 
 
-def answering(texts: list[str]) -> list[str]:
-    """The messages in which values are told, cleaned: those that pour none out; none where all of them together pour."""
-    answers = ["" if is_poured(text) else cleaned(text) for text in texts]
-    counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)})
+def answering(texts: list[str], asked: Values = frozenset()) -> list[str]:
+    """The messages in which values are told, cleaned: those that pour none out; none where all of them together pour.
+
+    Values that were asked for (`asked`) are no pour, however many they are.
+    """
+    answers = ["" if is_poured(text, asked) else cleaned(text) for text in texts]
+    counts: Counter[str] = Counter(kind for kind, _ in {pair for text in answers for pair in _poured(text)} - asked)
     words = sum(len(text.split()) for text in answers)
     return [] if _dense(counts, words, DENSE_IN_ALL, WORDS_EACH_IN_ALL) else answers
 
 
-def is_poured(text: str) -> bool:
+def is_poured(text: str, asked: Values = frozenset()) -> bool:
     """Whether a message, as it is written or as it is shown, pours values out: what is struck out is poured out as well."""
-    return is_pour(kept(text)) or is_pour(cleaned(text))
+    return is_pour(kept(text), asked) or is_pour(cleaned(text), asked)
 
 
 @lru_cache(maxsize=1024)
-def is_pour(text: str) -> bool:
+def is_pour(text: str, asked: Values = frozenset()) -> bool:
     """Whether a cleaned message pours out values rather than answers: too many, too densely, or with a machine's names of fields."""
-    counts = Counter(kind for kind, _ in _poured(text))
+    counts = Counter(kind for kind, _ in _poured(text) - asked)
     return (
         _dense(counts, len(text.split()), DENSE, WORDS_EACH)
         or sum(min(n, OF_A_KIND) for kind, n in counts.items() if kind != "id") >= POURED
@@ -235,10 +247,25 @@ def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence:
     for number, group in enumerate(_chains(folded, spans, dates)):
         start, end = group.spans[0][0], group.spans[-1][1]
         about = _about(_around(worded, start, end, spans)) or _about(_beside(worded, spans))
+        sum_ends = folded.rfind("=", start, end)
         for place in group.spans:
             how: How = "denied" if _denied(folded, place[0], place[1]) else "listed" if group.listed else "said"
+            if how == "said" and place[2] and place[1] <= sum_ends:
+                how = "step"
             found.append(Mention(place[2], how, about, mends, (sentence, number)))
-    return found
+    if dates or not _worked().search(folded):
+        return found
+    if any(not m.value for m in found):
+        return _without_steps(found)
+    return found[-1:] if "=" in folded else found
+
+
+def _without_steps(found: list[Mention]) -> list[Mention]:
+    """The mentions of a sentence that works a sum out, without the steps that lead to the value, which is about what they are about."""
+    last = max((place for place, m in enumerate(found) if not m.value), default=0)
+    about = frozenset[str]().union(*(m.about for m in found[: last + 1]))
+    steps, ends = found[:last], found[last : last + 1]
+    return [m for m in steps if not m.value] + [m._replace(about=about) for m in ends] + found[last + 1 :]
 
 
 class _Chain(NamedTuple):
@@ -267,7 +294,15 @@ def _is_list(folded: str, chain: _Chain, dates: bool) -> bool:
     if len(chain.spans) > COUNTED and not re.search(r"[+=]", folded[start:end]):
         return True
     before, after = folded[max(start - SIDE, 0) : start], folded[end : end + SIDE]
+    before = before if dates else _without_days(before)
     return bool(_numbers_before().search(before) or _numbers_after().match(after))
+
+
+def _without_days(folded: str) -> str:
+    """A text with a word in place of each day, whose figures are no row of figures (``July 11, 2026, $89.00``)."""
+    for at, end, _ in reversed(sorted(_days(folded))):
+        folded = f"{folded[:at]}day{folded[end:]}"
+    return folded
 
 
 def _denied(folded: str, start: int, end: int) -> bool:
@@ -308,11 +343,11 @@ def _about(words: str) -> frozenset[str]:
     )
 
 
-def _without_counting(found: list[Mention]) -> list[Mention]:
-    """The mentions, those that are counted through marked as listed."""
+def _without_counting(found: list[Mention], asked: frozenset[str]) -> list[Mention]:
+    """The mentions, those that are counted through marked as listed; what was asked for is not counted."""
     families: dict[frozenset[str], set[str]] = {}
     for m in found:
-        if m.how == "said":
+        if m.how == "said" and m.value not in asked:
             families.setdefault(_family(m), set()).add(m.value)
     counted = {family for family, values in families.items() if len(values) >= COUNTED}
     return [m._replace(how="listed") if m.how == "said" and _family(m) in counted else m for m in found]
@@ -326,7 +361,7 @@ def _family(mention: Mention) -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _dropped() -> frozenset[str]:
     words = {w for known in common_words().values() for w in known}
-    words |= {plain(w).strip() for w in of_answers("hedges")}
+    words |= {plain(w).strip() for w in of_answers("hedges")} | _OF_SUMS
     return frozenset(words | {plain(name).strip() for names in day_names() for name in names.split("|")})
 
 
@@ -375,6 +410,12 @@ def _meant() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
+def _worked() -> re.Pattern[str]:
+    """The signs of a sum, or the cells of a table's row."""
+    return re.compile(rf"[=|]|\s[-–−]\s?\$?\d|\b(?:{'|'.join(sorted(_OF_SUMS))})\b")
+
+
+@lru_cache(maxsize=1)
 def _joint() -> re.Pattern[str]:
     """What may stand between two values of one chain."""
     words = [
@@ -409,8 +450,9 @@ def _numbers_before() -> re.Pattern[str]:
     either, both = "|".join(of_values("or")), "|".join(of_values("and"))
     the = rf"(?:(?:{'|'.join(of_values('the'))}|am|den)\s)?"
     row = rf"(?:{figure}\s?[,/]\s?{the}){{1,9}}"
+    rows = rf"(?:{figure}\s?[,/]\s?{the}){{2,9}}"
     return re.compile(
-        rf"(?:{row}(?:{either}|{both})\s{the}|(?:{figure}\s?/\s?)|{row}{figure}\s?[,/]\s?|{figure}\s(?:{either})\s{the})$"
+        rf"(?:{row}(?:{either})\s{the}|{rows}(?:{both})\s{the}|(?:{figure}\s?/\s?)|{row}{figure}\s?[,/]\s?|{figure}\s(?:{either})\s{the})$"
     )
 
 
@@ -431,6 +473,8 @@ _CLEANING = [
     (re.compile(r"(?<=\d)\s?\*\s?(?=\d)"), " x "),
     (re.compile(r"(?<![^\W_])_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?![^\W_])"), ""),
 ]
+_OF_SUMS = frozenset(("less", "minus", "plus", "weniger", "abzuglich", "moins", "menos"))
+"""Words between the parts of a sum, which tell nothing of what it is about."""
 _SUM = re.compile(r"[^.;?!]{0,40}[=+][^.;?!]{0,40}")
 _CUT = re.compile(r"[,;:.|=+(]|\s-\s")
 _NOTHING = re.compile("(?!)")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import BadInput
+from ..remembered import remembered
 from .detection import nearest_languages
 from .features import KNOWN, features, of_patterns
 from .linear import LinearReader
@@ -22,7 +23,7 @@ from .patterns import compile_patterns, union
 from .pieces import LONGEST_SPOKEN, kept
 from .reasons import reasons_in
 from .sentences import Sentence, sentences
-from .words import of_values
+from .words import of_several, of_values
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 """What a sentence can do."""
@@ -48,6 +49,9 @@ class Phrases(Protocol):
     """A store, as far as it is read here: what its customers are asked and say, by language."""
 
     path: Path
+
+    def file(self, name: str) -> Path:
+        """A file or folder of the store."""
 
     @property
     def phrases(self) -> dict[str, dict[str, Any]]:
@@ -112,6 +116,12 @@ class Heard:
         It ends in a question mark.
     either : bool
         It has an "or" in it.
+    instead : bool
+        What it asks for will do in place of what was asked for before it ("if you haven't got it, your name will do").
+    one_of : bool
+        It holds out several things of which one will do, in the list that follows it.
+    item : bool
+        It stands in an item of a list.
     """
 
     acts: dict[str, float]
@@ -119,6 +129,9 @@ class Heard:
     tools: dict[str, float]
     marked: bool = False
     either: bool = False
+    instead: bool = False
+    one_of: bool = False
+    item: bool = False
 
     def about(self, act: str, least: float = SURE) -> list[str]:
         """The slots that are asked for, or the tools that an act is about; none where the act itself is not sure."""
@@ -132,11 +145,13 @@ class MessageParser:
     """The trained reader of a store with the patterns it uses, one book a language."""
 
     def __init__(self, store: Phrases, reader: LinearReader | None = None):
-        self.folder, self.raw = store.path / "phrases", store.phrases
+        self.folder, self.raw = store.file("phrases"), store.phrases
         if not self.raw:
             raise BadInput(f"{self.folder}: no phrases; a store needs at least one language file there")
-        trained = store.path / "reader" / "weights.npz"
+        trained = store.file("reader/weights.npz")
+        self.reasons = store.file("reasons")
         self.reader = reader or (LinearReader.load(trained) if trained.exists() else None)
+        self._targets = frozenset(self.reader.targets if self.reader else ())
         self.books: dict[str, _Book] = {}
         self._known = lru_cache(maxsize=4096)(self._parse)
         self._heard = lru_cache(maxsize=8192)(self._hear)
@@ -162,14 +177,27 @@ class MessageParser:
         seen = self.reader.seen(of_patterns(n for book in books for n in book.cues_in(plain)), KNOWN, seen)
         chances = self.reader.probabilities(seen)
         acts = {act: chances[act] for act in ACTS}
+        untrained = self._untrained(books, plain)
+        acts["ask"] = max(acts["ask"], *untrained.values(), 0.0)
         found: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
             found[kind] = {}
             if max(acts[act] for act in reasons) >= POSSIBLE:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
-                chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen))
+                chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen)) | untrained
                 found[kind] = _topics(chances, f"{kind}:")
-        return Heard(acts, found["slot"], found["tool"], _mark(plain) == "?", bool(_or().search(plain)))
+        instead, one_of = (bool(cue_of_several(name).search(plain)) for name in ("instead", "one_of"))
+        marked, either = _mark(plain) == "?", bool(_or().search(plain))
+        return Heard(acts, found["slot"], found["tool"], marked, either, instead, one_of, item)
+
+    def _untrained(self, books: list[_Book], plain: str) -> dict[str, float]:
+        """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""
+        return {
+            name: 1.0
+            for book in books
+            for name, pattern in book.topics["slot"].items()
+            if name not in self._targets and name.startswith("slot:") and pattern.search(plain)
+        }
 
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
         """What the reader sees of a sentence and what it counts, for its training.
@@ -201,10 +229,10 @@ class MessageParser:
 
     def reasons_in(self, texts: list[str], heard: Iterable[str] = ()) -> list[str]:
         """The listed reasons that stand in the messages of an agent, in other words than those heard from its customer."""
-        return reasons_in(texts, self.folder.parent / "reasons", heard)
+        return reasons_in(texts, self.reasons, heard)
 
 
-@lru_cache(maxsize=8)
+@remembered()
 def parser_of(store: Phrases) -> MessageParser:
     """The store's reader, loaded once."""
     return MessageParser(store)
@@ -244,11 +272,32 @@ def understood(heard: list[Heard]) -> ParsedMessage:
             _likelier(parsed.tools, one.tools, 1.0)
         _likelier(parsed.slots, one.slots, one.acts["ask"])
         _likelier(parsed.reports, {t: c for t, c in one.tools.items() if t in one.about("done")}, one.acts["done"])
-        if one.either and one.acts["ask"] >= LIKELY:
-            parsed.choices.append({slot for slot, chance in one.slots.items() if chance >= LIKELY})
         parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
+    parsed.choices = _choices(heard)
     return parsed
+
+
+def _choices(heard: list[Heard]) -> list[set[str]]:
+    """Slots of which one will do: in one sentence, in place of what was asked for before, or in one list."""
+    found: list[set[str]] = []
+    before: set[str] = set()
+    listed = False
+    for one in heard:
+        slots = {slot for slot, chance in one.slots.items() if chance >= LIKELY and one.acts["ask"] >= LIKELY}
+        if not one.item:
+            listed = False
+        if slots and listed:
+            found[-1] |= slots
+        elif slots and one.instead and before:
+            found.append(before | slots)
+        elif slots and one.either:
+            found.append(slots)
+        if one.one_of:
+            found.append(slots)
+            listed = True
+        before = slots or before
+    return found
 
 
 class _Book:
@@ -329,7 +378,13 @@ def _likeliest(chances: dict[str, float], least: float) -> list[str]:
 @lru_cache(maxsize=1)
 def _or() -> re.Pattern[str]:
     """Words for "or" in every language, over `plain` text."""
-    return re.compile(rf" (?:{'|'.join(of_values('or'))}) ")
+    return re.compile(rf" (?:{'|'.join(of_values('or'))})[ ,]")
+
+
+@lru_cache(maxsize=8)
+def cue_of_several(name: str) -> re.Pattern[str]:
+    """A cue for several things at once in every language, over `plain` text; the trained reader does not see it."""
+    return compile_patterns(of_several(name))
 
 
 def _mark(plain: str) -> str:

@@ -72,6 +72,16 @@ def of_answers(key: str) -> list[str]:
     return list(dict.fromkeys(part for book in books().values() for part in book["answers"][key]))
 
 
+def of_several(key: str) -> list[str]:
+    """Patterns of one kind for several things at once (see ``several`` in the files of the languages), in all languages."""
+    return [pattern for book in books().values() for pattern in book["several"][key]]
+
+
+def said_to_several(language: str, key: str) -> list[str]:
+    """What a customer with several wishes says, in its language; in English where there is no file of that language."""
+    return books().get(language, books()["en"])["several"][key]
+
+
 def dollars() -> str:
     """The name of the currency, as one expression."""
     return "|".join(dict.fromkeys(_of_unit("dollars")))

@@ -55,6 +55,39 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Kept": ("kept", "of", "conversations"),
         "Share, %": ("share", PERCENT),
     },
+    "hard set": {
+        "Hard cases, % (95 %)": ("hard", "hard_low", "hard_high", PERCENT),
+        "Cases": ("hard_n", "0"),
+        "Clean twins, % (95 %)": ("clean", "clean_low", "clean_high", PERCENT),
+        "Twins": ("clean_n", "0"),
+        "Effect of the hard thing, points (95 %)": ("effect", "effect_low", "effect_high", PERCENT),
+        "p, sign flips": ("effect_p", "3"),
+        "Right in both, %": ("robust", PERCENT),
+        "Pairs": ("robust_n", "0"),
+    },
+    "families": {
+        "Family": ("family",),
+        "Hard cases, % (95 %)": ("hard", "hard_low", "hard_high", PERCENT),
+        "Cases": ("hard_n", "0"),
+        "Clean twins, %": ("clean", PERCENT),
+        "Twins": ("clean_n", "0"),
+        "Effect, points (95 %)": ("effect", "effect_low", "effect_high", PERCENT),
+        "Right in both, %": ("robust", PERCENT),
+        "With the passages, %": ("told", PERCENT),
+        "What went wrong": ("failures",),
+    },
+    "languages": {
+        "Language": ("language",),
+        "Success, %": ("success", PERCENT),
+        "Cases": ("cases", "0"),
+        "Gap to English, points (95 %)": ("gap", "gap_low", "gap_high", PERCENT),
+        "p, sign flips": ("p", "3"),
+    },
+    "failures": {
+        "Family": ("family",),
+        "Failure": ("meaning",),
+        "Conversations": ("conversations", "of", "of"),
+    },
     "worst intents": {
         "Bucket": ("bucket",),
         "Intent": ("intent",),
@@ -301,7 +334,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
 P_VALUES = frozenset({"p", "p_these", "p_holm"})
 """Columns that are never shown as 0."""
 
-WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule"})
+WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family"})
 """Columns of names whose underscores are shown as spaces."""
 
 

@@ -342,7 +342,14 @@ def part_of(case: Case) -> str:
     ledger = [f"{k.value or ''} {k.wrong or ''} {k.say or ''}" for k in case.ledger.values()]
     followups = [f"{f.say} {' '.join(f.gives.values())}" for f in case.followups]
     who = [case.sender, case.sender_name, case.persona, case.goal, case.email.subject, case.email.text]
-    own = [*case.pressure, *case.against.values(), *case.agrees, *(f.ask or "" for f in case.facts.values())]
+    own = [
+        *case.pressure,
+        *case.against.values(),
+        *case.agrees,
+        *case.agrees_to_all,
+        case.check,
+        *(f.ask or "" for f in case.facts.values()),
+    ]
     return "\n".join([*who, *ledger, *followups, *own, *case.closing.model_dump().values()])
 
 

@@ -173,6 +173,15 @@ METRICS = {
             "Share of the handovers of cases that need one with an accepted queue and a summary that says something.",
         ),
         Metric(
+            "escape_hatch",
+            "Escape hatch",
+            "person_given",
+            None,
+            SHARE,
+            True,
+            "Share of the conversations in which the customer asked for a person in two messages and was handed over to one.",
+        ),
+        Metric(
             "escalation_honesty",
             "Escalation honesty",
             "escalation_honest",

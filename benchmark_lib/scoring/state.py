@@ -38,7 +38,7 @@ def end_state(changes: list[dict[str, Any]], store: Store) -> Counter[str]:
     moved: dict[tuple[str, str, str], dict[str, Any]] = {}
     for change in changes:
         table, key, field = change["table"], change["id"], change["field"]
-        if table == "tickets" or field.rsplit(".", 1)[-1] in FREE_TEXT:
+        if table == "tickets" or table in store.kind.beside or field.rsplit(".", 1)[-1] in FREE_TEXT:
             continue
         row = store.tables.get(table, {}).get(key)
         whole, _, part = field.rpartition(".")
@@ -87,7 +87,7 @@ def matching_outcomes(changes: list[dict[str, Any]], case: Case, store: Store) -
     """Names of the accepted outcomes whose end state this is; writes listed as allowed extras do not count."""
     state = end_state(changes, store)
     allowed = state_after(case.allowed_extra, store)
-    expected = {o.name: _expected(o, store) for o in case.outcomes}
+    expected = {o.name: expected_state(o, store) for o in case.outcomes}
     return [name for name, wanted in expected.items() if not wanted - state and not (state - wanted) - allowed]
 
 
@@ -95,10 +95,11 @@ def writes_outside(changes: list[dict[str, Any]], case: Case, store: Store) -> b
     """Whether something was changed that belongs to no accepted outcome and is no allowed extra."""
     state = end_state(changes, store)
     allowed = state_after(case.allowed_extra, store)
-    return all((state - _expected(outcome, store)) - allowed for outcome in case.outcomes)
+    return all((state - expected_state(outcome, store)) - allowed for outcome in case.outcomes)
 
 
-def _expected(outcome: Outcome, store: Store) -> Counter[str]:
+def expected_state(outcome: Outcome, store: Store) -> Counter[str]:
+    """The end state that an accepted outcome leads to; what only ends a conversation leaves none."""
     return state_after([c for c in outcome.calls if c.tool not in (HANDOVER, CLOSE)], store)
 
 
@@ -130,10 +131,13 @@ def _matches(call: ToolCall, pattern: Call, store: Store | None) -> bool:
 def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool:
     """Whether a call carries what is forbidden under an argument's name."""
     text = as_text(call.arguments)
-    if not (isinstance(value, Mapping) and value.keys() <= set(PARTS)):
-        squashed = squash(text)
-        return all(squash(str(leaf)) in squashed for leaf in _leaves(value))
     given = call.arguments.get(name) if isinstance(call.arguments, dict) else None
+    if not (isinstance(value, Mapping) and value.keys() <= set(PARTS)):
+        wanted = {squash(str(leaf)) for leaf in _leaves(value)}
+        if given is not None:
+            return wanted <= {squash(str(leaf)) for leaf in _leaves(given)}
+        squashed = squash(text)
+        return all(leaf in squashed for leaf in wanted)
     on_file = _address_on_file(call, store) if store is not None else None
     if is_address(given) and on_file is not None:
         return not same_address(given, on_file)

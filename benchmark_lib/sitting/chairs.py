@@ -53,6 +53,7 @@ class _Chair:
     views: int = 0
     used: bool = False
     told_of_end: bool = False
+    prompt: str = ""
 
 
 class Chairs:
@@ -71,11 +72,14 @@ class Chairs:
         The agent's tools, as far as a conversation has begun: name, description and parameters of each.
     closed : str or None
         Why nothing more will come.
+    left : int or None
+        How many conversations are still to be finished, those that are open included; None where nobody has said.
     """
 
     def __init__(self, count: int, side: str = "agent"):
         self.count, self.side = count, side
         self.closed: str | None = None
+        self.left: int | None = None
         self.tools: list[dict[str, Any]] = []
         self._chairs = {number: _Chair() for number in range(1, count + 1)}
         self._views: dict[Hashable, _View] = {}
@@ -108,6 +112,8 @@ class Chairs:
     def ended(self, conversation: Hashable, record: Conversation) -> None:
         """Show the last words of the other side, and that the conversation is over."""
         view = self._views.pop(conversation, None)
+        if self.left is not None:
+            self.left -= 1
         if view is None:
             return
         last = record.messages[-1] if record.messages else None
@@ -155,6 +161,17 @@ class Chairs:
             return []
         chair.view.shown = len(chair.view.items)
         return [*self._opening(chair, whole=True), *chair.view.items]
+
+    def only_others_play(self, number: int) -> bool:
+        """Whether a chair has nothing to play, now or later: all that is left is open in other chairs."""
+        view = self._chairs[number].view
+        free = view is None or view.over
+        taken = sum(one not in self._waiting for one in self._views.values())
+        return free and self.left is not None and self.left <= taken
+
+    def dismiss(self, number: int) -> None:
+        """Count a chair among those who know that nothing more will come for them: nobody waits for its goodbye."""
+        self._chairs[number].told_of_end = True
 
     def my_turn(self, number: int) -> bool:
         """Whether a chair is asked for an answer."""
@@ -229,14 +246,17 @@ class Chairs:
         return view
 
     def _opening(self, chair: _Chair, whole: bool) -> list[Item]:
-        """What stands before a conversation; an agent's prompt and tools, which never change, only if `whole`."""
+        """What stands before a conversation; an agent's tools, which never change, only if `whole`, and of its prompt what is new to the chair."""
         assert chair.view is not None
-        system = [m["content"] for m in chair.view.messages if m["role"] == "system"]
-        head: list[Item] = [{"kind": "prompt", "text": text} for text in system]
-        if self.tools:
-            head.append({"kind": "tools", "tools": self.tools})
+        system = "\n\n".join(m["content"] for m in chair.view.messages if m["role"] == "system")
+        whole = whole or self.side == "customer"
         number = {"kind": "conversation", "number": chair.views, "resumed": chair.view.begun > 1}
-        return [*head, number] if whole or self.side == "customer" else [number]
+        tools: list[Item] = [{"kind": "tools", "tools": self.tools}] if self.tools else []
+        if whole or not chair.prompt:
+            chair.prompt = system
+            return [*([{"kind": "prompt", "text": system}] if system else []), *(tools if whole else ()), number]
+        new = system.removeprefix(chair.prompt).strip()
+        return [number, {"kind": "prompt", "text": new}] if new else [number]
 
     def _tell(self) -> None:
         self._changed.set()

@@ -31,7 +31,8 @@ GET  /CHAIR/next        what is new: first your instructions, then what the othe
                         for something to come (?wait=5 for another time).
 GET  /CHAIR/again       the whole conversation once more, from your instructions on.
 {own}
-When a conversation is over, GET /CHAIR/next begins the next one; when all of them are, it says so.
+When a conversation is over, GET /CHAIR/next begins the next one; when all of them are, it says so. It also says when the
+last ones are being played in other chairs: you may stop then.
 """
 OWN_HELP = {
     "agent": """\
@@ -93,6 +94,12 @@ def _application(chairs: Chairs) -> web.Application:
         application.router.add_post(f"{place}/call", seats.call)
         application.router.add_post(f"{place}/call/{{tool}}", seats.call)
     return application
+
+
+OTHERS_PLAY = (
+    "Nothing more for this chair: the last conversations are being played in other chairs. You may stop here; "
+    "GET .../next says when all of them are over.\n"
+)
 
 
 class Refused(Exception):
@@ -164,11 +171,16 @@ class Seats:
     def _told(self, request: web.Request, items: list[Item]) -> web.Response:
         number = self._chair(request)
         mine = self.chairs.my_turn(number)
+        idle = not items and self.chairs.only_others_play(number)
+        if idle:
+            self.chairs.dismiss(number)
         if "application/json" in request.headers.get("Accept", ""):
             return web.json_response(
-                {"items": items, "your_turn": mine}, dumps=lambda value: orjson.dumps(value).decode()
+                {"items": items, "your_turn": mine, "only_others_play": idle},
+                dumps=lambda value: orjson.dumps(value).decode(),
             )
-        return web.Response(text=f"{as_text(items, self.chairs.side)}\n{_what_now(items, mine)}".lstrip())
+        now = OTHERS_PLAY if idle else _what_now(items, mine)
+        return web.Response(text=f"{as_text(items, self.chairs.side)}\n{now}".lstrip())
 
 
 def _what_now(items: list[Item], mine: bool) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from functools import lru_cache
 
+from ..remembered import remembered
 from .protocols import World
 
 
-@lru_cache(maxsize=16)
+@remembered("policy")
 def holidays(store: World) -> tuple[date, ...]:
     """The store's holidays."""
     return tuple(date.fromisoformat(str(h["date"])) for h in store.policy.get("calendar", {}).get("holidays", ()))

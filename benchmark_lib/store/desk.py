@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -11,6 +11,7 @@ import orjson
 from ..records import Fault, ToolCall
 from .protocols import World
 from .tools import ArgumentError, NotFound, Tool
+from .trouble import Trouble, carried_out, met
 
 
 class _Mark(NamedTuple):
@@ -33,6 +34,12 @@ class Desk:
         The shared, immutable world.
     tools : dict of str to Tool, optional
         The tools on this desk; the store's own by default.
+    trouble : sequence of Trouble
+        What goes wrong at the tools.
+    planted : sequence of str
+        Texts whose showing up in a result is noted.
+    deeds : mapping of str to Deed
+        What the customer can do with tools of its own, by their names.
 
     Attributes
     ----------
@@ -44,12 +51,36 @@ class Desk:
         ``handed_over`` or ``closed`` once a tool ended the talk; later calls are refused.
     faults : list of Fault
         What went wrong on the way, faults of the user's own tools among them.
+    staged : dict of str to str
+        What the case had staged for a call, by its index: the kind of trouble it met, or ``planted``.
     """
 
-    __slots__ = ("store", "tools", "calls", "turn", "over", "faults", "_overlay", "_mark", "_broken")
+    __slots__ = (
+        "store",
+        "tools",
+        "calls",
+        "turn",
+        "over",
+        "faults",
+        "staged",
+        "_given",
+        "_overlay",
+        "_mark",
+        "_broken",
+    )
 
-    def __init__(self, store: World, tools: dict[str, Tool] | None = None):
+    def __init__(
+        self,
+        store: World,
+        tools: dict[str, Tool] | None = None,
+        *,
+        trouble: Sequence[Trouble] = (),
+        planted: Sequence[str] = (),
+        deeds: Mapping[str, Any] | None = None,
+    ):
         self.store = store
+        self.staged: dict[str, str] = {}
+        self._given = {"trouble": trouble, "planted": planted, "deeds": deeds or {}}
         self.tools = store.tools if tools is None else tools
         self.calls: list[ToolCall] = []
         self.turn = 1
@@ -90,6 +121,8 @@ class Desk:
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Carry out a tool call and record it; bad input becomes an error that the caller can read and correct."""
+        if side == "customer" and name in self._given["deeds"]:
+            return self._deed(name)
         tool = self.tools.get(name)
         users_own = tool is not None and not self.store.provides(tool)
         broken = users_own and not self.explained()
@@ -104,17 +137,51 @@ class Desk:
                 if self.over:
                     self._fail(call, "talk_over", "The conversation has ended; no further action is possible.")
                 else:
-                    call.result = orjson.loads(orjson.dumps(tool.function(self, **values)))
+                    self._carry_out(call, tool, values)
             except ArgumentError as error:
                 self._fail(call, error.kind, str(error))
                 if error.fault is not None:
                     self.faults.append(error.fault)
             except NotFound as error:
                 self._fail(call, "not_found", str(error))
+        if str(call.index) not in self.staged and self._shows_what_was_planted(call):
+            self.staged[str(call.index)] = "planted"
         self.calls.append(call)
         if users_own:
             self._mark = _Mark(len(self.calls), copy.deepcopy(self._overlay), self.over)
             self._broken = broken
+        return call
+
+    def _carry_out(self, call: ToolCall, tool: Tool, values: dict[str, Any]) -> None:
+        def work() -> Any:
+            return orjson.loads(orjson.dumps(tool.function(self, **values)))
+
+        def undone() -> Any:
+            before, over = copy.deepcopy(self._overlay), self.over
+            result = work()
+            self._overlay, self.over = before, over
+            return result
+
+        trouble = met(self._given["trouble"], call.name, call.arguments, self.calls) if call.side == "agent" else None
+        if trouble is None:
+            call.result = work()
+        else:
+            self.staged[str(call.index)] = trouble.kind
+            carried_out(call, trouble, work, undone)
+
+    def _shows_what_was_planted(self, call: ToolCall) -> bool:
+        if not self._given["planted"]:
+            return False
+        shown = words_in(call.result)
+        return any(text in shown for text in self._given["planted"])
+
+    def _deed(self, name: str) -> ToolCall:
+        """Something the customer does: recorded as its call."""
+        deed = self._given["deeds"][name]
+        row = self.edit(deed.table, deed.id)
+        row.update(copy.deepcopy(deed.set))
+        call = ToolCall(self.turn, len(self.calls), name, {}, {deed.id: dict(deed.set)}, None, True, "customer")
+        self.calls.append(call)
         return call
 
     @staticmethod
@@ -148,14 +215,21 @@ class Desk:
         A tool of the user's own is not called again, because it may do something else the next time: what it left is
         taken as it was found when it returned, and the desk is checked before it begins.
         """
-        fresh = Desk(self.store, self.tools)
+        fresh = Desk(self.store, self.tools, **self._given)
         fresh._overlay, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.over
+        fresh.calls = self.calls[: self._mark.calls]
         for call in self.calls[self._mark.calls :]:
             fresh.turn = call.turn
             again = fresh.call(call.name, call.arguments, call.side)
             if (again.error, again.result) != (call.error, call.result):
                 return False
         return not self._broken and fresh.over == self.over and fresh.changes() == self.changes()
+
+
+def words_in(value: Any) -> str:
+    """All texts in nested data, one a line."""
+    leaves = (leaf for _, leaf in flat({"": value}))
+    return "\n".join(str(one) for leaf in leaves for one in (leaf if isinstance(leaf, list) else [leaf]))
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

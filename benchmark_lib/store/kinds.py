@@ -33,6 +33,10 @@ class DeskKind:
         The table that holds what a case is about; the case names a row of it under ``order``.
     tools : dict of str to Tool
         Its tools; those of `every_desk` come by themselves.
+    more_tools : dict of str to Tool
+        Further tools, which a store has where its ``store.yaml`` names them under ``more_tools``.
+    beside : frozenset of str
+        Tables whose rows are the customer's own: what changes there is no part of what the desk leaves.
     rules : dict of str to Predicate
         The predicates of its process rules, by the names that the policy uses.
     tellings : mapping of str to Telling
@@ -100,6 +104,8 @@ class DeskKind:
     subject: str
     tools: dict[str, Tool]
     look_up: tuple[str, str]
+    more_tools: Mapping[str, Tool] = field(default_factory=dict)
+    beside: frozenset[str] = frozenset()
     rules: dict[str, Predicate] = field(default_factory=dict)
     tellings: Mapping[str, Telling] = field(default_factory=dict)
     objects: tuple[str, ...] = ()

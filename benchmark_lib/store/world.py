@@ -17,8 +17,9 @@ from ..records import content_hash
 from ..textfiles import front_matter, read_yaml, render
 from .desk import Desk
 from .every_desk import with_every_desks
-from .frozen import FrozenDict, frozen
+from .frozen import FrozenDict, frozen, thawed
 from .kinds import DeskKind, kind_named
+from .laid import laid_over, merged
 from .search import Search
 from .tools import Tool
 
@@ -32,6 +33,12 @@ class Store:
     ----------
     name, title, version : str
         From ``store.yaml``.
+    extends : Store or None
+        The store that this one adds to, as ``extends`` of ``store.yaml`` names its folder.
+    folders : tuple of Path
+        Its folder after those of the stores that it extends.
+    below : Store or None
+        Of a store with a case's own world laid over it: the store below; ``laid`` names the parts that differ.
     policy : dict
         Limits, windows, queues and process rules, from ``policy.yaml``.
     kind : DeskKind
@@ -46,8 +53,11 @@ class Store:
 
     def __init__(self, path: Path):
         self.path = path
-        self.info = frozen(read_yaml(path / "store.yaml"))
-        self.policy = frozen(read_yaml(path / "policy.yaml"))
+        own = read_yaml(path / "store.yaml")
+        self.extends = load_store(path.parent / own["extends"]) if isinstance(own, dict) and "extends" in own else None
+        self.info = frozen(merged(thawed(self.extends.info), own) if self.extends else own)
+        self.policy = frozen(self._own_policy())
+        self.folders: tuple[Path, ...] = (*(self.extends.folders if self.extends else ()), path)
         try:
             self.name, self.title, self.version = self.info["name"], self.info["title"], str(self.info["version"])
             self.now = datetime.fromisoformat(str(self.info["clock"]))
@@ -56,12 +66,43 @@ class Store:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see the README on stores") from None
         self.kind: DeskKind = kind_named(kind, path)
         self.rules: dict[str, Any] = FrozenDict(self.kind.rules)
-        self.tools: dict[str, Tool] = FrozenDict(with_every_desks(self.kind.tools))
+        self.tools: dict[str, Tool] = FrozenDict(with_every_desks({**self.kind.tools, **self._more_tools()}))
         self._tools_of_its_kind = self.tools
         self.tables: dict[str, dict[str, dict[str, Any]]] = FrozenDict(
-            {table: _rows(_files(path, files), key) for table, (files, key) in self.kind.tables.items()}
+            {table: self._table(table, files, key) for table, (files, key) in self.kind.tables.items()}
         )
+        self.below: Store | None = None
+        self.laid: frozenset[str] = frozenset()
+        self.views: dict[str, Any] = {}
+        self._files: dict[str, list[tuple[str, dict[str, Any], str]]] = {}
         self._open = True
+
+    def _own_policy(self) -> Any:
+        path = self.path / "policy.yaml"
+        if self.extends is None:
+            return read_yaml(path)
+        return merged(thawed(self.extends.policy), read_yaml(path) if path.is_file() else {})
+
+    def _more_tools(self) -> dict[str, Tool]:
+        """Those of its kind's further tools that the store names."""
+        wanted = self.info.get("more_tools", ())
+        unknown = [name for name in wanted if name not in self.kind.more_tools]
+        if unknown:
+            known = ", ".join(self.kind.more_tools) or "none"
+            raise BadInput(
+                f"{self.path / 'store.yaml'}: more_tools: {unknown[0]!r} is none of the kind {self.kind.name}: name some of {known}"
+            )
+        return {name: self.kind.more_tools[name] for name in wanted}
+
+    def _table(self, table: str, files: str, key: str) -> dict[str, dict[str, Any]]:
+        below = self.extends.tables[table] if self.extends else {}
+        own = _rows(_files(self.path, files), key) if not self.extends or "*" in files else {}
+        twice = sorted(below.keys() & own.keys())
+        if twice:
+            raise BadInput(
+                f"{self.path}: {key} {twice[0]} is one of {self.info['extends']} already; give it another id"
+            )
+        return FrozenDict({**below, **own}) if below else own
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse to be altered once it is open."""
@@ -86,22 +127,67 @@ class Store:
         """
         return self._tools_of_its_kind.get(tool.name) is tool
 
-    def desk(self, tools: dict[str, Tool] | None = None) -> Desk:
-        """A fresh desk on this store."""
-        return Desk(self, tools)
+    def desk(self, tools: dict[str, Tool] | None = None, **staged: Any) -> Desk:
+        """A fresh desk on this store; `staged` is what a case has staged on it (see `Desk`)."""
+        return Desk(self, tools, **staged)
 
     def schemas(self, tools: dict[str, Tool] | None = None) -> list[dict[str, Any]]:
         """The tools as OpenAI function schemas."""
         return [t.schema(self.policy) for t in (self.tools if tools is None else tools).values()]
 
+    def of(self, case: Any) -> Store:
+        """The store as the conversation about a case sees it: with the case's own world laid over it."""
+        return laid_over(self, case.id, case.world, case.library, case.pair or case.id)
+
     @cached_property
     def articles(self) -> list[dict[str, Any]]:
         """Knowledge-base articles with the policy's numbers filled in: id, title, topics, text."""
-        return frozen([self._article(p) for p in sorted((self.path / "articles").glob("*.md"))])
+        return frozen(self.read_articles())
 
-    def _article(self, path: Path) -> dict[str, Any]:
-        head, text = front_matter(path)
-        return {**head, "text": render(text, str(path), policy=self.policy, store=self.info).strip()}
+    def read_articles(self) -> list[dict[str, Any]]:
+        """The articles as their files have them; of two with one id the one of the folder that extends the other's."""
+        files = self._files_of("articles")
+        found = {head["id"]: {**head, "text": self.filled(text, where).strip()} for where, head, text in files}
+        return list(found.values())
+
+    def _files_of(self, name: str) -> list[tuple[str, dict[str, Any], str]]:
+        """The Markdown files of a folder of the store and of those it extends: place, head and text; read once."""
+        kept = self._files.setdefault(name, [])
+        if not kept:
+            paths = [p for folder in self.folders for p in sorted((folder / name).glob("*.md"))]
+            kept += [(str(path), *front_matter(path)) for path in paths]
+        return kept
+
+    def read_library(self) -> list[dict[str, Any]]:
+        """The articles of the store's library, which a case asks for by name.
+
+        A file with ``for_each: path.in.policy`` in its head gives one article for each entry found there; ``key`` and
+        ``each`` are the entry's name and value.
+        """
+        found = []
+        for where, head, text in self._files_of("library"):
+            for key, each in self._entries(head.get("for_each")):
+                names = {"key": key, "each": each}
+                filled = {k: self._filled_in(v, where, names) for k, v in head.items() if k != "for_each"}
+                found.append({**filled, "text": self.filled(text, where, **names).strip()})
+        return found
+
+    def _entries(self, path: str | None) -> list[tuple[Any, Any]]:
+        value: Any = self.policy
+        for key in path.split(".") if path else ():
+            value = value[key]
+        if path is None:
+            return [("", None)]
+        return list(value.items()) if isinstance(value, dict) else [(str(one), one) for one in value]
+
+    def _filled_in(self, value: Any, where: str, names: dict[str, Any]) -> Any:
+        if isinstance(value, list):
+            return [self._filled_in(one, where, names) for one in value]
+        return self.filled(value, where, **names) if isinstance(value, str) else value
+
+    def filled(self, text: str, where: str, **names: Any) -> str:
+        """A text with the numbers of the policy filled in."""
+        return render(text, where, policy=self.policy, store=self.info, **names)
 
     @cached_property
     def search(self) -> Search:
@@ -115,7 +201,7 @@ class Store:
         Files of one language are laid over each other.
         """
         books: dict[str, dict[str, Any]] = {}
-        for path in sorted((self.path / "phrases").glob("*.yaml")):
+        for path in (p for folder in self.folders for p in sorted((folder / "phrases").glob("*.yaml"))):
             found = read_yaml(path)
             book = books.setdefault(found.get("language", path.stem), {})
             for part, content in found.items():
@@ -124,18 +210,22 @@ class Store:
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
         """The agent's system prompt and its version; `path` names another prompt file than the store's own."""
-        path = path or self.path / "prompts" / "agent.md"
+        path = path or self.file("prompts/agent.md")
         head, text = front_matter(path)
         clock = f"{self.now:%A}, {self.now:%B} {self.now.day}, {self.now:%Y}, {self.now:%H:%M}"
-        filled = render(text, str(path), policy=self.policy, store=self.info, clock=clock)
-        return filled.strip(), str(head.get("version", path.stem))
+        return self.filled(text, str(path), clock=clock).strip(), str(head.get("version", path.stem))
+
+    def file(self, name: str) -> Path:
+        """A file of the store's folder; where it has none of that name, of the folder that it extends."""
+        return next((folder / name for folder in reversed(self.folders) if (folder / name).exists()), self.path / name)
 
     @cached_property
     def hash(self) -> str:
         """Content hash of everything in the folder but its cases and prompts, which are hashed by themselves."""
         files = sorted(p for p in self.path.rglob("*") if p.is_file() and p.parent.name not in ("cases", "prompts"))
         parts = [str(p.relative_to(self.path)).encode() + b"\0" + p.read_bytes() for p in files]
-        return content_hash(b"\0".join(parts))
+        below = [self.extends.hash.encode()] if self.extends else []
+        return content_hash(b"\0".join([*parts, *below]))
 
 
 def load_store(name: str | Path = "northline") -> Store:
@@ -146,10 +236,11 @@ def load_store(name: str | Path = "northline") -> Store:
     BadInput
         If there is no such store or one of its files is broken.
     """
-    for path in (Path(name), STORES / str(name)):
+    folder = str(name).replace(":", "-")
+    for path in (Path(name), Path(folder), STORES / folder):
         if os.path.isfile(path / "store.yaml"):
             return _load(path.resolve())
-    known = ", ".join(sorted(p.parent.name for p in STORES.glob("*/store.yaml")))
+    known = ", ".join(sorted(read_yaml(p)["name"] for p in STORES.glob("*/store.yaml")))
     raise BadInput(
         f"no store {str(name)[:80]!r}: name one of {known}, or the folder of a store that holds a store.yaml"
     )

@@ -21,6 +21,7 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
+from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
@@ -91,8 +92,12 @@ __all__ = [
     "entrant_judges",
     "escalation_table",
     "findings",
+    "families_of",
     "flip_table",
     "general_ranking",
+    "hard_failures",
+    "hard_in_words",
+    "hard_table",
     "headline",
     "honesty_table",
     "intent_table",
@@ -102,10 +107,12 @@ __all__ = [
     "judge_table",
     "judged_against_record",
     "kind_table",
+    "language_table",
     "leaderboard",
     "metric_table",
     "missing_table",
     "model_means",
+    "most_telling",
     "on_frontier",
     "per_case",
     "plan_cost_table",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...project import PACKAGE
-from .folder import MARK, site_folder
+from .folder import MARK, Folder, Subfolder, site_folder
 
 if TYPE_CHECKING:
     from ...analysis.frames import Results
+    from .pages import Pages
 
 ASSETS = PACKAGE / "reports" / "assets"
 
@@ -65,21 +66,33 @@ def build_site(results: Results | Any = None, out: str | Path = "reports/site", 
     from ...analysis.frames import Results, load_results
     from ...project import code_version, in_project
     from .content import Content
+    from .hard import hard_view
     from .pages import Pages
 
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))
     out = in_project(out)
     with site_folder(out) as folder:
-        content = Content(results, published)
-        for asset in sorted(ASSETS.iterdir()):
-            folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
-        Pages(content, folder).write_all()
+        content, played = Content(results, published), results.hard
+        apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
+        own = Content(apart, False) if apart is not None else content
+        hard = hard_view(own.results) if played.runs else None
+        _write(Pages(content, folder, hard, of_hard_set=apart is None and hard is not None), folder)
+        if apart is not None:
+            within = Subfolder(folder, "hard")
+            _write(Pages(own, within, hard, of_hard_set=True), within)
         mark = {
             "deskbench_site": 1,
             "code": code_version(),
-            "runs": sorted(content.manifests),
+            "runs": sorted({**content.manifests, **own.manifests}),
             "pages": dict(folder.pages),
         }
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
     return Site(out, dict(folder.pages), folder.bytes)
+
+
+def _write(pages: Pages, folder: Folder | Subfolder) -> None:
+    """Write all pages with the style and script they need."""
+    for asset in sorted(ASSETS.iterdir()):
+        folder.write(f"assets/{asset.name}", asset.read_bytes(), "asset")
+    pages.write_all()

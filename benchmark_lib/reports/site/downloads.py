@@ -12,13 +12,13 @@ import orjson
 
 from ...outputs import as_cell
 from .content import Content
-from .folder import Folder
+from .folder import Folder, Subfolder
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def write_downloads(content: Content, folder: Folder) -> list[dict[str, Any]]:
+def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[str, Any]]:
     """Write every file under ``downloads/``; one row per file for the page."""
     import pandas as pd
 

@@ -73,6 +73,25 @@ class Folder:
         self.bytes += size
 
 
+class Subfolder:
+    """A folder within a folder that is being filled; it counts as a part of it."""
+
+    def __init__(self, folder: Folder, name: str):
+        self._folder, self._name = folder, name
+
+    def place(self, relative: str) -> Path:
+        """Where a file goes, as in `Folder`."""
+        return self._folder.place(f"{self._name}/{relative}")
+
+    def write(self, relative: str, text: str | bytes, kind: str) -> None:
+        """Write one file, as in `Folder`."""
+        self._folder.write(f"{self._name}/{relative}", text, kind)
+
+    def count(self, size: int, kind: str) -> None:
+        """Count a file, as in `Folder`."""
+        self._folder.count(size, kind)
+
+
 @contextmanager
 def site_folder(out: Path) -> Iterator[Folder]:
     """A new folder next to `out` that takes its place once everything is written.

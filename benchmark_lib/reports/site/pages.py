@@ -14,7 +14,7 @@ from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
 from .downloads import run_rows, write_downloads
-from .folder import Folder
+from .folder import Folder, Subfolder
 from .method import method_view
 from .models import ToolUse, model_view
 from .talks import Talk, read_talks, transcript
@@ -30,10 +30,20 @@ class Pages:
         What they say.
     folder : Folder
         Where they go.
+    hard : dict, optional
+        The families of the hard set, see `benchmark_lib.reports.site.hard`.
+    of_hard_set : bool
+        Whether these are the pages of the hard set, which stand in a folder of their own.
     """
 
-    def __init__(self, content: Content, folder: Folder):
-        self.content, self.folder = content, folder
+    def __init__(
+        self,
+        content: Content,
+        folder: Folder | Subfolder,
+        hard: dict[str, Any] | None = None,
+        of_hard_set: bool = False,
+    ):
+        self.content, self.folder, self.hard = content, folder, hard
         self.talks: list[Talk] = []
         self.tools: dict[str, ToolUse] = defaultdict(ToolUse)
         for talk, raw in read_talks(content):
@@ -46,7 +56,9 @@ class Pages:
         from ...project import code_version
 
         stores = sorted({str(v) for v in content.conversations["store_version"].dropna().unique()})
+        other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
         self.site = {"canary": content.canary, "version": code_version()["version"], "stores": stores}
+        self.site |= {"hard": of_hard_set, "other": other}
 
     def write_all(self) -> None:
         """Write every page."""
@@ -93,6 +105,7 @@ class Pages:
             escalation=escalation_both_ways(content),
             titles=BLOCKS,
             pressure=pressure_chart(content),
+            hard=self.hard,
         )
 
     def models(self) -> None:

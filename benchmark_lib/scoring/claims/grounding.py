@@ -21,6 +21,7 @@ from ...language.folding import fold, plain, squash
 from ...language.values import Value, values_in
 from ...language.words import of_values
 from ...records import as_text
+from ...remembered import remembered
 from ...store.calendar import business_days_between
 from .findings import AgentClaims, ClaimFinding, letters
 from .published import parts, published
@@ -244,7 +245,7 @@ def _following(
     return frozenset(sums | left | taken | apart | {a + fee for a in few for fee in fees})
 
 
-@lru_cache(maxsize=16)
+@remembered("products")
 def _price_list(store: Store) -> dict[str, frozenset[int]]:
     """The amounts of each row that can be searched, by its number in lower case."""
     rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).items()]
@@ -260,7 +261,7 @@ def _rule() -> re.Pattern[str]:
     return re.compile(rf" (?:{'|'.join(of_values('within'))}) ?$")
 
 
-@lru_cache(maxsize=16)
+@remembered("articles", "policy")
 def _ranges(store: Store) -> frozenset[str]:
     """The ranges of business days that are published, and the packing with each of them."""
     known = [

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...language.folding import plain
+from ...remembered import remembered
 from .findings import AgentClaims, ClaimFinding
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _named(sentence: str, store: Store) -> str | None:
     return next((m.group().lower() for m in _names(store).finditer(_LINK.sub(" ", sentence))), None)
 
 
-@lru_cache(maxsize=16)
+@remembered("articles")
 def _names(store: Store) -> re.Pattern[str]:
     """Names with an underscore, which only tools and fields have, and the numbers of articles."""
     articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...language.folding import fold
 from ...language.values import WINDOWS, Value, values_in
+from ...remembered import remembered
 from ...store.calendar import holidays
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Published:
         return {date.fromisoformat(value) for kind, value in self.values if kind == "date"}
 
 
-@lru_cache(maxsize=16)
+@remembered("articles", "policy")
 def published(store: Store) -> Published:
     """What a store publishes; read once."""
     texts = [*(article["text"] for article in store.articles), _prompt(store)]

@@ -2,7 +2,7 @@
 
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, claims, offers, rows, sound, steps, tools
+from . import cases, claims, more_tools, offers, rows, sound, steps, tools
 from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
@@ -10,6 +10,8 @@ KIND = DeskKind(
     tables=rows.TABLES,
     subject="orders",
     tools=tools_of(tools),
+    more_tools=tools_of(more_tools),
+    beside=frozenset({"gear"}),
     look_up=("get_order", "order_id"),
     rules=RULES,
     tellings=TELLINGS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from ...remembered import remembered
 from ..frozen import FrozenList
 from ..protocols import Row, World
 from ..search import Index
@@ -23,13 +24,13 @@ class GoodsSearch:
         return FrozenList([self._products[i] for i in self._index.best(query, count)])
 
 
-@lru_cache(maxsize=8)
+@remembered("products")
 def goods_search(store: World) -> GoodsSearch:
     """The search over the goods of a store."""
     return GoodsSearch(list(store.tables["products"].values()))
 
 
-@lru_cache(maxsize=8)
+@remembered("products", "policy")
 def public_amounts(store: World) -> frozenset[int]:
     """What any visitor can work out of the shop's pages, in cents.
 

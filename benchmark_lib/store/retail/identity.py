@@ -12,6 +12,7 @@ from ...language.folding import fold, squash
 from ...language.pieces import kept
 from ...language.values import values_in
 from ...records import Message, ToolCall, as_text
+from ...remembered import remembered
 from ..protocols import Row, World
 from ..rules import Before
 from .goods import public_amounts
@@ -141,7 +142,7 @@ def _details(number: str, store: World) -> _Details:
     )
 
 
-@lru_cache(maxsize=8)
+@remembered("products", "policy")
 def _published(store: World) -> frozenset[tuple[str, str]]:
     """Amounts and days that anybody may know: of the shop's goods and their delivery, of its policy, and today."""
     days = {str(value) for _, value in _leaves(store.policy) if re.fullmatch(r"\d{4}-\d\d-\d\d", str(value))}

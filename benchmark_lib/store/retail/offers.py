@@ -33,6 +33,8 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
         _variant(words, arguments, order, store, named, differing)
     if order is not None and "line_ids" in arguments:
         _lines(words, arguments["line_ids"], order, store, named, differing)
+    if order is not None and arguments.get("line_id") in _named_lines(words, order, store):
+        named.add("line_id")
     if "address" in arguments and squash(arguments["address"]["postcode"]) in squash(text):
         named.add("address")
     return named, differing
@@ -56,12 +58,14 @@ def _variant(
 
 
 def _lines(words: str, line_ids: list[str], order: Row, store: World, named: set[str], differing: set[str]) -> None:
-    said = {
-        line["line_id"]
-        for line in order["lines"]
-        if plain(variants(store)[line["variant_id"]][0]["title"]).strip() in words
-    }
+    said = _named_lines(words, order, store)
     if said & set(line_ids):
         named.add("line_ids")
     elif said:
         differing.add("line_ids")
+
+
+def _named_lines(words: str, order: Row, store: World) -> set[str]:
+    """The lines of an order whose titles a message names."""
+    titles = {line["line_id"]: variants(store)[line["variant_id"]][0]["title"] for line in order["lines"]}
+    return {line_id for line_id, title in titles.items() if plain(title).strip() in words}

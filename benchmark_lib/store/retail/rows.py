@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from ...remembered import remembered
 from ..frozen import FrozenDict, FrozenList
 from ..protocols import Row, World
 
@@ -11,23 +10,25 @@ TABLES = {
     "products": ("products.jsonl", "product_id"),
     "customers": ("customers/*.jsonl", "customer_id"),
     "orders": ("orders/*.jsonl", "order_id"),
+    "history": ("history/*.jsonl", "ticket_id"),
+    "gear": ("gear/*.jsonl", "gear_id"),
 }
 """Each table with its files in the store's folder and the field that is its key."""
 
 
-@lru_cache(maxsize=8)
+@remembered("products")
 def variants(store: World) -> dict[str, tuple[Row, Row]]:
     """Variant id to (product, variant)."""
     return FrozenDict({v["variant_id"]: (p, v) for p in store.tables["products"].values() for v in p["variants"]})
 
 
-@lru_cache(maxsize=8)
+@remembered("customers")
 def by_email(store: World) -> dict[str, Row]:
     """Customers by email address in lower case."""
     return FrozenDict({c["email"].lower(): c for c in store.tables["customers"].values()})
 
 
-@lru_cache(maxsize=8)
+@remembered("orders")
 def orders_of(store: World) -> dict[str, list[Row]]:
     """Orders by customer id, newest first."""
     found: dict[str, list[Row]] = {}

@@ -75,7 +75,7 @@ def get_order(desk: Desk, order_id: OrderId) -> dict[str, Any]:
     order = order_row(desk, order_id)
     customer = desk.row("customers", order["customer_id"])
     extra = {}
-    for table in ("returns", "replacements", "reshipments", "claims"):
+    for table in ("returns", "replacements", "reshipments", "claims", "procedures"):
         mine = [r for r in desk.rows(table) if r["order_id"] == order["order_id"]]
         if mine:
             extra[f"{table}_in_this_conversation"] = mine
@@ -158,7 +158,7 @@ def update_line_item(
 ) -> dict[str, Any]:
     """Change the colour or size of one line of an order."""
     order_row(desk, order_id)
-    _line(desk, order_id, line_id)
+    line_row(desk, order_id, line_id)
     _, variant = _variant(desk, variant_id)
     order = desk.edit("orders", order_id.upper())
     line = next(line for line in order["lines"] if line["line_id"] == line_id.upper())
@@ -185,7 +185,7 @@ def create_replacement(
 ) -> dict[str, Any]:
     """Send a new item in place of one line of an order, free of charge."""
     order = order_row(desk, order_id)
-    line = _line(desk, order_id, line_id)
+    line = line_row(desk, order_id, line_id)
     _, variant = _variant(desk, variant_id)
     row = desk.add(
         "replacements",
@@ -230,7 +230,8 @@ def return_link(policy: dict[str, Any], order_id: str) -> str:
     return policy["returns"]["link_base"] + order_id
 
 
-def _line(desk: Desk, order_id: str, line_id: str) -> dict[str, Any]:
+def line_row(desk: Desk, order_id: str, line_id: str) -> dict[str, Any]:
+    """The line of an order as this desk sees it; raises `NotFound` for an unknown one."""
     lines = order_row(desk, order_id)["lines"]
     for line in lines:
         if line["line_id"] == line_id.upper():
@@ -241,7 +242,7 @@ def _line(desk: Desk, order_id: str, line_id: str) -> dict[str, Any]:
 def _lines(desk: Desk, order_id: str, line_ids: list[str]) -> list[str]:
     if not line_ids:
         raise ArgumentError("bad_arguments", "line_ids is empty: name at least one line of the order.")
-    return sorted({_line(desk, order_id, line_id)["line_id"] for line_id in line_ids})
+    return sorted({line_row(desk, order_id, line_id)["line_id"] for line_id in line_ids})
 
 
 def _variant(desk: Desk, variant_id: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,0 +1,241 @@
+"""The hard set: success by family beside the clean twins, what the hard thing costs, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from ...cases.played import store_name, store_played
+from ...scoring.hard import FAILURES
+from ...scoring.written import rounded
+from ..estimators.comparisons import paired_difference
+from ..estimators.estimate import counted
+from ..estimators.intervals import clustered_rate
+from ..panels import conversations_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from ..frames import Results
+
+HARD, CLEAN, TOLD = "hard", "clean", "told"
+ALL = "all families"
+"""The row of a model over every family that counts."""
+ENGLISH = "en"
+SHOWN = 4
+"""How many of an entry's weakest families are put into words."""
+FEWEST_PAIRS = 5
+"""Pairs from which an effect has an interval and a p-value."""
+_NUMBERS = ("", "_low", "_high", "_n")
+
+
+def families_of(results: Any) -> dict[str, dict[str, Any]]:
+    """The families of the hard sets that some runs were played on, as their stores describe them; none for a frame."""
+    stores = {store_name(run.manifest): store_played(run.manifest) for run in getattr(results, "runs", ())}
+    return {
+        name: family for s in stores.values() if s is not None for name, family in s.info.get("families", {}).items()
+    }
+
+
+def hard_table(results: Results | pd.DataFrame, easy: tuple[str, ...] | None = None) -> pd.DataFrame:
+    """Success of each entry by family of a hard set, beside the clean twins.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations; those of other sets are left out.
+    easy : tuple of str, optional
+        Families that a strong player passes nearly always: shown, and left out of the row over all. By default those
+        that the store of the runs marks.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and family, and one over all families that count: entry, model, source, panel, family, easy,
+        trials; ``hard`` and ``clean``, mean success over cases with ``_low``, ``_high`` (beta-binomial, one cluster per
+        pair) and ``_n`` (cases); ``effect``, the mean of hard minus clean twin over pairs, with ``_low``, ``_high`` (t),
+        ``_p`` (sign flips) and ``_n`` (pairs); ``robust``, the share of hard cases right together with their twin, and
+        its ``_n``; ``told``, the success with the deciding passages handed over, and ``told_effect``, told minus hard;
+        ``failures``, the most frequent ones with their counts. NaN where an arm was not run.
+    """
+    import pandas as pd
+
+    rows, known = [], families_of(results)
+    if easy is None:
+        easy = tuple(name for name, family in known.items() if family.get("easy"))
+    for (entry, source), mine in of_hard_sets(results).groupby(["entry", "source"], sort=True):
+        head = {"entry": entry, "model": mine["model"].iloc[0], "source": source, "panel": mine["panel"].iloc[0]}
+        counted = mine[~mine["family"].isin(easy)]
+        parts = [(family, mine[mine["family"] == family]) for family in family_order(mine, known)]
+        for family, part in [*parts, *([(ALL, counted)] if len(counted) else [])]:
+            rows.append({**head, "family": family, "easy": family in easy, **_numbers(part)})
+    return pd.DataFrame(rows, columns=_columns())
+
+
+def _columns() -> list[str]:
+    arms = [f"{arm}{end}" for arm in (HARD, CLEAN) for end in _NUMBERS]
+    effects = ["effect", "effect_low", "effect_high", "effect_p", "effect_n", "robust", "robust_n"]
+    told = ["told", "told_n", "told_effect", "told_effect_low", "told_effect_high", "told_effect_p"]
+    return ["entry", "model", "source", "panel", "family", "easy", "trials", *arms, *effects, *told, "failures"]
+
+
+def of_hard_sets(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """The conversations on cases of a hard set that count."""
+    frame = conversations_of(results)
+    return frame[frame["family"].notna() & frame["success"].notna()]
+
+
+def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
+    """The numbers of one entry over some pairs."""
+    values = {arm: _by_case(mine, arm) for arm in (HARD, CLEAN, TOLD)}
+    trials = int(mine["trial"].nunique())
+    found: dict[str, Any] = {"trials": trials}
+    for arm in (HARD, CLEAN):
+        rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=trials)
+        found |= {arm: rate.estimate, f"{arm}_low": rate.low, f"{arm}_high": rate.high, f"{arm}_n": rate.n}
+    hard, clean = _matched(values[HARD], values[CLEAN])
+    found |= _effect("effect", hard, clean, trials)
+    both = hard["value"].to_numpy() * clean["value"].to_numpy()
+    found |= {"effect_n": len(hard), "robust": both.mean() if len(both) else nan, "robust_n": len(both)}
+    told, untold = _matched(values[TOLD], values[HARD])
+    found |= {"told": values[TOLD]["value"].mean() if len(values[TOLD]) else nan, "told_n": len(values[TOLD])}
+    found |= _effect("told_effect", told, untold, trials)
+    return found | {"failures": in_counts(mine[mine["arm"] == HARD])}
+
+
+def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame, trials: int) -> dict[str, float]:
+    """The mean of first minus second over pairs; no interval from fewer pairs than `FEWEST_PAIRS`, and none beyond what is possible."""
+    found = paired_difference(first["value"], second["value"], clusters=first["pair"], trials=trials)
+    known = len(first) >= FEWEST_PAIRS
+    low, high = (max(found.low, -1.0), min(found.high, 1.0)) if known else (nan, nan)
+    return {name: found.estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_p": found.p if known else nan}
+
+
+def _by_case(mine: pd.DataFrame, arm: str) -> pd.DataFrame:
+    """One value per case of an arm: the share of its trials that succeeded, with the pair it belongs to."""
+    rows = mine[mine["arm"] == arm]
+    value = rows["success"].astype("float64").groupby(rows["case_id"]).mean()
+    pair = rows.groupby("case_id")["pair"].first()
+    return value.to_frame("value").join(pair)
+
+
+def _matched(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The cases of the first arm that have a partner in the second, and their partners, in the same order."""
+    partner = second.groupby("pair")["value"].mean()
+    kept = first[first["pair"].isin(partner.index)]
+    return kept, kept.assign(value=kept["pair"].map(partner))
+
+
+def in_counts(mine: pd.DataFrame, most: int = 3) -> str:
+    """The most frequent failures of some conversations: ``untold 7, dropped wish 4, extra write 2 (of 24)``."""
+    counts = Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
+    if not counts:
+        return ""
+    rank = {name: place for place, name in enumerate(FAILURES)}
+    ordered = sorted(counts.items(), key=lambda found: (-found[1], rank.get(found[0], len(rank))))
+    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in ordered[:most]) + f"{more} (of {len(mine)})"
+
+
+def hard_failures(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """How often each failure occurred in the hard arm.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry, family and failure: entry, source, family, failure, meaning, conversations, of.
+    """
+    import pandas as pd
+
+    frame = of_hard_sets(results)
+    rows = []
+    for (entry, source, family), mine in frame[frame["arm"] == HARD].groupby(["entry", "source", "family"], sort=True):
+        counts = Counter(name for names in mine["failures"].fillna("") for name in names.split(", ") if name)
+        rows += [(entry, source, family, n, FAILURES.get(n, n), count, len(mine)) for n, count in counts.most_common()]
+    return pd.DataFrame(rows, columns=["entry", "source", "family", "failure", "meaning", "conversations", "of"])
+
+
+def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """What another language than English costs: the same cases in each, less their English twins.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and language (``broken`` is broken English): entry, source, language, success, cases, gap,
+        gap_low, gap_high, p.
+    """
+    import pandas as pd
+
+    frame = of_hard_sets(results)
+    frame = frame[frame["family"] == "languages"]
+    rows = []
+    for (entry, source), mine in frame.groupby(["entry", "source"], sort=True):
+        clean, trials = _by_case(mine, CLEAN), int(mine["trial"].nunique())
+        spoken = mine["language"].where(mine["language"] != ENGLISH, "broken")
+        for language, part in mine[mine["arm"] == HARD].groupby(spoken, sort=True):
+            values = _by_case(part, HARD)
+            there, english = _matched(values, clean)
+            gap = paired_difference(there["value"], english["value"], clusters=there["pair"], trials=trials)
+            rows.append(
+                (entry, source, language, values["value"].mean(), len(values), gap.estimate, gap.low, gap.high, gap.p)
+            )
+    names = ["entry", "source", "language", "success", "cases", "gap", "gap_low", "gap_high", "p"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
+    """What one entry did in the hard set, in sentences with counts: over all, and where it is weakest.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `hard_table` gives it.
+    entry : str
+        Whose rows.
+    """
+    mine = table[table["entry"] == entry]
+    whole = mine[mine["family"] == ALL].to_dict("records")
+    if not whole:
+        return ["No case of a hard set was run and scored."]
+    row = whole[0]
+    found = [f"Right in {_of(row, HARD)} of the hard set; of the clean twins in {_of(row, CLEAN)}."]
+    if row["robust_n"]:
+        both = round(row["robust"] * row["robust_n"])
+        found.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")
+    weak = mine[(mine["family"] != ALL) & (mine["hard_n"] > 0) & (mine["hard"] < 1)].sort_values(["hard", "family"])
+    for family in weak.head(SHOWN).to_dict("records"):
+        name = family["family"].replace("_", " ")
+        found.append(f"{name.capitalize()}: right in {_of(family, HARD)}. What went wrong: {family['failures']}.")
+    return found
+
+
+def _of(row: dict[str, Any], arm: str) -> str:
+    """A share as a count: ``31 of 56 cases``; several trials of a case are averaged."""
+    cases = int(row[f"{arm}_n"])
+    return (
+        f"{rounded(row[arm] * cases, 0 if row['trials'] == 1 else 1)} of {counted(cases, 'case')}"
+        if cases
+        else "none run"
+    )
+
+
+def most_telling(table: pd.DataFrame) -> str | None:
+    """The entry whose families are worth looking at first: a model before a player before a scripted agent, with the most cases."""
+    from ..panels import PANELS
+
+    whole = table[table["family"] == ALL]
+    if whole.empty:
+        return None
+    panels = list(PANELS)
+    best = min(whole.to_dict("records"), key=lambda r: (panels.index(r["panel"]), -r["hard_n"], r["entry"]))
+    return str(best["entry"])
+
+
+def family_order(frame: pd.DataFrame, known: Iterable[str] = ()) -> list[str]:
+    """The families of a table in the order of those that are known, then by name; the row over all last."""
+    there = set(frame["family"]) - {ALL}
+    first = [name for name in known if name in there]
+    return [*first, *sorted(there - set(first)), *([ALL] if ALL in set(frame["family"]) else [])]

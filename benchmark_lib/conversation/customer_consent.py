@@ -1,0 +1,167 @@
+"""How a scripted customer answers where a yes is asked for: to its own things, and to nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..cases import Call
+from ..language.parser import LIKELY, SURE
+from ..records import Act, Fault
+from ..store.every_desk import HANDOVER
+from .customer_followups import FollowingUp, calls_after
+from .customer_several import all_wanted, names_some, offered_of
+from .customer_words import CERTAIN, Round, Said, filled
+
+if TYPE_CHECKING:
+    from .state import ConversationState
+
+AS_LIKELY = 0.4
+"""How likely, beside the likeliest offer, its own wish must be to be what was offered."""
+MENU = 4
+"""Remedies held out in one message from which a customer does not choose."""
+
+
+class Consenting(FollowingUp):
+    """The yes, the no and the correction of one customer."""
+
+    def _decide(self, now: Round, talk: ConversationState, said: Said) -> None:
+        """Answer a request for a yes: yes to what it wants, its own thing in place of another, its wish as a condition where it is unsure."""
+        open_wishes = self.progress.open_wishes(talk)
+        offered = set(now.heard.proposed)
+        likely = now.heard.tools
+        if self.case.several and self._agree_to_all(open_wishes, now, talk, said):
+            return None
+        if len(now.heard.offered) >= MENU:
+            if not said.moves:
+                said.add(self._customers("menu"), Act("refused", "menu"))
+            return None
+        best = max(likely.values(), default=0.0)
+        answered = said.moves and not now.heard.offer
+        sure = any(likely.get(w.tool, 0.0) >= SURE for w in open_wishes)
+        least = SURE if sure or answered else max(LIKELY, AS_LIKELY * best)
+        wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= least]
+        if wanted:
+            return self._agree(wanted, now, said)
+        if offered == {HANDOVER} and best >= CERTAIN and not (self.progress.resolvable and open_wishes):
+            return self._yes(HANDOVER, {}, said)
+        if best < LIKELY and not now.heard.offer and self._own_number(now.words):
+            if self._subject not in {a.what for a in said.acts}:
+                self._answer(self._subject, said)
+            return None
+        if not open_wishes:
+            return self._nothing_open(now, talk, said)
+        if answered or (not offered and (said.moves or not (now.heard.offer or best >= LIKELY))):
+            return None
+        wish = open_wishes[0]
+        talk.faults.append(Fault("customer", "offer_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
+        words = self._customers("condition")
+        goal = self.case.ledger.get("goal")
+        if goal and not self.progress.followed_up and not self.given.get("goal"):
+            self.given["goal"] = 1
+            words = f"{words} {goal.say or goal.value or ''}".strip()
+        said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
+        return None
+
+    def _answer_beside(self, now: Round, talk: ConversationState, said: Said) -> None:
+        """Beside something brought up that asks for nothing to be done, answer what was offered, where no outcome of the case is without it."""
+        brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
+        if not now.heard.confirm or any(calls_after(place, self.case) for place in brought):
+            return
+        wanted = [
+            w
+            for w in self.progress.open_wishes(talk)
+            if now.heard.tools.get(w.tool, 0.0) >= SURE and all(w in o.calls for o in self.case.outcomes)
+        ]
+        if wanted and not (self.case.several and self._agree_to_all(wanted, now, talk, said)):
+            self._agree(wanted, now, said)
+
+    def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Said) -> bool:
+        """Of several wishes, say yes to all of them at once; False where none of them was offered.
+
+        What is offered in place of one of them is corrected.
+        """
+        found = offered_of(wishes, self.case, now.words, self.parser, self.store)
+        others = set(now.heard.offered) - {w.tool for w in wishes}
+        if not wishes or (others and not (found.named or found.wrong)):
+            return False
+        if not (self._offered_so_far(talk) or names_some(wishes, now.words, self.store)):
+            return False
+        wrong = [w for w, _ in found.wrong]
+        all_of_them = all_wanted(wishes, self.case, found, self.progress.followed_up)
+        yes = [w for w in (found.named if found.alone else all_of_them) if w not in wrong]
+        if len(yes) == 1 and not wrong:
+            self._agree(yes, now, said)
+            return True
+        agreed = [Act("agreed", w.tool, arguments=dict(w.arguments)) for w in yes]
+        if found.wrong and yes:
+            said.add(self._to_several("rest"), *agreed, first=True)
+        elif yes:
+            said.add(
+                self._next_line("all", self.case.agrees_to_all or self.case.agrees, self.phrases["customer"]["agree"]),
+                *agreed,
+                first=True,
+            )
+        for wish, differing in reversed(found.wrong):
+            self._correct(wish, differing, said)
+        return bool(yes or found.wrong)
+
+    def _offered_so_far(self, talk: ConversationState) -> bool:
+        """Whether any message of the desk has offered to do something."""
+        return any(self.parser.parse(m.text).offer for m in talk.messages if m.side == "agent")
+
+    def _own_number(self, words: str) -> bool:
+        """Whether it is asked to confirm its order's number, which it has not told yet."""
+        known = self.case.ledger.get(self._subject)
+        return bool(self._open(self._subject) and known and known.value and known.value in words)
+
+    def _agree(self, wanted: list[Call], now: Round, said: Said) -> None:
+        """Say yes to its own thing; to the same done to another object, name its own."""
+        found = [(w, *self.kind.named_in(now.words, w.arguments, self.store)) for w in wanted]
+        fitting = [(w, named) for w, named, differing in found if not differing]
+        if not fitting:
+            wish, _, differing = found[0]
+            return self._correct(wish, differing, said)
+        wish = max(fitting, key=lambda f: len(f[1]))[0]
+        alone = len({str(w.arguments) for w, _ in fitting if w.tool == wish.tool}) == 1
+        named = next(n for w, n in fitting if w is wish)
+        arguments = wish.arguments if alone else {k: v for k, v in wish.arguments.items() if k in named}
+        self._yes(wish.tool, dict(arguments), said)
+        for more in {w.tool for w, _ in fitting} - {wish.tool}:
+            said.acts.append(Act("agreed", more, arguments={}))
+
+    def _correct(self, wish: Call, differing: set[str], said: Said) -> None:
+        """Name its own thing in place of another."""
+        refused = Act("refused", wish.tool, arguments={k: wish.arguments[k] for k in sorted(differing)})
+        said.add(self._corrected(wish, differing), refused, first=True)
+
+    def _yes(self, tool: str, arguments: dict[str, Any], said: Said) -> None:
+        book = self.phrases["actions"].get(tool, {})
+        own = self.case.agrees if tool in self.case.agreeable else []
+        if self.used.get("agree", 0) < len(own):
+            words = self._phrase("agree", own)
+        else:
+            words = self._phrase(f"agree_{tool}", book.get("agree") or self.phrases["customer"]["agree"])
+        said.add(words, Act("agreed", tool, arguments=arguments), first=True)
+
+    def _corrected(self, wish: Call, differing: set[str]) -> str:
+        """Its own thing in place of the one that was named."""
+        if self._subject in differing:
+            return filled(self._customers("mine"), str(wish.arguments[self._subject]))
+        for slot in self.kind.choice_slots:
+            known = self.case.ledger.get(slot)
+            if known and (known.say or known.value):
+                return f"{self._customers('no_thanks')} {known.say or known.value}"
+        return self._own_wish()
+
+    def _nothing_open(self, now: Round, talk: ConversationState, said: Said) -> None:
+        """A yes is asked for, and nothing that it wants is still to be done."""
+        writes = [tool for tool, chance in now.heard.tools.items() if chance >= SURE]
+        if self.progress.served(talk) and not self.progress.untold(talk):
+            if not self._bring_up("served", talk, said, now):
+                said.add(self._customers("no_more"))
+                self._leave("content", "thanks", said)
+            return
+        if writes:
+            said.add(self._own_wish(), *(Act("refused", t) for t in writes))
+        elif not said.moves:
+            said.add(self._customers("please"), Act("agreed", "look"))

@@ -1,0 +1,113 @@
+"""What a customer brings up later, and what of it is still to be said when its moment has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..cases import Call, Case, Fact
+from ..language.parser import SURE
+from ..language.sentences import sentences
+from ..records import Act
+from .customer_progress import Progress
+from .customer_voice import Voice
+from .customer_words import Round, Said
+
+if TYPE_CHECKING:
+    from .state import ConversationState
+
+
+ASKED_AGAIN = 2
+"""How often it asks for something that an answer left out."""
+
+
+class FollowingUp(Voice):
+    """What one customer asks for later, once."""
+
+    def _ask_for(self, untold: list[tuple[str, Fact]], said: Said) -> bool:
+        """Ask for the first thing that an answer left out, unless it has asked for it often enough; True if there was one."""
+        for name, fact in untold:
+            if fact.ask and self.used.get(f"ask:{name}", 0) < ASKED_AGAIN:
+                self._count(f"ask:{name}")
+                said.add(fact.ask, Act("waited", name))
+                return True
+        return False
+
+    def _bring_up(self, when: str, talk: ConversationState, said: Said, now: Round) -> bool:
+        """Say the next thing it has in store for this moment, one in a message; True if there was one."""
+        for place, followup in enumerate(self.case.followups):
+            if followup.when == when and place not in self.progress.followed_up:
+                if self._followed_up_in(said):
+                    return False
+                if self._follow_up(place, talk, said, now):
+                    return True
+        return False
+
+    def _waiting(self, slot: str, talk: ConversationState, said: Said, now: Round) -> bool:
+        """Whether what is asked for is what it had in store for later anyway; it says so now."""
+        for place, followup in enumerate(self.case.followups):
+            if slot in followup.gives and place not in self.progress.followed_up and slot not in self.given:
+                return self._followed_up_in(said) or self._follow_up(place, talk, said, now)
+        return False
+
+    def _followed_up_in(self, said: Said) -> bool:
+        return any(act.kind == "followed_up" for act in said.acts)
+
+    def _follow_up(self, place: int, talk: ConversationState, said: Said, now: Round) -> bool:
+        """Bring something up, as far as it was not told or done before; False where nothing of it is left.
+
+        Where it asks for the very thing that was offered, to bring it up is a yes.
+        """
+        self.progress.followed_up.add(place)
+        offered = [c for c in calls_after(place, self.case) if self._was_offered(c, now)]
+        words = still_to_say(place, self.progress, talk, self._plain_yes(offered[0].tool) if offered else "")
+        if words is None:
+            return False
+        said.add(words, Act("followed_up", str(place)))
+        for name, fact in self.case.facts.items():
+            if fact.after == place and fact.ask and fact.ask in words:
+                self._count(f"ask:{name}")
+        said.acts += [Act("agreed", c.tool, arguments=dict(c.arguments)) for c in offered]
+        for slot, value in self.case.followups[place].gives.items():
+            said.acts.append(Act("gave", slot, value))
+            self.given[slot] = self.given.get(slot, 0) + 1
+        return True
+
+    def _was_offered(self, call: Call, now: Round) -> bool:
+        """Whether a message offers what a call does, and not to another object."""
+        heard = now.heard
+        offered = call.tool in heard.offered or (heard.confirm and heard.tools.get(call.tool, 0.0) >= SURE)
+        return offered and not self.kind.named_in(now.words, call.arguments, self.store)[1]
+
+    def _plain_yes(self, tool: str) -> str:
+        """A yes that names the act."""
+        agree = self.phrases["actions"].get(tool, {}).get("agree") or self.phrases["customer"]["agree"]
+        return self._phrase(f"agree_{tool}", agree)
+
+
+def calls_after(place: int, case: Case) -> list[Call]:
+    """The calls that a follow-up first asks for."""
+    return [c for o in case.outcomes for c in o.calls if c.after == place]
+
+
+def still_to_say(place: int, progress: Progress, talk: ConversationState, yes: str = "") -> str | None:
+    """What of a follow-up is left: all of it, or what was not told or done before it came up; None where nothing is.
+
+    Of one that was told in part, the facts that are still open are asked for, each in its own words, after what it
+    states, or after a `yes` where what it asks to be done was offered; all of it where a fact has no words of its own.
+    A change of mind comes in any case.
+    """
+    case = progress.case
+    whole, calls = case.followups[place].say, calls_after(place, case)
+    facts = [f for f in case.facts.values() if f.after == place]
+    said = [m.text for m in talk.messages if m.side == "agent"]
+    untold = [f for f in facts if not f.told(said, rivals_only=bool(case.family))]
+    asks = [f.ask for f in untold if f.ask]
+    worded = all(f.ask for f in facts)
+    done = any(progress.made(c, talk, exactly=True) for c in calls)
+    changed_mind = case.followups[place].when == "next" and (bool(case.family) or not facts)
+    if changed_mind or (untold and not worded) or (len(untold) == len(facts) and not done):
+        return whole
+    if done or not calls:
+        return " ".join(asks) or None
+    stated = [yes] if yes else [s.text for s in sentences(whole) if not s.text.endswith("?")]
+    return " ".join([*stated, *asks]) if stated else whole

@@ -1,0 +1,140 @@
+"""Which of a customer's several wishes a message of the desk offers to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..cases import Call, Case
+from ..language.folding import plain
+from ..language.parser import ASKS, POSSIBLE, SURE, MessageParser, cue_of_several
+from ..language.sentences import sentences
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+OPENING = " *_¿,"
+"""What may stand before the first word of a question."""
+
+
+@dataclass
+class Offered:
+    """What a message offers of several wishes.
+
+    Attributes
+    ----------
+    named : list of Call
+        The wishes that it names.
+    wrong : list of (Call, set of str)
+        The wishes of which it offers something else, each with the arguments that differ.
+    alone : bool
+        It offers one thing in one sentence, and no other wish could be meant.
+    """
+
+    named: list[Call] = field(default_factory=list)
+    wrong: list[tuple[Call, set[str]]] = field(default_factory=list)
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class _Passage:
+    """A sentence that offers something, a point of a list after the sentence above it."""
+
+    text: str
+    tools: dict[str, float]
+    item: bool
+
+
+def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser, store: Store) -> Offered:
+    """What a message offers of several wishes, read sentence by sentence.
+
+    What is only asked for, and is in no outcome, counts where nothing else of the customer's fits. Of several orders of
+    its own a sentence may name any; only one that is none of them differs.
+    """
+    found, number = Offered(), store.kind.look_up[1]
+    due = [w for w in wishes if any(w in o.calls for o in case.outcomes)]
+    passages = _passages(words, parser)
+    for passage in passages:
+        for tool in {w.tool for w in wishes if passage.tools.get(w.tool, 0.0) >= SURE}:
+            read = [(w, *store.kind.named_in(passage.text, w.arguments, store)) for w in wishes if w.tool == tool]
+            if not _names_a_strangers(passage.text, case, store):
+                read = [(w, named, differing - {number}) for w, named, differing in read]
+            _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found)
+    found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
+    others = [w for w in due if w not in found.named]
+    one = len(passages) == len(found.named) + len(found.wrong) == 1 and len(passages[0].tools) == 1
+    several = cue_of_several("together").search(plain(words)) or sum(s.item for s in sentences(words)) > 1
+    found.alone = one and not several and not any(_hinted(w, words, found.named, store) for w in others)
+    return found
+
+
+def _names_a_strangers(words: str, case: Case, store: Store) -> bool:
+    """Whether a passage names an order that is none of the customer's."""
+    orders, own = store.tables[store.kind.subject], {case.order, *case.others.values()}
+    return any(number in orders and number not in own for number in re.findall(r"[\w-]+", words.upper()))
+
+
+def names_some(wishes: list[Call], words: str, store: Store) -> bool:
+    """Whether a message names what a wish is about, or lists several points."""
+    listed = sum(sentence.item for sentence in sentences(words)) > 1
+    return listed or any(store.kind.named_in(words, w.arguments, store)[0] for w in wishes)
+
+
+def all_wanted(wishes: list[Call], case: Case, found: Offered, raised: set[int]) -> list[Call]:
+    """What a yes to everything is to: all of the outcome that comes nearest to what was named, and whatever else was named.
+
+    What a follow-up that has not come up would ask for is not wanted yet.
+    """
+    nearest = max(case.outcomes, key=lambda o: (sum(c in found.named for c in o.calls), len(o.calls)))
+    wanted = [w for w in wishes if w in nearest.calls and (w.after is None or w.after in raised)]
+    return [w for w in wishes if w in wanted or w in found.named]
+
+
+def announces(words: str) -> bool:
+    """Whether the desk says that it goes on by itself, without naming with what ("I'll do the next one now")."""
+    return bool(cue_of_several("announce").search(plain(words)))
+
+
+def asks_for_a_yes(words: str) -> bool:
+    """Whether a sentence asks whether to go on, however long the list is that follows it ("May I go ahead with: ...")."""
+    if not any(mark in words for mark in "?:"):
+        return False
+    return any(cue_of_several("asks").match(f" {s.plain.lstrip(OPENING)}") for s in sentences(words))
+
+
+def _passages(words: str, parser: MessageParser) -> list[_Passage]:
+    found: list[_Passage] = []
+    heading, said = "", sentences(words)
+    for sentence, heard in zip(said, parser.hear(said), strict=True):
+        if not sentence.item:
+            heading = sentence.text
+        tools = {tool: chance for tool, chance in heard.tools.items() if chance >= POSSIBLE}
+        asks = heard.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= SURE
+        if heard.acts["offer"] >= SURE or asks:
+            text = f"{heading} {sentence.text}" if sentence.item else sentence.text
+            found.append(_Passage(text, tools, sentence.item))
+    return found
+
+
+Reading = tuple[Call, set[str], set[str]]
+"""A wish, which of its arguments a passage names, and in place of which it names another."""
+
+
+def _take(due: list[Reading], others: list[Reading], found: Offered) -> None:
+    """Of the wishes for one tool those that a passage names, or, where it names something else in place of each, the one it comes nearest to."""
+    for read in (due, others):
+        fitting = [(wish, named) for wish, named, differing in read if not differing]
+        most = max((len(named) for _, named in fitting), default=0)
+        if fitting:
+            if most or len(read) == 1:
+                found.named += [w for w, named in fitting if len(named) == most and w not in found.named]
+            return
+    wish, _, differing = max(due or others, key=lambda r: len(r[1]) - len(r[2]))
+    found.wrong.append((wish, differing))
+
+
+def _hinted(wish: Call, words: str, named: list[Call], store: Store) -> bool:
+    """Whether a message names something by which a wish is known from the named ones."""
+    read = store.kind.named_in(words, wish.arguments, store)[0]
+    return any(all(wish.arguments[name] != n.arguments.get(name) for n in named) for name in read)

@@ -1,0 +1,116 @@
+"""What every message of a scripted customer draws on: what it has told, and the words it has not used yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..cases import Case
+from ..language.parser import parser_of
+from ..language.words import said_to_several
+from ..records import Act
+from .customer_progress import Progress
+from .customer_words import Said, filled
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+
+class Voice:
+    """The words of one customer.
+
+    Parameters
+    ----------
+    case : Case
+        What it wants and knows.
+    store : Store
+        Whose phrases it uses.
+    """
+
+    def __init__(self, case: Case, store: Store):
+        self.case, self.store, self.parser, self.kind = case, store, parser_of(store), store.kind
+        self.phrases = store.phrases.get(case.language) or next(iter(store.phrases.values()))
+        self.given: dict[str, int] = {}
+        self.progress = Progress(case, store.kind)
+        self.line = 0
+        self.stale = 0
+        self.argued: set[str] = set()
+        self.used: dict[str, int] = {}
+        self.said: set[str] = set()
+        self.seen: set[Any] = set()
+        self._proofs = (*store.kind.proofs, *store.kind.attachments)
+        self._subject = store.kind.look_up[1]
+        self._capitals = not case.email.text.strip()[:1].islower()
+
+    def _open(self, slot: str) -> bool:
+        """Whether it knows something that it has not told yet."""
+        known = self.case.ledger.get(slot)
+        return known is not None and known.when != "never" and slot not in self.given
+
+    def _answer(self, slot: str, said: Said) -> None:
+        """Answer one question from the ledger; what is not in it is not known."""
+        known = self.case.ledger.get(slot)
+        book = self.phrases["slots"].get(slot, {})
+        if known is None or known.when == "never" or not (known.value or known.say or known.attach):
+            own = known.say if known and known.say and f"lack:{slot}" not in self.used else None
+            self.used.setdefault(f"lack:{slot}", 0)
+            said.add(
+                own or self._phrase(f"lack_{slot}", book.get("lack") or self.phrases["customer"]["unsure"]),
+                Act("lacked", slot),
+            )
+            return
+        times = self.given.get(slot, 0)
+        self.given[slot] = times + 1
+        if known.attach:
+            if times and any(a.kind == "attached" for a in said.acts):
+                return
+            said.attachments.append(known.attach)
+        if known.say and not times:
+            words = known.say
+        elif known.attach and times:
+            words = self._customers("given")
+        else:
+            words = filled(self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"]), known.value or "")
+            if not self._capitals and words.casefold() == (known.value or "").casefold():
+                words = known.value or words
+        said.add(words, Act("gave", slot, known.value))
+
+    def _own_wish(self) -> str:
+        known = self.case.ledger.get("goal")
+        no = self._customers("no_thanks")
+        return f"{no} {(known.say or known.value) if known else ''}".strip()
+
+    def _leave(self, how: str, phrases: str, said: Said) -> None:
+        own = self.case.closing.content if how == "content" else self.case.closing.gave_up
+        said.add(own or self._customers(phrases), Act("left", how))
+        said.left = True
+
+    def _never_the_same(self, text: str) -> str:
+        """No message twice, word for word."""
+        while text in self.said:
+            text = f"{self._customers('again')} {text}"
+        self.said.add(text)
+        return text
+
+    def _next_line(self, kind: str, own: list[str], others: list[str]) -> str:
+        """The next of the case's own lines for a moment; after the last one a wording of the store's."""
+        used = self.used.get(kind, 0)
+        self._count(kind)
+        return own[used] if used < len(own) else others[(used - len(own)) % len(others)]
+
+    def _customers(self, kind: str) -> str:
+        """The next of the phrases that any customer of the store has for a moment."""
+        return self._phrase(kind, self.phrases["customer"][kind])
+
+    def _to_several(self, kind: str) -> str:
+        """The next of the phrases that a customer with several wishes has for a moment."""
+        return self._phrase(kind, said_to_several(self.case.language, kind))
+
+    def _count(self, kind: str) -> None:
+        self.used[kind] = self.used.get(kind, 0) + 1
+
+    def _phrase(self, kind: str, options: list[str]) -> str:
+        """The next wording of a kind, starting at a place that depends on the case."""
+        used = self.used.get(kind, 0)
+        self.used[kind] = used + 1
+        start = sum(map(ord, self.case.id))
+        return options[(start + used) % len(options)]

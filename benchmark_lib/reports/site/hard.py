@@ -1,0 +1,72 @@
+"""The hard set on the site: a table of families for each entry, beside the clean twins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.panels import PANELS
+from ...analysis.tables.hard import ALL, families_of, family_order, hard_table
+from ...scoring.written import missing, rounded, span
+from .folder import page_name
+from .words import percent, words
+
+if TYPE_CHECKING:
+    from ...analysis.frames import Results
+
+
+def hard_view(results: Results) -> dict[str, Any] | None:
+    """The families of hard sets as rows and the entries as columns, for a template; None where nothing was played."""
+    known = families_of(results)
+    easy = tuple(name for name, family in known.items() if family.get("easy"))
+    table = hard_table(results, easy)
+    if table.empty:
+        return None
+    panels = list(PANELS)
+    table = table.assign(place=table["panel"].map(panels.index))
+    whole = table[table["family"] == ALL].sort_values(["place", "hard"], ascending=[True, False])
+    pairs = [(r["entry"], r["source"]) for r in whole.to_dict("records")]
+    cells = {(r["entry"], r["source"], r["family"]): _cell(r) for r in table.to_dict("records")}
+    rows = [
+        {
+            "family": family,
+            "title": known.get(family, {}).get("title", words(family)).capitalize()
+            if family != ALL
+            else "All families",
+            "shows": known.get(family, {}).get("shows", ""),
+            "description": known.get(family, {}).get("description", ""),
+            "easy": family in easy,
+            "whole": family == ALL,
+            "cells": [cells.get((*pair, family)) for pair in pairs],
+        }
+        for family in family_order(table, known)
+    ]
+    heads = [
+        {
+            "entry": r["entry"],
+            "panel": r["panel"],
+            "trials": r["trials"],
+            "page": page_name(f"{r['entry']}\n{r['source']}"),
+        }
+        for r in whole.to_dict("records")
+    ]
+    return {"rows": rows, "heads": heads, "whole": rows[-1], "easy": [words(name) for name in easy]}
+
+
+def _cell(row: dict[str, Any]) -> dict[str, Any]:
+    """Success, twins and effect of one entry in one family, in words."""
+    effect = f"{rounded(100 * row['effect'], 0)} points" if not missing(row["effect"]) else ""
+    return {
+        "hard": percent(row["hard"], 0),
+        "interval": f"{span(100 * row['hard_low'], 100 * row['hard_high'])}%" if not missing(row["hard_low"]) else "",
+        "n": int(row["hard_n"]),
+        "clean": percent(row["clean"], 0),
+        "clean_n": int(row["clean_n"]),
+        "effect": effect,
+        "effect_interval": span(100 * row["effect_low"], 100 * row["effect_high"]),
+        "robust": percent(row["robust"], 0),
+        "robust_n": int(row["robust_n"]),
+        "told": percent(row["told"], 0) if row["told_n"] else "",
+        "told_n": int(row["told_n"]),
+        "failures": row["failures"],
+        "share": f"{100 * row['hard']:.0f}" if not missing(row["hard"]) else "0",
+    }

@@ -1,0 +1,137 @@
+"""A store with a case's own world laid over it: rows, policy and articles that hold for one conversation."""
+
+from __future__ import annotations
+
+import copy
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadInput
+from .frozen import FrozenDict, frozen, thawed
+
+if TYPE_CHECKING:
+    from .world import Store
+
+
+def merged(below: Any, over: Any) -> Any:
+    """One tree of plain data laid over another.
+
+    Mappings are merged, everything else replaces what was there, and None takes it away. A key with dots reaches
+    further down, also into lists: ``parcels.0.delivered_at``. A mapping by place (``{"0": ...}``, which is what such a
+    key becomes where nothing lies under it yet) is laid over the entries of a list.
+    """
+    if isinstance(below, list) and isinstance(over, Mapping) and over and all(str(key).isdigit() for key in over):
+        return [merged(entry, over.get(str(place), over.get(place, entry))) for place, entry in enumerate(below)]
+    if not isinstance(over, Mapping) or not isinstance(below, Mapping):
+        return over
+    found = dict(below)
+    for key, value in over.items():
+        if isinstance(key, str) and "." in key and key not in found:
+            _reach(found, key.split("."), value)
+        elif value is None:
+            found.pop(key, None)
+        else:
+            found[key] = merged(found.get(key), value) if key in found else _without_dots(value)
+    return found
+
+
+def _without_dots(value: Any) -> Any:
+    return merged({}, value) if isinstance(value, Mapping) else value
+
+
+def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    """Set what lies at a path, on copies of all that lies on the way."""
+    place: Any = tree
+    for here in path[:-1]:
+        key = int(here) if isinstance(place, list) else here
+        inner = place[key] if isinstance(place, list) else place.get(key, {})
+        place[key] = list(inner) if isinstance(inner, list) else dict(inner)
+        place = place[key]
+    last: Any = int(path[-1]) if isinstance(place, list) else path[-1]
+    if value is None and isinstance(place, dict):
+        place.pop(last, None)
+    else:
+        place[last] = merged(place[last], value) if isinstance(place, list) or last in place else _without_dots(value)
+
+
+def drawn(value: Any, seed: str) -> Any:
+    """The tree with each ``{one_of: [...]}`` replaced by one of its values, always the same one for the same seed."""
+    if isinstance(value, Mapping):
+        if value.keys() == {"one_of"}:
+            return value["one_of"][zlib.crc32(seed.encode()) % len(value["one_of"])]
+        return {key: drawn(inner, f"{seed}.{key}") for key, inner in value.items()}
+    return [drawn(inner, f"{seed}.{place}") for place, inner in enumerate(value)] if isinstance(value, list) else value
+
+
+def laid_over(
+    store: Store, name: str, world: Mapping[str, Any], library: str | None = None, seed: str | None = None
+) -> Store:
+    """The store as a case sees it; the store itself where the case has no world of its own.
+
+    Parameters
+    ----------
+    store : Store
+        A store without anything laid over it.
+    name : str
+        Under which the result is kept: a case's id.
+    world : mapping
+        ``rows`` (table, id, fields), ``policy`` (dotted path to value) and ``articles`` (each a mapping with id, title,
+        topics and text).
+    library : str, optional
+        ``large`` for the store's whole library, or the ids of articles of it, with commas.
+    seed : str, optional
+        What the draws of the world depend on beside the store; the name by default.
+
+    Raises
+    ------
+    BadInput
+        Where the world names a table that the store does not have.
+    """
+    if store.below is not None or not (world or library):
+        return store
+    kept = store.views.get(name)
+    if kept is None or kept[0] != (world, library):
+        kept = store.views[name] = ((world, library), _laid(store, name, world, library, seed or name))
+    return kept[1]
+
+
+def _laid(store: Store, name: str, world: Mapping[str, Any], library: str | None, seed: str) -> Store:
+    other = copy.copy(store)
+    laid: dict[str, Any] = {}
+    rows = world.get("rows") or {}
+    unknown = sorted(set(rows) - set(store.tables))
+    if unknown:
+        raise BadInput(
+            f"case {name}: world.rows: there is no table {unknown[0]!r}: name one of {', '.join(store.tables)}"
+        )
+    if rows:
+        tables = {table: _rows(store.tables[table], over) for table, over in rows.items()}
+        laid |= {"tables": FrozenDict({**store.tables, **tables})}
+    policy = drawn(world.get("policy") or {}, f"{store.info.get('canary')} {seed}")
+    if policy:
+        laid |= {"policy": frozen(merged(thawed(store.policy), policy))}
+    vars(other).update(laid, below=store, laid=frozenset({*rows, *(["policy"] if policy else [])}), views={})
+    own = world.get("articles") or []
+    if policy or own or library:
+        vars(other)["laid"] |= {"articles"}
+        for made in ("articles", "search"):
+            vars(other).pop(made, None)
+        vars(other)["articles"] = frozen(list(_articles(other, own, library)))
+    return other
+
+
+def _rows(below: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    return FrozenDict({**below, **{key: frozen(merged(thawed(below.get(key, {})), row)) for key, row in over.items()}})
+
+
+def _articles(store: Store, own: list[dict[str, Any]], library: str | None) -> Iterator[dict[str, Any]]:
+    """The store's articles with those of its library that are wanted, and a case's own in place of any of the same id."""
+    found = {a["id"]: a for a in store.read_articles()}
+    if library:
+        wanted = None if library == "large" else {part.strip() for part in library.split(",")}
+        found |= {a["id"]: a for a in store.read_library() if wanted is None or a["id"] in wanted}
+    for article in own:
+        text = store.filled(article["text"], article["id"])
+        found[article["id"]] = {**article, "text": text.strip()}
+    yield from found.values()

@@ -1,0 +1,86 @@
+"""Trouble at the tools: answers that are late, refused, stale, cut, or say the opposite of what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from ..records import ToolCall
+
+NO_ANSWER, BUSY, NOT_DONE = "timeout", "rate_limit", "not_carried_out"
+"""Error kinds of calls that met trouble: no answer, too many calls, and one that only looks as if it had gone through."""
+
+
+class Trouble(Protocol):
+    """What a case declares; see `benchmark_lib.cases.case.Trouble`."""
+
+    tool: str
+    at: int
+    times: int
+    where: dict[str, Any]
+    kind: str
+    shows: dict[str, Any]
+    as_of: str
+    keep: int
+
+
+def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:
+    """The trouble that the next call of a tool meets, after the calls that were made before; None where it meets none."""
+    earlier = [c.arguments for c in before if c.name == name and c.side == "agent"]
+    for one in trouble:
+        place = 1 + sum(_fits(one, made) for made in earlier)
+        if one.tool == name and _fits(one, arguments) and one.at <= place < one.at + one.times:
+            return one
+    return None
+
+
+def _fits(trouble: Trouble, arguments: Any) -> bool:
+    """Whether a call with these arguments is one that the trouble is meant for."""
+    given = arguments if isinstance(arguments, Mapping) else {}
+    return all(str(given.get(name)).casefold() == str(value).casefold() for name, value in trouble.where.items())
+
+
+def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undone: Callable[[], Any]) -> None:
+    """Make a call that meets trouble: its result is what the caller is shown, its error what really happened.
+
+    Parameters
+    ----------
+    call : ToolCall
+        The call, without result and error.
+    trouble : Trouble
+        What it meets.
+    work, undone : callable
+        Carry the call out, and carry it out without leaving a change; both return its result.
+    """
+    if trouble.kind == "timeout":
+        call.error, call.result = NO_ANSWER, _no_answer(call)
+    elif trouble.kind == "rate_limit":
+        said = f"Too many requests at this moment, so {call.name} was not carried out. Try again."
+        call.error, call.result = BUSY, {"error": said}
+    elif trouble.kind == "lost_ack":
+        work()
+        call.result = _no_answer(call)
+    elif trouble.kind == "false_ack":
+        call.error, call.result = NOT_DONE, undone()
+    elif trouble.kind == "stale":
+        as_of = {"as_of": trouble.as_of} if trouble.as_of else {}
+        call.result = {**work(), **trouble.shows, **as_of}
+    else:
+        call.result = _cut(work(), trouble.keep)
+
+
+def shown_error(call: ToolCall) -> str | None:
+    """The error of a call as its caller sees it, who knows only the answer."""
+    if isinstance(call.result, Mapping) and call.result.keys() == {"error"}:
+        return call.error or NO_ANSWER
+    return None if call.error == NOT_DONE else call.error
+
+
+def _no_answer(call: ToolCall) -> dict[str, str]:
+    unknown = f" Whether {call.name} was carried out is not known." if call.write else ""
+    return {"error": f"The system did not answer in time.{unknown}"}
+
+
+def _cut(result: Mapping[str, Any], keep: int) -> dict[str, Any]:
+    cut = {key: value[:keep] for key, value in result.items() if isinstance(value, list) and len(value) > keep}
+    return {**result, **cut, "more": True} if cut else dict(result)
