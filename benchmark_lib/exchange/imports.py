@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -224,7 +225,9 @@ def _messages(raw: list[dict[str, Any]]) -> list[Message]:
 
 def _parts(kind: type, raw: Any) -> list[Any]:
     """Objects of one kind from plain data; fields the kind does not have are left out."""
-    return [kind(**{k: v for k, v in one.items() if k in kind.__dataclass_fields__}) for one in raw or ()]
+    return [
+        kind(**{k: v for k, v in one.items() if k in {f.name for f in dataclasses.fields(kind)}}) for one in raw or ()
+    ]
 
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
@@ -232,7 +235,8 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
     told = raw.get("score")
     if told is not None and not isinstance(told, dict):
         raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
-    given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (told or {})
+    given: dict[str, Any] = {name: raw[name] for name in raw if name in ("success", "reward", "bucket", "intent")}
+    given |= told or {}
     fields = {column.name: column.field for column in columns_of(Score).values()}
     given = {fields.get(name, name): value for name, value in given.items()}
     score = {
