@@ -18,9 +18,13 @@ from ..records import ENDINGS, LARGEST, Act, Conversation, Fault, Message, ToolC
 from ..runfile import RunFile, connect_to_write, create, upsert
 from ..scoring.columns import columns_of, names_of
 from ..scoring.score import Score
-from .tau import Imported, read_tau2, read_tau_bench
+from .flat_chats import Imported
+from .inspect_in import read_inspect
+from .tau import read_tau2, read_tau_bench
 
-FORMATS = ("tau-bench", "tau2", "jsonl")
+FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
+SUFFIXES = {".eval": "inspect"}
+"""Formats that a file's name tells."""
 MOST_K = 8
 MOST_TRIALS = 10**6
 SCORING = "as imported"
@@ -28,7 +32,7 @@ SCORING = "as imported"
 
 
 def import_results(
-    path: str | Path, out: str | Path, *, format: str, model: str | None = None, domain: str | None = None
+    path: str | Path, out: str | Path, *, format: str | None = None, model: str | None = None, domain: str | None = None
 ) -> RunFile:
     """Read a result file of another harness and write it as a run file.
 
@@ -38,7 +42,8 @@ def import_results(
         The file; for tau2 also its folder.
     out : path
         The run file to write; it must not exist.
-    format : {"tau-bench", "tau2", "jsonl"}
+    format : {"tau-bench", "tau2", "inspect", "jsonl"}, optional
+        Not needed for a file whose name tells it, such as ``X.eval``.
         ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to
         ``records.jsonl``.
     model, domain : str, optional
@@ -55,6 +60,9 @@ def import_results(
         For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
         written.
     """
+    format = format or SUFFIXES.get(Path(path).suffix)
+    if format is None:
+        raise BadInput(f"the name of {path} does not say what it is: add --format {', '.join(FORMATS)}")
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
     path, out = Path(path), Path(out)
@@ -85,8 +93,10 @@ def import_results(
 def _read(data: bytes, path: Path, format: str, model: str | None, domain: str | None) -> Imported:
     if format == "jsonl":
         return read_jsonl(data, path, model, domain)
-    reader = {"tau-bench": read_tau_bench, "tau2": read_tau2}[format]
     try:
+        if format == "inspect":
+            return read_inspect(data, path, model, domain)
+        reader = {"tau-bench": read_tau_bench, "tau2": read_tau2}[format]
         return reader(_json(data, path), path, model, domain)
     except BadInput:
         raise
