@@ -312,6 +312,9 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
     """The user's own agent (an object with ``reply``, or a class or function that makes one) and its part of the manifest."""
     if agent is None:
         return None, part(None)
+    if isinstance(agent, str) and agent.startswith(PREFIX):
+        made = import_object(agent.removeprefix(PREFIX), "--agent")
+        return partial(InspectAgent, made, inspect_kind(made, agent)), part(agent, [agent, _source(made)])
     found = import_object(agent, "--agent") if isinstance(agent, str) else agent
     trial_run = found if _speaks(found) else None
     if trial_run is None:
