@@ -100,10 +100,10 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Metric": ("title",),
         "A": ("a", UNIT),
         "B": ("b", UNIT),
-        "A minus B (95 %)": ("difference", "low", "high", UNIT),
+        "A minus B (cases like these)": ("difference", "low", "high", UNIT),
+        "A minus B (these cases)": ("difference", "these_low", "these_high", UNIT),
         "Truth": ("truth", UNIT),
         "Is it noise?": ("verdict",),
-        "p, these traps": ("p_these", "4"),
         "Cases": ("cases", "0"),
         "Note": ("reason",),
     },
@@ -331,7 +331,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
 """By view: each heading with its column; (number, low, high), (number, of, total), and last how it is rounded
 (decimals, `PERCENT`, or `UNIT`: as the scale of the row's metric requires)."""
 
-P_VALUES = frozenset({"p", "p_these", "p_holm"})
+P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
 """Columns that are never shown as 0."""
 
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family"})

@@ -98,7 +98,7 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
     Returns
     -------
     DataFrame
-        One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high (cautious), p, holds.
+        One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high, p, holds.
     """
     import pandas as pd
 
@@ -111,7 +111,7 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
             chosen = METRICS[metric]
             scale, clusters = chosen.scale.factor(len(x)), ESTIMATORS[chosen.estimator].clusters(intents)
             found = paired_difference(
-                np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters, trials=x.shape[1], n_resamples=200
+                np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters
             )
             rows.append(
                 (
@@ -119,7 +119,7 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
                     b["model"],
                     metric,
                     a[f"true_{metric}"] - b[f"true_{metric}"],
-                    *(scale * v for v in (found.estimate, found.cautious_low, found.cautious_high)),
+                    *(scale * v for v in (found.estimate, found.low, found.high)),
                     found.p,
                 )
             )
