@@ -18,7 +18,7 @@ from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate, proportion_interval
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
 from .planning import minimum_detectable, power, power_of_difference
-from .ranks import RankIntervals, rank_intervals
+from .ranks import RankIntervals, order_chances, rank_intervals
 from .trials import (
     FlipRate,
     MissingBounds,
@@ -66,6 +66,7 @@ __all__ = [
     "minimum_detectable",
     "missing_bounds",
     "paired_difference",
+    "order_chances",
     "pass_hat_k",
     "pass_hat_k_curve",
     "pass_hat_k_interval",

@@ -13,6 +13,7 @@ from .comparison import (
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
 from .detectors import detector_table, findings, promise_table, said_table
+from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
     honesty_table,
@@ -25,6 +26,7 @@ from .hard import families_of, hard_failures, hard_in_words, hard_table, languag
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
+from .many import chosen_runs, compare_runs
 from .published import (
     general_ranking,
     published_board,
@@ -77,9 +79,11 @@ __all__ = [
     "between_models",
     "case_matrix",
     "choose_pair",
+    "chosen_runs",
     "claim_tone_means",
     "claim_tone_table",
     "compare_models",
+    "compare_runs",
     "comparison_in_words",
     "cost_quality",
     "cost_table",
@@ -134,6 +138,8 @@ __all__ = [
     "reliability_table",
     "safety_table",
     "said_table",
+    "shift_in_words",
+    "shift_table",
     "success_counts",
     "textbook_table",
     "tier_correlation",
