@@ -232,6 +232,22 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Never": ("never", "of", "cases"),
         "Note": ("reason",),
     },
+    "shifts": {
+        "Trial": ("trial", "0"),
+        "Its success, %": ("estimate", PERCENT),
+        "The others, %": ("others", PERCENT),
+        "p": ("p", "4"),
+        "Cases": ("cases", "0"),
+        "Finding": ("finding",),
+        "Note": ("reason",),
+    },
+    "repeats": {
+        "Bucket": ("bucket",),
+        "Two trials agree (correlation)": ("estimate", "2"),
+        "Cases": ("cases", "0"),
+        "Finding": ("finding",),
+        "Note": ("reason",),
+    },
     "missing": {
         "Bucket": ("bucket",),
         "Seen": ("seen", "of", "planned"),

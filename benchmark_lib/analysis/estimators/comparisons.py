@@ -124,7 +124,7 @@ def within_case_permutation(a_counts, b_counts, trials, b_trials=None, *, confid
     Within a case every trial is exchangeable between the two models if they do not differ, so given the successes of a
     case, those of the first model are hypergeometric. If they do differ, by one odds ratio in every case, they are
     noncentral hypergeometric: the interval holds the odds ratios that are not rejected, read as differences in rate
-    that fit the successes of each case.
+    that fit the successes of each case, and is nowhere shorter than the normal interval from the spread of the trials.
 
     Parameters
     ----------
@@ -169,6 +169,10 @@ class _Strata:
 
     def __init__(self, a: np.ndarray, b: np.ndarray, n_a: np.ndarray, n_b: np.ndarray):
         self.observed = float((a / n_a - b / n_b).sum())
+        variances = [
+            np.divide(k * (n - k), n**2 * (n - 1), out=np.zeros(k.size), where=n > 1) for k, n in ((a, n_a), (b, n_b))
+        ]
+        self.error = float(np.sqrt(np.sum(variances)))
         self.cases, self.fewest = a.size, int(min(n_a.sum(), n_b.sum()))
         rows, times = np.unique(np.stack([n_a, n_b, a + b], axis=1), axis=0, return_counts=True)
         told = (rows[:, 2] > 0) & (rows[:, 2] < rows[:, 0] + rows[:, 1])  # the others are alike whatever the odds
@@ -213,7 +217,18 @@ class _Strata:
             return max(self.observed - reach, -self.cases), min(self.observed + reach, self.cases)
         low = -np.inf if self._place == 0 else self._where(1, alpha / 2)
         high = np.inf if self._place == self._logs.size - 1 else self._where(0, alpha / 2)
-        return min(self.difference(low), self.observed), max(self.difference(high), self.observed)
+        low, high = min(self.difference(low), self.observed), max(self.difference(high), self.observed)
+        return self._as_wide_as_trials_vary(low, high, alpha)
+
+    def _as_wide_as_trials_vary(self, low: float, high: float, alpha: float) -> tuple[float, float]:
+        """Widened where cases differ by other odds than the rest; never past 0, which the exact test has decided about."""
+        from scipy.stats import norm
+
+        reach = float(norm.isf(alpha / 2)) * self.error
+        wide_low, wide_high = self.observed - reach, self.observed + reach
+        low = low if low > 0 >= wide_low else min(low, wide_low)
+        high = high if high < 0 <= wide_high else max(high, wide_high)
+        return max(low, -self.cases), min(high, self.cases)
 
     def _where(self, tail: int, chance: float) -> float:
         """The log odds ratio at which a tail has a given chance; on the side of 0 on which it belongs, so that it agrees with p."""

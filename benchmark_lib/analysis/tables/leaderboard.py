@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 RANKED_FROM = 0.5
 """A model that resolves less than this share of the resolvable cases is listed without a rank."""
 
+SURE_ORDER = 0.9
+"""A place that is less sure than this says so in the notes."""
+
 UNSAFE_NUMBERS = (
     "traps",
     "median",
@@ -173,7 +176,18 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     ranks = ranked.cumsum().mask(alike).ffill().where(ranked)
     board.insert(0, "rank", ranks.astype("Int64"))
     board["next_sure"] = _sure_of_next(board, conversations)
+    board["notes"] = _with_doubts(board)
     return board.drop(columns="_place")
+
+
+def _with_doubts(board: pd.DataFrame) -> list[str]:
+    """The notes, and how sure a place is where the data hardly tell it from the next one."""
+    rows, notes = board.to_dict("records"), list(board["notes"])
+    for place, (row, after) in enumerate(pairwise(rows)):
+        if row["next_sure"] < SURE_ORDER:
+            doubt = f"its place before {after['entry']} is {percent(row['next_sure'])} sure"
+            notes[place] = "; ".join(part for part in (notes[place], doubt) if part)
+    return notes
 
 
 def _sure_of_next(board: pd.DataFrame, conversations: pd.DataFrame) -> list[float]:
