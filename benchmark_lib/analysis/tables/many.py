@@ -67,11 +67,12 @@ def why_partial(run: RunFile) -> str:
     """
     manifest = run.manifest
     planned, done = sum(manifest["planned"].values()), sum(1 for _ in run.conversations())
-    store = store_played(manifest)
-    cases = len(load_cases(store)) if store is not None else len(manifest["planned"])
     if done < planned:
         return f"{done} of {counted(planned, 'conversation')} finished"
-    return f"{len(manifest['planned'])} of {counted(cases, 'case')} played" if len(manifest["planned"]) < cases else ""
+    store, mine = store_played(manifest), set(manifest["planned"])
+    every = {case.id for case in load_cases(store)} if store is not None else mine
+    of_this_set = mine < every  # another version or a private set has other ids: then its plan is all that is known
+    return f"{len(mine)} of {counted(len(every), 'case')} played" if of_this_set else ""
 
 
 def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
