@@ -31,4 +31,7 @@ def test_the_board_and_the_table_say_it(talks):
     table = tables.shift_table(drifted).set_index("entry")
     assert table.loc[TUNED, "trial"] == 2 and "trial 2 stands apart" in table.loc[TUNED, "finding"]
     board = tables.leaderboard(drifted).set_index("entry")
-    assert "trial 2 stands apart" in board.loc[TUNED, "notes"] and "the endpoint may have changed" in board.loc[TUNED, "notes"]
+    assert (
+        "trial 2 stands apart" in board.loc[TUNED, "notes"]
+        and "the endpoint may have changed" in board.loc[TUNED, "notes"]
+    )

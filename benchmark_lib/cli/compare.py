@@ -18,9 +18,7 @@ WIDTH = 100
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench compare``."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="two or more run files, or names of runs")
-    parser.add_argument(
-        "--folder", default="data/runs", help="where runs are looked up by name (default: data/runs)"
-    )
+    parser.add_argument("--folder", default="data/runs", help="where runs are looked up by name (default: data/runs)")
     parser.add_argument("--every-pair", action="store_true", help="compare every two, not the first with the others")
     parser.add_argument("--all", action="store_true", help="show every metric, not only the planned ones")
     parser.add_argument("--partial", action="store_true", help="also compare runs that are unfinished or lack cases")
@@ -157,7 +155,23 @@ def _write(table: Any, file: Path) -> None:
     if file.suffix == ".csv":
         table.to_csv(file, index=False)
         return
-    columns = ["entry_a", "entry_b", "title", "a", "b", "difference", "low", "high", "level", "these_low", "these_high", "verdict"]
-    cells = [[f"{v:.4g}" if isinstance(v, float) else str(v).replace("|", "\\|") for v in row] for row in table[columns].to_numpy()]
+    columns = [
+        "entry_a",
+        "entry_b",
+        "title",
+        "a",
+        "b",
+        "difference",
+        "low",
+        "high",
+        "level",
+        "these_low",
+        "these_high",
+        "verdict",
+    ]
+    cells = [
+        [f"{v:.4g}" if isinstance(v, float) else str(v).replace("|", "\\|") for v in row]
+        for row in table[columns].to_numpy()
+    ]
     lines = [f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *cells)]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -202,7 +202,9 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
             point = min(last, max(last * mean / modelled, rate**k))
             before, below, above = rows[-1] if rows else (point, point, point)
             # past the data nothing is learned, so no arm is shorter than that of the k before
-            rows.append((point, max(min(low, point - (before - below)), 0.0), min(max(high, point + (above - before)), 1.0)))
+            rows.append(
+                (point, max(min(low, point - (before - below)), 0.0), min(max(high, point + (above - before)), 1.0))
+            )
         else:
             point = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
             rows.append((point.estimate, point.low, point.high))

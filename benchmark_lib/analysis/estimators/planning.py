@@ -71,7 +71,9 @@ def power(
     share = float((p < alpha).mean())
 
     error = proportion_interval(int((p < alpha).sum()), n_simulations)
-    test = "exact permutation within traps" if estimand == "these" else f"t over {traps if clusters is None else clusters}"
+    test = (
+        "exact permutation within traps" if estimand == "these" else f"t over {traps if clusters is None else clusters}"
+    )
     return Estimate(
         estimate=share,
         low=error.low,
@@ -156,9 +158,7 @@ def _check(rate_a, rate_b, traps, trials, estimand, icc, coupling) -> None:
     if estimand not in ESTIMANDS:
         raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
     if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1 and 0 <= coupling <= 1 and 0 <= icc <= 1):
-        raise BadInput(
-            f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1."
-        )
+        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1.")
     if traps < 2 or trials < 1:
         raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
 

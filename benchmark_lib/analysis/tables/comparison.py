@@ -419,9 +419,7 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
             rows.append(row | {"reason": "too few cases for a comparison"})
             continue
         sizes = both[["a_trials", "b_trials"]].to_numpy(dtype=float).T
-        plan = dict(
-            trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(both["intent"].to_numpy())
-        )
+        plan = dict(trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(both["intent"].to_numpy()))
         agree = [repeat_correlation(both[f"{side}_hits"], both[f"{side}_trials"]).estimate for side in ("a", "b")]
         known = [value for value in agree if value == value]
         repeats = float(np.mean(known)) if known else nan

@@ -60,6 +60,8 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
         found, trials = shift_of(mine)
         trial = trials[found.trial] if found.trial >= 0 else pd.NA
-        rows.append((panel, entry, trial, found.estimate, found.others, found.p, found.n, _words(found, trials), found.reason))
+        rows.append(
+            (panel, entry, trial, found.estimate, found.others, found.p, found.n, _words(found, trials), found.reason)
+        )
     names = ["panel", "entry", "trial", "estimate", "others", "p", "cases", "finding", "reason"]
     return pd.DataFrame(rows, columns=names).sort_values("p", kind="stable", na_position="last", ignore_index=True)

@@ -45,9 +45,7 @@ class Estimator:
 
 ESTIMATORS = {
     "clustered mean": Estimator("mean over cases like these, clustered by intent", clustered=True),
-    "unsafe posterior": Estimator(
-        "mean count on these traps, beta-binomial posterior", False, unsafe_headline
-    ),
+    "unsafe posterior": Estimator("mean count on these traps, beta-binomial posterior", False, unsafe_headline),
 }
 """What `Metric.estimator` names."""
 

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def compare_runs(
-    results: Results | pd.DataFrame, entries: list[str], *, every_pair: bool = False, metrics: tuple[str, ...] | None = None
+    results: Results | pd.DataFrame,
+    entries: list[str],
+    *,
+    every_pair: bool = False,
+    metrics: tuple[str, ...] | None = None,
 ) -> pd.DataFrame:
     """Several entries: the first against each of the others, or every two.
 
@@ -103,7 +107,9 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     kinds = {is_hard(run.manifest) for run in runs.values()}
     if len(kinds) > 1:
         hard = next(name for name, run in runs.items() if is_hard(run.manifest))
-        raise BadInput(f"{hard!r} was played on the hard set and others were not: the two sets are never compared or pooled")
+        raise BadInput(
+            f"{hard!r} was played on the hard set and others were not: the two sets are never compared or pooled"
+        )
     found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
     for name, run in runs.items():
         if run.run_id in found and not partial:

@@ -133,7 +133,9 @@ def sure_of_order(metric: Metric, first: pd.DataFrame, second: pd.DataFrame) -> 
     """
     both = paired_values(metric, first, second).dropna(subset=["a", "b"])
     clusters = ESTIMATORS[metric.estimator].clusters(both["intent"].to_numpy())
-    found = order_chances(both[["a", "b"]].to_numpy().T, higher_is_better=bool(metric.higher_is_better), clusters=clusters)
+    found = order_chances(
+        both[["a", "b"]].to_numpy().T, higher_is_better=bool(metric.higher_is_better), clusters=clusters
+    )
     return float(found[0]) if len(both) else nan
 
 

@@ -110,9 +110,7 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
             (x, _, intents), (y, _, _) = (case_matrix(of[agent["model"]], metric) for agent in (a, b))
             chosen = METRICS[metric]
             scale, clusters = chosen.scale.factor(len(x)), ESTIMATORS[chosen.estimator].clusters(intents)
-            found = paired_difference(
-                np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters
-            )
+            found = paired_difference(np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters)
             rows.append(
                 (
                     a["model"],

@@ -449,7 +449,9 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
     rows = []
     for panel, entry, bucket, counts in _by_bucket(results) if results is not None else ():
         found = repeat_correlation(counts.successes, counts.trials)
-        words = "repeats itself: further trials tell almost nothing, only more cases do" if found.estimate >= 0.9 else ""
+        words = (
+            "repeats itself: further trials tell almost nothing, only more cases do" if found.estimate >= 0.9 else ""
+        )
         rows.append((panel, entry, bucket, found.estimate, found.n, words, found.reason))
     return pd.DataFrame(rows, columns=["panel", "entry", "bucket", "estimate", "cases", "finding", "reason"])
 

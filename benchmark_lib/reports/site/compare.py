@@ -95,13 +95,18 @@ def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
     columns = {name: _columns(content, METRICS[name]) for name in names}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in names}
     for a, b in combinations(range(len(content.played)), 2):
-        judged_here = judged(
-            {name: compare_values(METRICS[name], _pair(columns[name], a, b)) for name in names}
-        )
+        judged_here = judged({name: compare_values(METRICS[name], _pair(columns[name], a, b)) for name in names})
         for name, one in judged_here.items():
             metric = METRICS[name]
             ends = shown_numbers(metric, one)
-            numbers = [ends["difference"], ends["low"], ends["high"], 1 - one.alpha, ends["these_low"], ends["these_high"]]
+            numbers = [
+                ends["difference"],
+                ends["low"],
+                ends["high"],
+                1 - one.alpha,
+                ends["these_low"],
+                ends["these_high"],
+            ]
             rounded = [None if v != v else round(float(v), 6) for v in numbers]
             words = verdict_in_words(one, metric.scale.noun, "no case with values for both")
             found[name][f"{a}-{b}"] = [*rounded, one.word in (SURE, ONLY_THESE), words]
