@@ -29,6 +29,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None) 
     ax : Axes, optional
         Where to draw.
     """
+    from ..analysis.estimators.comparisons import SURE
     from ..scoring.metrics import METRICS
 
     bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
@@ -38,15 +39,16 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None) 
         return nothing(ax, "No case has values for both models, so there is no difference to draw.")
     factors = [100 / METRICS[r.metric].scale.factor(r.cases) for r in shown.itertuples()]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
-        sure = row.verdict.startswith("more than noise")
+        sure = row.word == SURE
+        ax.plot([scale * row.these_low, scale * row.these_high], [y, y], color=FIRST, linewidth=4.5, alpha=0.3)
         ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
         ax.plot(
             scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white"
         )
         if row.truth == row.truth:
             ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
-        p = row.p_holm if row.p_holm == row.p_holm else row.p
-        mark = "Holm" if row.p_holm == row.p_holm else "plain"
+        adjusted = row.p_adjusted == row.p_adjusted
+        p, mark = (row.p_adjusted, "adjusted") if adjusted else (row.p, "plain")
         ax.text(
             1.01, y, f"p {p:.2g} ({mark})", transform=ax.get_yaxis_transform(), fontsize=7, va="center", color="#444444"
         )
@@ -60,7 +62,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None) 
     ax.set(
         xlim=(-reach, reach),
         ylim=(-0.6, len(shown) - 0.4),
-        xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
+        xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points\nline: cases like these, band: these cases; filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
         title="What differs",
     )
     ax.grid(axis="y", visible=False)
@@ -130,7 +132,7 @@ def differing_cases(*, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: 
 
 
 def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """The chance of detecting the observed difference, against the number of trials of these cases.
+    """The chance of detecting the observed difference for cases like these, against the number of trials.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set(
         ylim=(-3, 103),
         xlim=(-0.15, len(trials) - 0.95),
-        xlabel="Trials of these cases",
+        xlabel="Trials of each case",
         ylabel="Chance of detecting it, %",
         title="What it would take to know",
     )

@@ -13,6 +13,7 @@ from .comparison import (
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
 from .detectors import detector_table, findings, promise_table, said_table
+from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
     honesty_table,
@@ -25,6 +26,7 @@ from .hard import families_of, hard_failures, hard_in_words, hard_table, languag
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
+from .many import chosen_runs, compare_runs
 from .published import (
     general_ranking,
     published_board,
@@ -49,9 +51,12 @@ from .reliability import (
     detectable_table,
     flip_table,
     missing_table,
+    observed_repeats,
     plan_cost_table,
+    planning_in_words,
     power_table,
     reliability_table,
+    repeat_table,
     success_counts,
     textbook_table,
     trial_table,
@@ -77,9 +82,11 @@ __all__ = [
     "between_models",
     "case_matrix",
     "choose_pair",
+    "chosen_runs",
     "claim_tone_means",
     "claim_tone_table",
     "compare_models",
+    "compare_runs",
     "comparison_in_words",
     "cost_quality",
     "cost_table",
@@ -115,7 +122,9 @@ __all__ = [
     "most_telling",
     "on_frontier",
     "per_case",
+    "observed_repeats",
     "plan_cost_table",
+    "planning_in_words",
     "power_table",
     "pressure_table",
     "promise_table",
@@ -132,8 +141,11 @@ __all__ = [
     "recovered_differences",
     "recovered_rates",
     "reliability_table",
+    "repeat_table",
     "safety_table",
     "said_table",
+    "shift_in_words",
+    "shift_table",
     "success_counts",
     "textbook_table",
     "tier_correlation",

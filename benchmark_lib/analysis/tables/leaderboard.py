@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ from ...scoring.written import percent, rounded
 from ..estimators.estimate import Headline, counted, usual
 from ..estimators.unsafe import BANDS
 from ..panels import conversations_of, panel_of
+from .drift import shift_in_words
 from .headlines import headline
+from .ranking import sure_of_order
 from .tiers import UNKNOWN, cost_tier
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 RANKED_FROM = 0.5
 """A model that resolves less than this share of the resolvable cases is listed without a rank."""
+
+SURE_ORDER = 0.9
+"""A place that is less sure than this says so in the notes."""
 
 UNSAFE_NUMBERS = (
     "traps",
@@ -140,6 +146,7 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per entry: rank, panel, block (ranked, not ranked, played, scripted, imported), entry, model, source, for each
         metric its median over trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases),
+        next_sure (the chance that the order of this entry and the next ranked one is right in the metric that decides it),
         the unsafe bands, cost_tier, trials, conversations, versions, and ``notes`` in words. What was played from
         a chair, and imported records, stand in blocks of their own; a model that lacks cases others have, or was run on another version of them, is listed,
         not ranked.
@@ -164,9 +171,42 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
         na_position="last",
         ignore_index=True,
     )
-    ranks = (board["block"] == "ranked").cumsum().where(board["block"] == "ranked")
+    ranked = board["block"] == "ranked"
+    alike = board[["_place", *order]].eq(board[["_place", *order]].shift()).all(axis=1)  # equal medians share a rank
+    ranks = ranked.cumsum().mask(alike).ffill().where(ranked)
     board.insert(0, "rank", ranks.astype("Int64"))
+    board["next_sure"] = _sure_of_next(board, conversations)
+    board["notes"] = _with_doubts(board)
     return board.drop(columns="_place")
+
+
+def _with_doubts(board: pd.DataFrame) -> list[str]:
+    """The notes, and how sure a place is where the data hardly tell it from the next one."""
+    rows, notes = board.to_dict("records"), list(board["notes"])
+    for place, (row, after) in enumerate(pairwise(rows)):
+        if row["next_sure"] < SURE_ORDER:
+            doubt = f"its place before {after['entry']} is {percent(row['next_sure'])} sure"
+            notes[place] = "; ".join(part for part in (notes[place], doubt) if part)
+    return notes
+
+
+def _sure_of_next(board: pd.DataFrame, conversations: pd.DataFrame) -> list[float]:
+    """How sure it is that a ranked entry is truly better than the next one, in the metric that puts it first.
+
+    That is the first metric of the order in which the two differ; NaN where no ranked entry follows, or where all are
+    equal.
+    """
+    of = {pair: mine for pair, mine in conversations.groupby(["entry", "source"], sort=False)}
+    sure = [nan] * len(board)
+    rows = board.to_dict("records")
+    for place, (row, after) in enumerate(pairwise(rows)):
+        if row["block"] != "ranked" or after["block"] != "ranked":
+            continue
+        name = next((m for m in shown_on(Shown.ORDER) if row[m] != after[m] and row[m] == row[m]), None)
+        if name is not None:
+            pair = [of[r["entry"], r["source"]] for r in (row, after)]
+            sure[place] = sure_of_order(METRICS[name], *pair)
+    return sure
 
 
 def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
@@ -283,6 +323,8 @@ def _notes(mine: pd.DataFrame) -> list[str]:
         notes += _imported_notes(mine)
     else:
         notes += [f"no {b} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
+    shifted = shift_in_words(mine)
+    notes += [shifted] if shifted else []
     if mine["store_version"].nunique() > 1:
         notes.append(f"mixed versions: {', '.join(sorted(mine['store_version'].unique()))}: not comparable")
     filtered = int((mine["ended_by"] == "content_filter").sum())

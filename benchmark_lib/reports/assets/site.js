@@ -208,19 +208,20 @@
     second.value = place("b", 1);
 
     const signed = (value, metric) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(metric.times * value).toFixed(1)}${metric.points}`;
-    const chance = (p) => (p === null ? "unknown" : p < 0.001 ? "under 0.001" : p.toFixed(3));
+    const testOf = (metric, a, b) => pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
     function difference(metric, a, b) {
-      const test = pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
+      const test = testOf(metric, a, b);
       const [x, y] = [entries[a].values[metric.key][2], entries[b].values[metric.key][2]];
       if (a === b || x === null || y === null) return make("td", { class: "none" }, "–");
       if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, "difference of the medians, not tested"));
-      const flip = a < b ? 1 : -1, [value, low, high, p, adjusted] = test;
-      const ends = low === null ? "" : `95% ${[low * flip, high * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}; `;
-      return make("td", {}, signed(value * flip, metric), make("small", {}, `${ends}p ${chance(p)}, adjusted ${chance(adjusted)}`));
+      const flip = a < b ? 1 : -1, [value, low, high, level, theseLow, theseHigh, , words] = test;
+      const ends = (from, to, what) => (from === null ? [] : [make("small", {}, `${what}: ${[from * flip, to * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}`)]);
+      return make("td", {}, signed(value * flip, metric), make("small", {}, make("strong", {}, words)),
+        ...ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)} %`), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
     }
     function cell(metric, mine, other) {
       const [text, interval, value] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
-      const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better;
+      const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better && testOf(metric, mine, other)?.[6] === true;
       return make("td", { class: wins ? "better" : "" }, text, make("small", {}, interval));
     }
     function squares(e, c) {
