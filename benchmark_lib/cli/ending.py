@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..runfile import SUFFIX
+from ..runfile import SUFFIX, is_hidden
 
 if TYPE_CHECKING:
     from ..runfile import RunFile
@@ -23,7 +23,7 @@ def say_what_next(run: RunFile) -> None:
     from ..reports.terminal import terminal_board
 
     beside = sorted(run.path.parent.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
-    every = without_copies(_readable([run.path, *beside]), keep=run.run_id)
+    every = without_copies(_readable([run.path, *(path for path in beside if not is_hidden(path))]), keep=run.run_id)
     print(terminal_board(every[:MOST_ROWS], mine=run.run_id))
     name = entry_names(one.manifest for one in every)[run.run_id]
     for line in next_steps(run, name):
@@ -32,7 +32,7 @@ def say_what_next(run: RunFile) -> None:
 
 def next_steps(run: RunFile, entry: str) -> Sequence[str]:
     """Three commands that go on from a finished run."""
-    path = shlex.quote(str(run.path))
+    path = shlex.quote(_short(run.path))
     here = run.path.parent
     runs = "" if (here.name, here.parent.name) == ("runs", "data") else f" -p runs=[{path}]"
     return (
@@ -41,6 +41,12 @@ def next_steps(run: RunFile, entry: str) -> Sequence[str]:
         f"  deskbench watch {path} --page   read its conversations",
         "  deskbench site   every run in data/runs as pages to share",
     )
+
+
+def _short(path: Path) -> str:
+    """A path as seen from the current folder, if it is below that."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _readable(paths: Sequence[Path]) -> list[RunFile]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.panels import fitted
 from ..analysis.tables.leaderboard import leaderboard
+from ..analysis.tables.tiers import UNKNOWN
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import DASH, missing
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from ..runfile import RunFile
 
 WIDTH = 100
-NAME = 30
+NAME = 28
 """Columns of a terminal that the board takes, and of them those of a name."""
 BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accuracy": "esc. acc."}
 """Headings that fit; the others are the titles of their metrics."""
@@ -41,7 +42,7 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
         "model",
         *(BRIEF.get(name, METRICS[name].title.lower()) for name in names),
         "cost",
-        "conversations",
+        "played",
         "kind",
     ]
     marked = results.entries.get(mine or "")
@@ -63,13 +64,18 @@ def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int
     return [fitted(line.rstrip(), width) for line in lines]
 
 
+def _tier(tier: Any) -> str:
+    """The cost tier without what is said about it."""
+    return DASH if missing(tier) or tier == UNKNOWN else str(tier).partition(" (")[0]
+
+
 def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]:
     rank = "" if missing(row["rank"]) else str(row["rank"])
     return [
         f"{'>' if marked else ' '}{rank:>2}",
         fitted("".join(c if c.isprintable() else "?" for c in row["entry"]), NAME),
         *(METRICS[name].scale.written(row[name]) for name in names),
-        DASH if missing(row["cost_tier"]) else str(row["cost_tier"]).partition(" (")[0],
+        _tier(row["cost_tier"]),
         f"{row['finished']} of {row['planned']}, partial" if row["partial"] else f"{row['conversations']:,}",
         str(row["block"]),
     ]

@@ -5,7 +5,6 @@ The file is opened for reading alone and closed again between two looks, so that
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
