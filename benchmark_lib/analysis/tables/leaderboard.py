@@ -194,8 +194,6 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
     finished, planned = _progress(mine)
     row |= {"finished": finished, "planned": planned, "partial": finished < planned}
-    if finished < planned:
-        notes.insert(0, f"{finished} of {planned} conversations, partial")
     return row | {"block": _block(row)}
 
 
@@ -256,7 +254,7 @@ def _set_apart(rows: list[dict[str, Any]], conversations: pd.DataFrame) -> None:
             row["notes"].append(
                 f"run on {len(everything) - lacking} of the {len(everything)} cases of this board: not ranked"
             )
-        else:
+        elif not row["partial"]:
             continue
         row["block"] = "not ranked"
 
@@ -270,7 +268,7 @@ def _block(row: dict[str, Any]) -> str:
         return "played"
     if row["source"] == OWN:
         return "own agents"
-    return "ranked" if row["resolved"] >= RANKED_FROM and not row["partial"] else "not ranked"
+    return "ranked" if row["resolved"] >= RANKED_FROM else "not ranked"
 
 
 def _notes(mine: pd.DataFrame) -> list[str]:
@@ -285,7 +283,10 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     if trials < 3:
         notes.append(f"only {counted(trials, 'trial')}")
     scored = int(mine["scored"].fillna(False).sum())
-    if scored < planned:
+    finished, of = _progress(mine)
+    if finished < of:
+        notes.append(f"{finished} of {of} conversations, partial: not ranked")
+    if scored < (finished if finished < of else planned):
         notes.append(f"{scored} of {planned} conversations scored")
     held = mine.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
     short = held.columns[(2 * held).lt(held.max(axis=1), axis=0).any()]
