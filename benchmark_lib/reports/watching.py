@@ -45,7 +45,7 @@ class Finished:
     @property
     def page(self) -> str:
         """The file name of its page."""
-        return f"{slug(self.case_id)}-{self.trial}.html"
+        return f"{slug(self.case_id)}-trial-{self.trial}.html"
 
     @property
     def words(self) -> str:
