@@ -9,8 +9,8 @@ from urllib.parse import quote, unquote
 import nbformat
 import pytest
 
-from benchmark_lib.errors import BadInput
 from benchmark_lib.cli import main
+from benchmark_lib.errors import BadInput
 from benchmark_lib.reports import notebooks, run_notebook
 from benchmark_lib.reports.notebooks import page_name
 
