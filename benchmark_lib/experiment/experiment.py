@@ -17,6 +17,7 @@ from .options import Options
 from .plan import SCRIPTED, prepare
 from .progress import in_notebook
 from .replay import replay
+from .writer import RunLock
 
 
 @dataclass
@@ -57,6 +58,9 @@ class Experiment(Options):
         """
         plan = prepare(self, keyless=dry)
         if not dry:
+            if plan.path.exists():
+                with RunLock(plan.path):  # another run's file is refused before anything is said of this one
+                    pass
             for model in plan.models.values():
                 model.endpoint.reach()
         self.foreseen = asyncio.run(forecast(plan, finished_on(plan)))
