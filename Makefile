@@ -1,5 +1,6 @@
 # make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one,
-#              SET=hard plays the hard set alone
+#              SET=hard plays the hard set alone; TRIALS= CASES= BUDGET= (USD) BASE_URL= go on to deskbench; DRY=1 prints the forecast
+#              and ends, YES=1 begins without asking
 # make test    lint and the test suite            make lab     JupyterLab on the notebooks
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
@@ -17,8 +18,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader lock system clean
 
+PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
+
 run: $(STAMP)
-	@$(BIN)/deskbench demo $(if $(SET),--cases "$(SET)") $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
+	@$(BIN)/deskbench demo $(if $(PLAYED),--cases "$(PLAYED)") $(if $(TRIALS),--trials "$(TRIALS)") $(if $(MODEL),--model "$(MODEL)") \
+		$(if $(BASE_URL),--base-url "$(BASE_URL)") $(if $(BUDGET),--budget-usd "$(BUDGET)") $(if $(YES),--yes) $(if $(DRY),--dry-run)
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"

@@ -20,7 +20,11 @@ BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
     "not ranked": (
         "Not ranked",
-        "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it.",
+        "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it; or was run in part, or on other cases.",
+    ),
+    "own agents": (
+        "Own agents",
+        "Agents of the user's own, played here: not language models, whatever they call. Not ranked.",
     ),
     "played": (
         "Played",
