@@ -28,7 +28,7 @@ def test_a_grant_opens_the_window_for_its_line_and_only_where_the_ticket_is(arms
 
 
 def test_a_grant_ends_with_its_day(arms, monkeypatch):
-    monkeypatch.setattr(arms["hard"], "now", arms["hard"].now.replace(month=7, day=1))
+    monkeypatch.setitem(vars(arms["hard"]), "now", arms["hard"].now.replace(month=7, day=1))
     assert not allowed(arms["hard"])
 
 
