@@ -25,6 +25,7 @@ from .hard import families_of, hard_failures, hard_in_words, hard_table, languag
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
+from .paper import PaperTable, paper
 from .published import (
     general_ranking,
     published_board,
@@ -72,6 +73,7 @@ from .safety import (
 )
 
 __all__ = [
+    "PaperTable",
     "SuccessCounts",
     "agreement_of_two",
     "between_models",
@@ -115,6 +117,7 @@ __all__ = [
     "most_telling",
     "on_frontier",
     "per_case",
+    "paper",
     "plan_cost_table",
     "power_table",
     "pressure_table",
