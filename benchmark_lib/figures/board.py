@@ -48,7 +48,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     width : str
         ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax, width=width)
+    ax = axes_for(ax, board, width)
     if board["unsafe"].isna().all():
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
     board, traps = on_all_traps(ax, board, "unsafe_n")
@@ -125,7 +125,7 @@ def escalation_both_ways(*, board: pd.DataFrame, ax: Axes | None = None, width: 
 @figure
 def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Agent messages per conversation against the share of resolvable cases resolved, each the mean with its interval where known."""
-    ax = axes_for(ax, width=width)
+    ax = axes_for(ax, board, width)
     shown = board.dropna(subset=["resolved", "agent_messages"])
     if shown.empty:
         return nothing(ax, "No model was run on resolvable cases, so there is nothing to set against its messages.")

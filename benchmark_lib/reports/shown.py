@@ -59,7 +59,7 @@ def by_panel(
             if not ax.axison:  # a figure that only says why there is nothing to draw
                 display(Markdown(f"*{ax.texts[0].get_text()}*"))
                 continue
-            display(ax.figure)
+            display(ax.figure, _caption_of(ax))
             drawn[name] = ax
             if view is not None:
                 display(_numbers(shape(part) if shape else part, view))
@@ -68,6 +68,17 @@ def by_panel(
     if not len(table):
         display(Markdown(NOTHING))
     return drawn
+
+
+def _caption_of(ax: Axes) -> Any:
+    """The caption of a figure as it stands below it in a notebook."""
+    from html import escape
+
+    from IPython.display import HTML
+
+    from ..figures import caption
+
+    return HTML(f'<p style="font-size:12px;color:#666;max-width:50rem">{escape(caption(ax))}</p>')
 
 
 def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
