@@ -257,3 +257,9 @@ def test_models_whose_short_names_are_alike_are_told_apart():
 
     names = names_of(["x" * 50 + "1", "x" * 50 + "2", "other"])
     assert len(set(names)) == 3 and names[0].endswith("(1)")
+
+
+def test_both_directions_of_an_intent_stand_in_one_picture(tables_of):
+    drawn = reports.by_panel(tables_of(2)["intents"], figures.directions_by_intent, by_bucket=False)
+    (ax,) = drawn.values()
+    assert len(ax.get_yticks()) == 24, "four intents that need a human above twenty that do not"
