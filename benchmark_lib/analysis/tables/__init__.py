@@ -27,6 +27,7 @@ from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import chosen_runs, compare_runs
+from .paper import PaperTable, paper
 from .published import (
     general_ranking,
     published_board,
@@ -77,6 +78,7 @@ from .safety import (
 )
 
 __all__ = [
+    "PaperTable",
     "SuccessCounts",
     "agreement_of_two",
     "between_models",
@@ -123,6 +125,7 @@ __all__ = [
     "on_frontier",
     "per_case",
     "observed_repeats",
+    "paper",
     "plan_cost_table",
     "planning_in_words",
     "power_table",
