@@ -1,6 +1,7 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
 from . import paper
+from .behind import conversations_address, conversations_behind
 from .board import board_table, readable_board
 from .explorer import compare_trials, explore, read_labels
 from .fetch import show_first
@@ -16,6 +17,8 @@ __all__ = [
     "boards_by_panel",
     "by_panel",
     "compare_trials",
+    "conversations_address",
+    "conversations_behind",
     "explore",
     "model_report",
     "read_labels",
