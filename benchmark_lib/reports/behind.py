@@ -8,8 +8,11 @@ from urllib.parse import quote, urlencode
 
 from ..analysis.frames import plain_rows
 from ..errors import BadInput
+from ..scoring.claims import DETECTORS
+from ..scoring.columns import names_of
 from ..scoring.deciding import SUCCESS_STATES, state_of
 from ..scoring.metrics import METRICS
+from ..scoring.score import Score
 from .one_model.numbers import what_happened
 from .transcript import visible
 
@@ -72,6 +75,9 @@ def facets(conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None) 
     flags = {c for c in f if str(f[c].dtype) == "boolean"} | {c for c, bounded in metrics.items() if bounded}
     found |= {name: _flags(f[name]) for name in sorted(flags) if name in f}
     found |= {name: _flags(f[name].fillna(0) > 0) for name in COUNTED if name in f}
+    names = names_of(Score)
+    counted = {names[d.column] for d in DETECTORS.values()} - flags
+    found |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
     found |= {name: _some(f[name]) for name in metrics if name in f and name not in found}
     rows = plain_rows(f)
     states = [state_of(row, row["ended_by"]) for row in rows]
@@ -132,7 +138,7 @@ def matching(fields: pd.DataFrame, **chosen: Any) -> pd.Series:
         wanted = set(_wanted(value))
         column = fields[name]
         if name in TOOLS:
-            rows &= [bool(wanted & set(used)) for used in column]
+            rows &= pd.Series([bool(wanted & set(used)) for used in column], index=column.index)
         elif KNOWN in wanted:
             rows &= column.notna()
         else:

@@ -43,7 +43,7 @@
     const searching = packed.length > 0;
     const list = one("talk-list"), status = one("talk-status"), find = one("talk-find"), q = one("talk-q"), chosen = one("talk-chosen"), pager = one("talk-pager");
     const pick = Object.fromEntries(PICKED.map((name) => [name, one(`talk-${name}`)]));
-    for (const name of PICKED.slice(0, -1)) for (const text of columns[name]?.values ?? []) pick[name].append(make("option", { value: text }, words(text)));
+    for (const name of PICKED.slice(0, -1)) for (const text of columns[name]?.values ?? []) pick[name].append(make("option", { value: text }, name === "entry" ? text : words(text)));
 
     const labelled = globalThis.deskbench.labels.keys();
     const isLabelled = (row) => labelled.has(JSON.stringify([value("run_id", row), value("case_id", row), value("trial", row)]));

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.panels import PANELS
+from ...scoring.claims import DETECTORS
+from ...scoring.columns import names_of
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import Metric
-from ..behind import KNOWN, YES
+from ...scoring.score import Score
+from ..behind import KNOWN, NO, YES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
 """Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
+HONEST = ("escalation_honesty", "handover_packet")
+"""Detectors whose flag says that all is well; the others flag what is wrong."""
 SCORED = [word for key, (_, word) in SUCCESS_STATES.items() if key != "none"]
 
 
@@ -45,6 +50,12 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
     if not metric.scale.bounds:
         return {"k": n, "n": n, "yes": known, "known": known}
     return {"k": int(values.sum()), "n": n, "yes": {**filters, metric.column: YES}, "known": known}
+
+
+def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
+    """The filters that list the conversations of a detector's finding, and all on which it did not abstain."""
+    column = names_of(Score)[DETECTORS[detector].column]
+    return {"yes": {**who, column: NO if detector in HONEST else YES}, "known": {**who, column: KNOWN}}
 
 
 def tally(values: pd.Series, **filters: Any) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
-from .counts import behind_metric, tally
+from .counts import behind_finding, behind_metric, tally
 from .talks import Talk
 from .words import interval, measured, percent
 
@@ -95,7 +95,9 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "tools": tools.rows(),
         "use": tables.tool_use(report).to_dict("records"),
         "rules": _rules(tables.process_rules(report).to_dict("records"), talks),
-        "said": tables.said_against_did(report).to_dict("records"),
+        "said": [
+            r | behind_finding(r["detector"], **entry.who) for r in tables.said_against_did(report).to_dict("records")
+        ],
         "outcomes": tables.how_it_ended(report).to_dict("records"),
         "endings": _endings(mine),
         "buckets": BUCKETS,

@@ -10,9 +10,9 @@ import orjson
 
 from ...records import Conversation
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
+from ...scoring.written import missing
 from ..talk_view import quoted, talk_view
 from .content import CaseView, Content, Entry, talk_page
-from ...scoring.written import missing
 from .words import tidy
 
 if TYPE_CHECKING:
@@ -148,6 +148,4 @@ def transcript(content: Content, talk: Talk, record: Conversation, verdicts: lis
 
 def _anchors(turns: list[dict[str, Any]]) -> dict[int, str]:
     """By turn, the anchor of the message that answers it; of the customer's where none does."""
-    return {
-        t["number"]: f"m{said[0]['number']}" for t in turns if (said := t["agent"] or t["customer"])
-    }
+    return {t["number"]: f"m{said[0]['number']}" for t in turns if (said := t["agent"] or t["customer"])}

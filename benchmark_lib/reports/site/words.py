@@ -96,6 +96,8 @@ def words(name: Any) -> str:
 
 def plural(number: int, noun: str, several: str = "") -> str:
     """``1 trap``, ``3 traps``, ``2 pushes``, ``1,355 conversations``."""
+    if missing(number):
+        return f"{DASH} {several or f'{noun}s'}"
     return f"{int(number):,} {noun if number == 1 else several or f'{noun}s'}"
 
 
