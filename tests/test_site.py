@@ -416,7 +416,7 @@ def test_every_number_that_links_lists_as_many_conversations_as_it_counts(site, 
 def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browser, site):
     model = first(site, "models", "scripted-tunable")
     tables = {
-        "index": ["#board tbody[data-block=scripted] td .value a.n", "#board .name small a.n", ".press table a.n"],
+        "index": ["#board tbody[data-block=scripted] td .value a.n", "#board .name small a.n"],
         model: [
             f"{where} a.n"
             for where in (".cards", "#metrics", "#intents", "#rules", "#tools", "#endings", "#endings .count", ".lede")
