@@ -2,6 +2,7 @@
 
 from . import paper
 from .badge import badge
+from .behind import conversations_address, conversations_behind
 from .board import board_table, readable_board
 from .explorer import compare_trials, explore, read_labels
 from .fetch import show_first
@@ -20,6 +21,8 @@ __all__ = [
     "boards_by_panel",
     "by_panel",
     "compare_trials",
+    "conversations_address",
+    "conversations_behind",
     "explore",
     "methods",
     "model_report",

@@ -150,52 +150,6 @@
     filter();
   }
 
-  function talkList() {
-    const tools = one("talk-tools");
-    if (!tools) return;
-    const { entries, cases, states, endings, whys, rows } = data("talk-data");
-    const list = one("talk-list"), more = one("talk-more"), status = one("talk-status"), find = one("talk-find");
-    const pick = { model: one("talk-model"), bucket: one("talk-bucket"), state: one("talk-state"), ending: one("talk-ending") };
-    const fill = (select, labels) => labels.forEach(([value, text]) => select.append(make("option", { value }, text)));
-    fill(pick.model, entries.map((entry, i) => [i, entry.name]));
-    fill(pick.bucket, [...new Set(cases.map((view) => view.bucket))].map((bucket) => [bucket, bucket.replaceAll("_", " ")]));
-    fill(pick.state, states.map((state, i) => [i, state.word]));
-    fill(pick.ending, endings.map((ending, i) => [i, ending]));
-    const texts = cases.map((view) => `${view.title} ${view.intent} ${view.id} ${view.language}`.toLowerCase()), names = entries.map((entry) => entry.name.toLowerCase());
-    const PAGE = 100;
-    let found = [], shown = 0;
-
-    function item([e, c, trial, s, ending, why]) {
-      const view = cases[c], state = states[s];
-      return make("li", {}, make("span", { class: `sq ${state.key}`, "aria-hidden": "true" }, state.sign),
-        make("div", {}, make("a", { href: talkPage(entries[e], view, trial) }, view.title),
-          make("small", {}, `${view.intent} · trial ${trial} · ${endings[ending]}`)),
-        make("div", {}, make("bdi", {}, entries[e].name), make("small", {}, [state.word, whys[why]].filter(Boolean).join(": "))));
-    }
-    function grow() {
-      list.append(...found.slice(shown, shown + PAGE).map(item));
-      shown = Math.min(shown + PAGE, found.length);
-      more.hidden = shown === found.length;
-      status.textContent = `${plural(found.length, "conversation")}${shown < found.length ? `, of which the first ${shown} are shown` : ""}.`;
-    }
-    function filter() {
-      const words = find.value.trim().toLowerCase().split(/\s+/);
-      found = rows.filter(([e, c, , s, ending]) =>
-        (pick.model.value === "" || e === Number(pick.model.value)) && (pick.bucket.value === "" || cases[c].bucket === pick.bucket.value) &&
-        (pick.state.value === "" || s === Number(pick.state.value)) && (pick.ending.value === "" || ending === Number(pick.ending.value)) &&
-        words.every((word) => texts[c].includes(word) || names[e].includes(word)));
-      list.replaceChildren();
-      shown = 0;
-      grow();
-    }
-    find.addEventListener("input", filter);
-    for (const select of Object.values(pick)) select.addEventListener("change", filter);
-    more.addEventListener("click", grow);
-    tools.addEventListener("submit", (event) => event.preventDefault());
-    tools.hidden = false;
-    filter();
-  }
-
   function compare() {
     const tools = one("compare-tools");
     if (!tools) return;
@@ -256,6 +210,44 @@
     update();
   }
 
+  // Keys of the page: a letter does what it says unless something is being typed; "?" lists them.
+  const keys = new Map();
+  const addKeys = (more) => { for (const [key, [words, act]] of Object.entries(more)) keys.set(key, [words, act]); };
+  const typing = (element) => element instanceof Element && element.matches("input, select, textarea");
+
+  function help() {
+    const field = one("talk-q") ?? one("list-find") ?? one("find");
+    addKeys({ "/": ["search", () => { if (field) field.focus(); else location.href = document.body.dataset.search; }] });
+    const panel = make("div", { class: "help", role: "dialog", "aria-label": "Keys", tabindex: "-1", hidden: "" });
+    document.body.append(panel);
+    const close = () => { panel.hidden = true; };
+    function toggle() {
+      const row = (key, words) => make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, words));
+      panel.replaceChildren(make("b", {}, "Keys"), make("dl", {}, ...[...keys].map(([key, [words]]) => row(key, words)), row("?", "these keys"), row("Esc", "close, or leave a field")));
+      panel.hidden = !panel.hidden;
+      if (!panel.hidden) panel.focus();
+    }
+    const button = one("keys");
+    button.hidden = false;
+    button.addEventListener("click", toggle);
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { close(); if (typing(event.target)) event.target.blur(); return; }
+      if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+      const act = event.key === "?" ? toggle : keys.get(event.key)?.[1];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    });
+  }
+
+  // Moves the focus along a list of elements, one step down or up.
+  function step(elements, by) {
+    const at = elements.indexOf(document.activeElement);
+    const next = elements[at < 0 ? (by > 0 ? 0 : elements.length - 1) : Math.min(Math.max(at + by, 0), elements.length - 1)];
+    next?.focus();
+    return next;
+  }
+
   // What is folded is unfolded on paper, and folded again after.
   function printing() {
     let opened = [];
@@ -263,8 +255,10 @@
     addEventListener("afterprint", () => { for (const part of opened) part.open = false; });
   }
 
+  globalThis.deskbench = { all, one, make, data, plural, pageName, talkPage, addKeys, step, packed: [] };
+
   document.addEventListener("DOMContentLoaded", () => {
-    for (const part of [theme, tooltips, board, caseList, talkList, compare, printing]) part();
+    for (const part of [theme, tooltips, board, caseList, compare, help, printing]) part();
     root.dataset.ready = "yes";
   });
 })();
