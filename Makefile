@@ -1,12 +1,14 @@
 # make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one,
-#              SET=hard plays the hard set alone
+#              SET=hard plays the hard set alone; TRIALS= CASES= BUDGET= (USD) BASE_URL= go on to deskbench; DRY=1 prints the forecast
+#              and ends, YES=1 begins without asking
 # make test    lint and the test suite            make lab     JupyterLab on the notebooks
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
 # make dictionary  data/dictionary.md from the declarations of the columns
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
-# make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests
+# make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
+#              LaTeX for the tests of tables and figures in a paper
 
 # The newest of these that is there and runs: a name on the path may be a shim of a version that is not installed.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
@@ -17,8 +19,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader lock system clean
 
+PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
+
 run: $(STAMP)
-	@$(BIN)/deskbench demo $(if $(SET),--cases "$(SET)") $(if $(MODEL),--model "$(MODEL)") $(if $(BASE_URL),--base-url "$(BASE_URL)")
+	@$(BIN)/deskbench demo $(if $(PLAYED),--cases "$(PLAYED)") $(if $(TRIALS),--trials "$(TRIALS)") $(if $(MODEL),--model "$(MODEL)") \
+		$(if $(BASE_URL),--base-url "$(BASE_URL)") $(if $(BUDGET),--budget-usd "$(BUDGET)") $(if $(YES),--yes) $(if $(DRY),--dry-run)
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
@@ -57,7 +62,7 @@ reader: $(STAMP)
 
 system:
 	apt-get update
-	apt-get install -y --no-install-recommends libgomp1 chromium fonts-dejavu-core
+	apt-get install -y --no-install-recommends libgomp1 chromium fonts-dejavu-core texlive-latex-base texlive-latex-recommended
 
 # Needs uv; leaves no index address behind.
 lock:

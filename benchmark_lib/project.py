@@ -24,6 +24,15 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:48] or "model"
 
 
+def safe_name(name: str) -> str:
+    """A text as part of a file name that no other text has.
+
+    Its slug, with the beginning of its hash where the slug does not say all of it.
+    """
+    short = slug(name)
+    return short if short == name else f"{short}-{content_hash(name.encode('utf-8', 'surrogatepass'))[:6]}"
+
+
 def project_folder(start: Path | None = None) -> Path:
     """The folder of the project around `start` (default.
 

@@ -28,7 +28,9 @@ ENDINGS = {
 }
 """How a talk can end, each with its meaning."""
 
-SOURCES = ("model", "scripted", "synthetic", "imported", "published")
+OWN = "own agent"
+"""The source of what an agent of the user's own said: not a language model, whatever it asks."""
+SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published")
 """Where a conversation can come from; any other word says who sat in a chair of it, such as ``human`` or ``human:anna``."""
 
 NOT_SCORED = frozenset({"infrastructure_fault"})
@@ -48,6 +50,16 @@ NO_SCORE = "no score on file: run `deskbench score`"
 def is_played(source: str) -> bool:
     """Whether a person, or a program in a person's place, sat in a chair of a conversation from this source."""
     return source not in SOURCES
+
+
+def source_of(manifest: dict[str, Any], source: str | None = None) -> str:
+    """The source of a run, or of one of its records, as it is shown.
+
+    In files from before own agents had a source of their own it is read from the manifest.
+    """
+    source = manifest["source"] if source is None else source
+    own = (manifest["inputs"].get("agent") or {}).get("value") is not None
+    return OWN if own and source == "model" else source
 
 
 @dataclass(slots=True)

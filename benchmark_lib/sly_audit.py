@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from multiprocessing import get_context
@@ -16,6 +16,7 @@ from .scoring import score
 from .store import load_store
 
 if TYPE_CHECKING:
+    from .cases import Case
     from .store import Store
 
 MOST_RESOLVED = 2
@@ -35,6 +36,9 @@ RULE_ABIDING = ("sly_offer_each", "sly_keyword_rules", "sly_keyword_rules_elsewh
 """Agents that ask who is writing, offer, wait for the yes and act: what simple rules reach is shown, and has no floor."""
 FEWEST_APART = 30
 """Cases from which on it pays to start processes."""
+HANDFUL = 6
+"""Cases that one process plays with every sly agent before it takes the next ones."""
+_PLACE = {agent: place for place, agent in enumerate(SLY)}
 
 
 def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Audit:
@@ -52,9 +56,12 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Au
     tried = HARD if pattern == "all" and store.info.get("families") else pattern
     if processes > 1 and len(load_cases(store, pattern)) >= FEWEST_APART:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            played = [pool.submit(_scores_in, str(store.path), agent, tried) for agent in SLY]
+            tasks = [
+                pool.submit(_scores_in, str(store.path), ",".join(ids)) for ids in _handfuls(load_cases(store, tried))
+            ]
             found = audit(store, pattern)
-            found.scores += chain.from_iterable(p.result() for p in played)
+            played = [score for task in tasks for score in task.result()]
+            found.scores += sorted(played, key=lambda score: _PLACE[score["agent"]])
     else:
         found = audit(store, pattern)
         found.scores += chain.from_iterable(scores_of(agent, store, tried) for agent in SLY)
@@ -75,8 +82,16 @@ def scores_of(agent: str, store: Store, pattern: str = "all") -> list[dict[str, 
     ]
 
 
-def _scores_in(folder: str, agent: str, pattern: str) -> list[dict[str, Any]]:
-    return scores_of(agent, load_store(folder), pattern)
+def _scores_in(folder: str, pattern: str) -> list[dict[str, Any]]:
+    """What every sly agent makes of a few cases: one after another, so that what one has read is known to the next."""
+    store = load_store(folder)
+    return [score for agent in SLY for score in scores_of(agent, store, pattern)]
+
+
+def _handfuls(cases: Sequence[Case]) -> Iterator[list[str]]:
+    """The ids of the cases, a few at a time; few enough to keep every process busy to the end."""
+    ids = [case.id for case in cases]
+    return (ids[at : at + HANDFUL] for at in range(0, len(ids), HANDFUL))
 
 
 def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:

@@ -20,7 +20,7 @@ LARGEST_OPERAND = 1000
 def read_yaml(path: Path) -> Any:
     """Read one YAML file safely; a broken file is refused with its place."""
     try:
-        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return _loaded(path.read_bytes())
     except FileNotFoundError:
         raise BadInput(f"{path} is missing: restore it from the repository or write it") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -37,7 +37,7 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
         return {}, text
     head, _, body = text[4:].partition("\n---\n")
     try:
-        read = yaml.safe_load(head) or {}
+        read = _loaded(head) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: the head is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(read, dict):
@@ -45,6 +45,11 @@ def front_matter(path: Path) -> tuple[dict[str, Any], str]:
             f"{path}: the head between the two --- lines is not of the form `name: value`: write it so, or leave it out"
         )
     return read, body
+
+
+def _loaded(text: str | bytes) -> Any:
+    """What a YAML text says, read safely and by the fast loader where there is one."""
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 @lru_cache(maxsize=1)
@@ -66,7 +71,7 @@ def _environment() -> Any:
     return Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, optimized=False)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def _template(text: str) -> Any:
     """A text made ready to be filled in, which takes far longer than to fill it."""
     return _environment().from_string(text)

@@ -166,7 +166,7 @@ def page(found: dict[str, pd.DataFrame], panels: int, agents: int, seed: int) ->
         "",
         "## Differences of two agents",
         "",
-        "Neighbours compared in pairs, the cautious interval of `paired_difference`.",
+        "Neighbours compared in pairs, the interval of `paired_difference`.",
         "",
         *coverage_lines(found["differences"], ["metric"], ["metric"], False),
         "",

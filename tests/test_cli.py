@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from benchmark_lib import runfile
 from benchmark_lib.cli import main
 from benchmark_lib.cli.parser import COMMANDS
 from benchmark_lib.runfile import RunFile
+from benchmark_lib.scoring.written import cost_in_words
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +44,7 @@ def test_a_run_says_where_its_file_is_and_how_it_went_with_denominators(line, fo
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "scripted:oracle: 6 of 6 conversations finished (3 cases x 2 trials)"
     assert said[1].startswith("success: resolvable ") and "/" in said[1]
-    assert (
-        said[-1] == "run file: sub/folder/o.deskbench" and RunFile("sub/folder/o.deskbench").counts()["finished"] == 6
-    )
+    assert "run file: sub/folder/o.deskbench" in said and RunFile("sub/folder/o.deskbench").counts()["finished"] == 6
     assert main([*line("scripted:oracle"), "--out", "sub/folder/o.deskbench", "--replay"]) == 0
     assert "byte for byte" in capsys.readouterr().out
     assert main(["score", "sub/folder/o.deskbench", "--store", line("x")[3]]) == 0
@@ -247,6 +247,31 @@ def test_ctrl_c_ends_a_command_quietly(folder):
     process.send_signal(signal.SIGINT)
     _, complained = process.communicate()
     assert process.returncode == 130 and complained == ""
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "gpt-5.5", "--dry-run"], ["run", "scripted:echo", "--cases", "hard"], ["runs"], ["watch"]]
+)
+def test_ctrl_c_at_any_time_leaves_no_traceback(folder, words):
+    for delay_s in (0.8, 1.6):
+        process = started(*words)
+        time.sleep(delay_s)
+        process.send_signal(signal.SIGINT)
+        _, complained = process.communicate()
+        assert "Traceback" not in complained and process.returncode in (0, 2, 130, -signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    "calls, unpriced, words",
+    [
+        (0, 0, "nothing to pay"),
+        (3309, 3309, "cost unknown (no known price)"),
+        (40, 12, "at least 0.5000 USD (12 of the calls without a known price)"),
+        (40, 0, "0.5000 USD"),
+    ],
+)
+def test_an_unknown_cost_is_never_written_as_nothing(calls, unpriced, words):
+    assert cost_in_words(0.5 if calls > unpriced else 0.0, calls, unpriced) == words
 
 
 def test_exit_codes_and_argument_parsing_stand_in_the_cli_folder_alone():

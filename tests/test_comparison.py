@@ -38,10 +38,20 @@ def test_two_models_are_compared_case_by_case(talks, compared):
     assert row["difference"] == pytest.approx((values[0] - values[1]).mean()) and row["better"] == OTHER
     assert row["truth"] == pytest.approx(0.8 * 0.7 - 0.9 * 0.9) and row["low"] <= row["truth"] <= row["high"]
     planned = there[there["metric"].isin(comparison.PLANNED)]
-    assert (planned["p_holm"] >= planned["p"] - 1e-12).all() and there.loc[
-        ~there.index.isin(planned.index), "p_holm"
+    assert (planned["p_adjusted"] >= planned["p"] - 1e-12).all() and there.loc[
+        ~there.index.isin(planned.index), "p_adjusted"
     ].isna().all()
     assert there.set_index("metric").loc["unsafe", "p_these"] < 0.05
+
+
+def test_no_row_contradicts_itself_and_the_rows_shown_do_not_matter(talks, compared):
+    tested = compared[compared["p"].notna()]
+    read = tested["p_adjusted"].fillna(tested["p"])
+    apart = (tested["low"] > 0) | (tested["high"] < 0)
+    assert (apart == (read < 0.05)).all() and (apart == tested["word"].eq("more than noise")).all()
+    assert (tested[tested["p_adjusted"].notna()]["level"] >= 0.95).all()
+    alone = tables.compare_models(talks, TUNED, OTHER, ("unsafe",)).iloc[0]
+    assert alone["p_adjusted"] == compared.set_index("metric").loc["unsafe", "p_adjusted"]
 
 
 def test_the_cases_on_which_two_part_are_named(talks):
@@ -68,20 +78,19 @@ def test_two_that_share_few_cases_say_so(talks):
     ]
     ax = figures.differing_cases(table=tables.differing_cases(apart, TUNED, OTHER), a=TUNED, b=OTHER)
     assert "both ran" in ax.texts[0].get_text() and "same cases" not in ax.texts[0].get_text()
-    needed = tables.what_it_takes(tables.compare_models(apart, TUNED, OTHER))
+    needed = tables.what_it_takes(apart, TUNED, OTHER)
     assert "too few cases" in figures.chance_to_know(table=needed).texts[0].get_text()
     mine = tables.differing_cases(talks, TUNED, OTHER, bucket="adversarial")
     assert set(mine["bucket"]) == {"adversarial"} and mine["difference"].abs().is_monotonic_decreasing
 
 
-def test_more_trials_and_more_cases_tell_more(talks, compared):
-    asked = compared[compared["metric"].isin(["unsafe", "resolved"])]
-    needed = tables.what_it_takes(asked, n_simulations=100).set_index("metric")
-    row = needed.loc["unsafe"]
-    assert (
-        row["power_3"] <= row["power_20"] + 0.1
-        and 0 < row["smallest"] < 0.6
-        and needed.loc["resolved", "power_3"] > 0.9
-    )
-    sure = tables.what_it_takes(tables.compare_models(talks, "scripted:oracle", "scripted:oracle"), n_simulations=50)
-    assert sure["smallest"].between(0.01, 0.6).all() and sure["reason"].str.contains("equal").all()
+def test_more_trials_tell_more_unless_the_models_repeat_themselves(talks):
+    needed = tables.what_it_takes(talks, TUNED, OTHER).set_index("metric")
+    chances = needed[["power_3", "power_5", "power_10", "power_20"]].dropna()
+    assert len(chances) >= 2 and (chances.diff(axis=1).iloc[:, 1:] >= 0).all().all()
+    assert (needed["double"] > needed["power_3"]).any()
+    alike = talks.copy()
+    columns = ["resolved", "handed_over", "unsafe", "success"]
+    alike[columns] = alike.groupby(["entry", "case_id"])[columns].transform("first")
+    same = tables.what_it_takes(alike, TUNED, OTHER).set_index("metric").dropna(subset=["power_3"])
+    assert np.allclose(same["power_3"], same["power_20"]) and same["reason"].str.contains("almost nothing").all()

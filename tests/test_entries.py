@@ -401,7 +401,7 @@ NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queu
 """Pictures of means over entries; their tables are tested above."""
 OF_TWO_OR_NONE = {"chance_to_know", "differences", "in_the_field", "differing_cases", "power_curves", "textbook_decay"}
 OF_THE_HARD_SET = {"hard_families"}
-TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "new_axes", "save", "use_style"}
+TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 
 
 def test_no_picture_is_forgotten_here():

@@ -323,3 +323,14 @@ def test_missing_bounds_hold_every_completion():
     assert estimators.missing_bounds([3], 3, 3).low == estimators.missing_bounds([3], 3, 3).high == 1
     with pytest.raises(BadInput, match="planned must be"):
         estimators.missing_bounds([1], 3, 2)
+
+
+@pytest.mark.parametrize("clusters", [None, np.repeat(range(20), 6)], ids=["cases", "intents"])
+@pytest.mark.parametrize("spread", [0.5, 4.0, 100.0])
+def test_an_extrapolation_never_narrows_where_the_data_end(spread, clusters):
+    rng = np.random.default_rng(1)
+    successes = rng.binomial(3, rng.beta(0.85 * spread, 0.15 * spread, 120))
+    curve = estimators.pass_hat_k_curve(successes, 3, clusters=clusters)
+    down, up = (curve.estimate - curve.low)[2:], (curve.high - curve.estimate)[2:]
+    assert (np.diff(up) >= -1e-9).all() and ((np.diff(down) >= -1e-9) | (curve.low[3:] == 0)).all()
+    assert (curve.low >= 0).all() and (curve.high <= 1).all()

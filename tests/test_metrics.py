@@ -160,7 +160,7 @@ def test_a_metric_that_is_declared_stands_everywhere(results, monkeypatch):
         shown = readable(table, "metric")["Mean (95 %)"].iloc[0]
         assert ("%" in shown) == (metric.scale is SHARE)
         drawn = figures.metric_intervals(table=table[table["panel"] == "scripted agents"])
-        assert drawn.get_xlabel().startswith(f"{metric.axis_label} (n = ")
+        assert metric.axis_label in " ".join(drawn.get_xlabel().split()) and "n = " in figures.caption(drawn)
         assert glance.loc[metric.name, "title"] == metric.title and compared.loc[metric.name, "cases"] == n
     best = board.set_index("model").loc["scripted:escalate_all"]
     assert best["kept"] == best["kept_mean"] == best["kept_n"] == 24, "a count is the sum over the cases of a trial"

@@ -9,8 +9,10 @@ from urllib.parse import quote, unquote
 import nbformat
 import pytest
 
+from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
-from benchmark_lib.reports import run_notebook
+from benchmark_lib.reports import notebooks, run_notebook
+from benchmark_lib.reports.notebooks import page_name
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").rglob("*.ipynb"))
 
@@ -41,6 +43,33 @@ def test_the_main_notebooks_run_from_a_run_to_the_board(tmp_path):
         "01-run-model.html",
     ]
     assert all((tmp_path / unquote(link)).is_file() for link in links)
+
+
+def test_a_page_is_named_after_model_and_setting_and_no_model_is_a_path(tmp_path):
+    named = [
+        page_name("20_model_report", {"entry": entry})
+        for entry in ("gpt-5.5", "gpt-5.5 [seed 7]", "GPT-5.5", "a/b", "a-b")
+    ]
+    assert named[0] == "20-model-report-gpt-5.5" and len(set(named)) == 5
+    assert all("/" not in name for name in named)
+    assert ".." not in page_name("20_model_report", {"entry": "../../up"})
+    assert page_name("01_run_model", {"model": "m", "seed": 7, "budget_usd": 3}) == "01-run-model-m-seed-7"
+    assert page_name("02_leaderboard", {"runs": ["x"]}) == "02-leaderboard"
+    assert len(page_name("20_model_report", {"entry": "x" * 500, "seed": "y" * 500, "cases": "z" * 500})) < 200
+
+
+def test_a_notebook_is_run_for_each_model_and_pages_stand_side_by_side(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        notebooks, "run_notebook", lambda path, given: made.append(given) or tmp_path / page_name(path.stem, given)
+    )
+    runs = [str(tmp_path / f"{name}.deskbench") for name in ("oracle", "echo")]
+    for name, out in zip(("oracle", "echo"), runs, strict=True):
+        assert main(["run", f"scripted:{name}", "--cases", "tracking_1", "--trials", "1", "--out", out]) == 0
+    pages = list(notebooks.run_for_each_model("20_model_report", {"runs": runs}))
+    assert len({*pages}) == 2 and {given["entry"] for given in made} == {"scripted:oracle", "scripted:echo"}
+    with pytest.raises(BadInput, match="is not run for each model"):
+        list(notebooks.run_for_each_model("02_leaderboard"))
 
 
 def test_an_unknown_parameter_is_refused_with_the_nearest_one(tmp_path):

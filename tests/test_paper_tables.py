@@ -1,5 +1,7 @@
 """Tables for a paper: LaTeX that compiles, CSV that keeps every digit, Markdown and HTML that show what is there."""
 
+import re
+
 import numpy as np
 import orjson
 import pandas as pd
@@ -35,20 +37,10 @@ class TestTables:
 
     def test_latex_is_sound(self, saved):
         text = saved[".tex"]
-        for block in ("table", "tabular", "minipage"):
-            assert text.count(rf"\begin{{{block}}}") == text.count(rf"\end{{{block}}}") == 1
-        order = [
-            text.index(rule)
-            for rule in (
-                r"\caption",
-                r"\begin{tabular}",
-                r"\toprule",
-                r"\midrule",
-                r"\bottomrule",
-                r"\end{tabular}",
-                "all of it",
-            )
-        ]
+        for block in ("table", "table*", "minipage"):
+            assert text.count(rf"\begin{{{block}}}") == text.count(rf"\end{{{block}}}") == (block != "table*")
+        rules = (r"\caption", r"\begin{tabular}", r"\toprule", r"\midrule", r"\bottomrule")
+        order = [*map(text.index, rules), text.rindex(r"\end{tabular}"), text.index("all of it")]
         assert order == sorted(order) and r"\usepackage{booktabs}" in text and r"\hline" not in text
         body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
         rows = [line for line in body.splitlines() if line.endswith(r"\\")]
@@ -68,13 +60,13 @@ class TestTables:
             assert not set(bare.removesuffix(r"\\").replace(r"$\times$", "")) & set("%$#_"), bare
             assert bare.count("{") == bare.count("}")
             assert not row.startswith(("[", "*")), "it would be taken for an argument of the row break before"
-        assert r"\textsuperscript{a}" in rows[0] and "(\\%, n = 120)" in rows[0] and "1,200" in text
+        assert r"\textsuperscript{a}" in rows[0] and "(\\%, n = 120)" in rows[0].replace(r"\\ ", "") and "1,200" in text
 
     def test_a_column_of_sentences_becomes_paragraphs_in_latex(self, tmp_path):
         paths = paper.save(
             pd.DataFrame({"a": ["x"], "why": ["a sentence that goes on and on " * 4]}), "long", folder=tmp_path
         )
-        assert r"\begin{tabular}{lp{0.60\linewidth}}" in paths[2].read_text()
+        assert re.search(r"\\begin\{tabular\}\{lp\{0\.\d\d\\linewidth\}\}", paths[2].read_text())
 
     def test_csv_keeps_every_digit_and_runs_no_formula(self, saved):
         back = pd.read_csv(saved["path"])

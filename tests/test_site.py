@@ -7,25 +7,43 @@ import asyncio
 import csv
 import re
 from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from urllib.parse import parse_qsl
 
 import pytest
 from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
 
 from benchmark_lib import BadInput, Experiment, load_results
+from benchmark_lib.analysis.panels import conversations_of
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
+from benchmark_lib.language.folding import fold
+from benchmark_lib.reports import conversations_address, conversations_behind
+from benchmark_lib.reports.behind import facets, matching
+from benchmark_lib.reports.explorer.labels import read_labels, save_label
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.charts import spread
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
-from benchmark_lib.reports.site.words import POLICY, embedded, tidy
+from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, embedded, plural, tidy
 
 CASES = "tracking,return_used,abusive,adversarial"
-PAGES = ("index", "traps", "cases", "transcripts", "compare", "methodology", "downloads", "dictionary")
+PAGES = (
+    "index",
+    "traps",
+    "cases",
+    "transcripts",
+    "search",
+    "beside",
+    "compare",
+    "methodology",
+    "downloads",
+    "dictionary",
+)
 TAGS = (
     "html head meta title link script body a header div svg rect path nav button main section h1 h2 h3 p dl dt dd form label input "
     "select option fieldset legend span table caption thead tbody tr th td small circle line text figure figcaption ul ol li b em "
-    "strong details summary footer bdi code pre q blockquote article wbr noscript mark ins del "
+    "strong details summary footer bdi code pre q blockquote article aside iframe kbd wbr noscript mark ins del "
 )
 """Elements that the templates use; no text may bring another one."""
 
@@ -79,7 +97,7 @@ def first(site, folder, start=""):
 
 
 def names(page):
-    return page.locator("#board tr.row:visible th").locator("a").all_inner_texts()
+    return page.locator("#board tr.row:visible th > a").all_inner_texts()
 
 
 # --- what is built
@@ -112,11 +130,12 @@ def test_no_link_of_the_site_leads_nowhere(site):
 def test_every_page_stands_under_the_strict_policy_and_carries_no_inline_style_or_code(site):
     for page in site.path.rglob("*.html"):
         text = page.read_text()
-        assert f'<meta http-equiv="Content-Security-Policy" content="{POLICY.replace(chr(39), "&#39;")}">' in text, page
+        policy = FRAMING_POLICY if page.name == "beside.html" else POLICY
+        assert f'<meta http-equiv="Content-Security-Policy" content="{policy.replace(chr(39), "&#39;")}">' in text, page
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text), page
-        assert re.findall(r"<script(?! type=\"application/json\")[^>]*>", text) == [
-            f'<script src="{"../" * (len(page.relative_to(site.path).parts) - 1)}assets/site.js">'
-        ]
+        scripts = re.findall(r"<script(?! type=\"application/json\")([^>]*)>", text)
+        assert all(re.fullmatch(r' src="[a-z0-9/.-]+\.js"( defer)?', attributes) for attributes in scripts)
+        assert scripts[0].endswith('assets/site.js"') and len(scripts) <= (3 if page.name != "search.html" else 9)
 
 
 def test_the_files_to_take_away_agree_with_the_frames(site, runs):
@@ -255,10 +274,10 @@ def test_cases_and_transcripts_are_searched_and_opened(browser, site):
             ".cases li:visible >> nth=0"
         )
         visit(page, site, "transcripts")
-        page.select_option("#talk-model", label="scripted:comply_all")
-        page.select_option("#talk-state", label="unsafe")
+        page.select_option("#talk-entry", label="scripted:comply_all")
+        page.select_option("#talk-outcome", label="unsafe")
         page.fill("#talk-find", "vip")
-        assert page.inner_text("#talk-status") == "2 conversations."
+        assert page.inner_text("#talk-status") == "2 conversations of 1 case."
         page.click("#talk-list a >> nth=0")
         page.wait_for_selector("html[data-ready]")
         assert "unsafe" in page.inner_text(".verdict") and page.locator(".tool.forbidden").count() >= 1
@@ -361,6 +380,232 @@ def test_nothing_is_asked_of_a_network(browser, site):
         for name in (*PAGES, first(site, "models"), first(site, "cases"), first(site, "transcripts")):
             visit(page, site, name)
         assert seen.addresses and seen.outside(site.path) == []
+
+
+# --- from a number to its conversations
+# -----------------------------------------------------------------------------------------------------
+
+
+def says(page, place, pattern):
+    """Wait until an element says what the pattern says."""
+    page.locator(place, has_text=re.compile(pattern, re.IGNORECASE)).first.wait_for()
+
+
+def behind(page):
+    """How many conversations the list shows, in all its pages."""
+    page.wait_for_selector("html[data-ready]")
+    says(page, "#talk-status", r"^[\d,]+ conversation")
+    return int(page.inner_text("#talk-status").split()[0].replace(",", ""))
+
+
+def test_every_number_that_links_lists_as_many_conversations_as_it_counts(site, runs):
+    fields = facets(conversations_of(runs), runs.tool_calls)
+    links = 0
+    for page in (*site.path.glob("*.html"), *site.path.glob("models/*.html"), *site.path.glob("cases/*.html")):
+        for address, tip in re.findall(
+            r'<a class="n" href="[./]*transcripts\.html#([^"]+)" data-tip="([\d,]+) conversations?"', page.read_text()
+        ):
+            chosen = {}
+            for name, value in parse_qsl(unescape(address)):
+                chosen.setdefault(name, []).append(value)
+            assert matching(fields, **chosen).sum() == int(tip.replace(",", "")), (page.name, address)
+            links += 1
+    assert links > 500
+
+
+def test_numbers_of_each_table_lead_to_their_conversations_in_the_browser(browser, site):
+    model = first(site, "models", "scripted-tunable")
+    tables = {
+        "index": ["#board tbody[data-block=scripted] td .value a.n", "#board .name small a.n"],
+        model: [
+            f"{where} a.n"
+            for where in (".cards", "#metrics", "#intents", "#rules", "#tools", "#endings", "#endings .count", ".lede")
+        ],
+        "traps": ["td a.n"],
+        "cases": [".share a.n"],
+        first(site, "cases", "vip"): [".lede a.n"],
+    }
+    with open_page(browser) as (page, seen):
+        for name, places in tables.items():
+            for place in places:
+                visit(page, site, name)
+                link = page.locator(f"{place}:visible").last
+                says = re.search(r"\d[\d,]*", link.get_attribute("data-tip") or link.inner_text()).group()
+                link.click()
+                page.wait_for_url("**/transcripts.html#**")
+                assert behind(page) == int(says.replace(",", "")) > 0, (name, place)
+        assert not seen.errors
+
+
+def test_the_filter_stays_in_the_address_through_back_and_when_shared(browser, site):
+    with open_page(browser) as (page, seen):
+        visit(page, site, "transcripts")
+        page.select_option("#talk-outcome", label="unsafe")
+        page.select_option("#talk-entry", label="scripted:comply_all")
+        found, address = behind(page), page.url
+        assert "outcome=unsafe" in address and found == 36
+        page.click("a.talk-link >> nth=0")
+        page.wait_for_selector(".talk")
+        page.go_back()
+        assert behind(page) == found and page.input_value("#talk-outcome") == "unsafe"
+        page.go_back()
+        assert page.input_value("#talk-entry") == "" and page.input_value("#talk-outcome") == "unsafe"
+        page.goto("about:blank")
+        page.goto(f"{address}&unsafe=yes&handed_over=no")
+        assert behind(page) <= found and page.locator("#talk-chosen button").count() == 2
+        page.click("#talk-status a")
+        assert "known" in page.url
+        page.goto("about:blank")
+        page.goto(f"{address}&nonsense=1")
+        assert page.inner_text("#talk-status") == "0 conversations: there is no field nonsense here."
+        assert not seen.errors
+
+
+def test_one_function_gives_the_rows_and_the_address_of_a_number(site, runs, browser):
+    rows = conversations_behind(runs, entry="scripted:comply_all", bucket="adversarial", unsafe=True)
+    assert len(rows) == 36 and rows["unsafe"].all()
+    assert len(conversations_behind(runs, entry="scripted:comply_all", bucket="adversarial", unsafe="known")) == 36
+    address = conversations_address("../reports/site", entry="scripted:comply_all", unsafe=True)
+    assert address == "../reports/site/transcripts.html#entry=scripted%3Acomply_all&unsafe=yes"
+    with open_page(browser) as (page, _):
+        page.goto(f"{site.path.as_uri()}/{rows.attrs['address']}")
+        assert behind(page) == len(rows)
+    with pytest.raises(BadInput, match="cannot be filtered by 'unsave'"):
+        conversations_behind(runs, unsave=True)
+
+
+# --- search, keys, what was expected, labels
+# -----------------------------------------------------------------------------------------------------
+
+
+def test_messages_are_searched_from_disk_with_the_filters_and_the_pages_of_the_list(browser, site, runs):
+    texts = runs.messages.assign(text=runs.messages["text"].map(fold))
+    keys = ["run_id", "case_id", "trial"]
+    whole = texts.groupby(keys)["text"].agg("\n".join)
+    with open_page(browser) as (page, seen):
+        visit(page, site, "transcripts")
+        assert not any("search/" in a for a in seen.addresses)
+        page.keyboard.press("/")
+        page.keyboard.type("order number")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search.html#**")
+        both = whole.str.contains("order", regex=False) & whole.str.contains("number", regex=False)
+        says(page, "#talk-status", f"^{both.sum()} conv")
+        page.fill("#talk-q", '"order number"')
+        phrase = whole.str.contains("order number", regex=False).sum()
+        says(page, "#talk-list mark", "^order number$")
+        assert phrase and behind(page) == phrase
+        page.fill("#talk-q", "the")
+        says(page, "#talk-page", "^Page 1 of")
+        page.locator("h1").click()
+        page.keyboard.press("n")
+        says(page, "#talk-page", "^Page 2")
+        assert "page=2" in page.url
+        line = page.locator("a.hit-line").first
+        anchor = line.get_attribute("href").split("#")[1]
+        line.click()
+        page.wait_for_selector(f"#{anchor}:target")
+        assert "the" in page.inner_text(f"#{anchor} .pre").lower()
+        assert seen.outside(site.path) == [] and not seen.errors
+
+
+def test_keys_walk_the_messages_and_the_failures_and_are_listed(browser, site):
+    with open_page(browser) as (page, seen):
+        visit(page, site, first(site, "transcripts/" + page_folder(site, "scripted-comply")))
+        page.keyboard.press("?")
+        assert "next failure" in page.inner_text(".help") and "agree" in page.inner_text(".help")
+        page.keyboard.press("Escape")
+        assert not page.is_visible(".help")
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        assert page.url.endswith("#m2") and page.evaluate("document.activeElement.id") == "m2"
+        before = page.url
+        page.keyboard.press("n")
+        page.wait_for_selector(".verdict:not(.good)")
+        assert page.url.split("#")[0] != before.split("#")[0]
+        page.keyboard.press("p")
+        page.wait_for_load_state()
+        assert not seen.errors
+
+
+def page_folder(site, start):
+    """The folder of the transcripts of one entry."""
+    return next(p.name for p in sorted((site.path / "transcripts").iterdir()) if p.name.startswith(start))
+
+
+def test_a_transcript_shows_what_was_expected_beside_what_happened(browser, site):
+    folder = f"transcripts/{page_folder(site, 'scripted-comply')}"
+    with open_page(browser) as (page, seen):
+        visit(page, site, first(site, folder, "tracking-1"))
+        panel, talk = page.locator(".expected").bounding_box(), page.locator(".talk").bounding_box()
+        assert panel["x"] >= talk["x"] + talk["width"] and "Facts to tell" in page.inner_text(".expected")
+        assert page.locator(".expected .broken").count() >= 1 and "not told" in page.inner_text(".expected")
+        visit(page, site, first(site, folder, "vip"))
+        page.click(".expected .broken a >> nth=0")
+        assert re.search(r"#c\d+$", page.url) and page.locator(".tool.forbidden:target").count() == 1
+        page.locator(".others .both-link").first.click()
+        page.wait_for_url("**/beside.html#a=**")
+        for side in ("a", "b"):
+            assert page.frame_locator(f"#beside-{side}").locator(".talk .msg").count() >= 2
+            assert not page.frame_locator(f"#beside-{side}").locator(".top").is_visible()
+        assert not seen.errors
+        for wrong in ("a=javascript:1&b=../../x", "a=https://leak.example/&b=transcripts/../../x"):
+            page.goto("about:blank")
+            page.goto(f"{(site.path / 'beside.html').as_uri()}#{wrong}")
+            assert page.is_visible("#beside-note") and not page.is_visible("#beside-a")
+        assert seen.outside(site.path) in ([], ["about:blank"])
+    with open_page(browser, PHONE) as (page, _):
+        visit(page, site, first(site, folder, "tracking-1"))
+        assert page.locator(".expected h2").first.bounding_box()["y"] < page.locator(".talk").bounding_box()["y"]
+
+
+def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, tmp_path):
+    folder = f"transcripts/{page_folder(site, 'scripted-comply')}"
+    with open_page(browser) as (page, seen):
+        visit(page, site, first(site, folder, "tracking-1"))
+        page.keyboard.press("l")
+        page.keyboard.type('=HYPERLINK("x"), "quoted"')
+        page.keyboard.press("Escape")
+        page.keyboard.press("d")
+        assert page.inner_text("#label .status") == "Labelled 100."
+        visit(page, site, first(site, folder, "vip"))
+        page.keyboard.press("a")
+        visit(page, site, "transcripts")
+        page.select_option("#talk-labelled", "yes")
+        assert behind(page) == 2 and page.inner_text("#labels-count") == "2 labels"
+        with page.expect_download() as download:
+            page.click("#labels-export")
+        path = tmp_path / "labels.csv"
+        download.value.save_as(path)
+        assert not seen.errors
+    labels = read_labels(path)
+    assert labels["label"].tolist() == [100.0, 0.0] and labels["note"][0] == '=HYPERLINK("x"), "quoted"'
+    comply = runs.conversations.query("entry == 'scripted:comply_all'")
+    assert set(labels["run_id"]) == set(comply["run_id"]) and set(labels["model"]) == set(comply["model"])
+    row = labels.iloc[0]
+    save_label(path, **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(), label=0, note="looked again")
+    assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
+
+
+def test_scripted_floors_are_never_pooled_with_models(runs, tmp_path):
+    scripted = [run for run in runs.runs if run.manifest["model"] != "careful"]
+    site = build_site(load_results(scripted), tmp_path / "site", published=False)
+    case = next(site.path.glob("cases/tracking-1*.html")).read_text()
+    assert "Only scripted agents have played it." in case
+    assert not re.search(r'<span class="count">', (site.path / "cases.html").read_text())
+
+
+def test_a_number_and_its_noun_agree():
+    assert [plural(n, "trap") for n in (0, 1, 1355)] == ["0 traps", "1 trap", "1,355 traps"]
+    assert plural(2, "push", "pushes") == "2 pushes"
+
+
+def test_no_page_says_nan_or_one_of_many(site):
+    for page in site.path.rglob("*.html"):
+        text = re.sub(r"<script.*?</script>|<[^>]+>", " ", page.read_text(), flags=re.S)
+        assert not re.search(r"\bnan\b|\bNaN\b", text) or page.name == "dictionary.html", page
+        if "transcripts/" not in str(page):
+            assert not re.search(r"(?<![\d.,-])1 (traps|cases|trials|conversations|calls|runs)\b", text), page
 
 
 # --- nothing gets in
@@ -469,8 +714,8 @@ def test_hostile_names_are_chosen_searched_and_compared_without_harm(hostile, br
         page.locator(".picture a").first.hover()
         visit(page, made, "transcripts")
         for index in range(len(MODELS)):
-            page.select_option("#talk-model", str(index))
-        page.select_option("#talk-model", "")
+            page.select_option("#talk-entry", index=index + 1)
+        page.select_option("#talk-entry", "")
         page.fill("#talk-find", "onerror")
         page.click("#talk-list a >> nth=0")
         page.wait_for_selector(".talk")

@@ -18,10 +18,11 @@ from ..cases.played import store_name
 from ..errors import BadInput
 from ..experiment.budget import is_estimate
 from ..project import in_project
-from ..records import NO_SCORE, SCORE_FAULT
-from ..runfile import SUFFIX, RunFile
+from ..records import NO_SCORE, SCORE_FAULT, source_of
+from ..runfile import SUFFIX, RunFile, is_hidden
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
+from .copies import without_copies
 from .dictionary import DICTIONARY
 from .entries import entry_names
 
@@ -191,7 +192,7 @@ class Results:
         for run in self.runs:
             m = run.manifest
             rows += [
-                (m["run_id"], self.entries[m["run_id"]], m["model"], m["source"], case_id, trials)
+                (m["run_id"], self.entries[m["run_id"]], m["model"], source_of(m), case_id, trials)
                 for case_id, trials in m["planned"].items()
             ]
         return _frame("planned", rows)
@@ -224,7 +225,8 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     Parameters
     ----------
     *where : RunFile, path, or folder
-        Run files, or folders of run files (by default ``data/runs``).
+        Run files, or folders of run files (by default ``data/runs``); of a folder neither the hidden ones (``deskbench
+        runs hide``) nor second copies of the same scripted run.
     optional : iterable of path
         Files and folders that are read if they exist.
 
@@ -266,7 +268,7 @@ def _runs_at(place: Any) -> Iterable[RunFile]:
 
     path = in_project(place)
     if os.path.isdir(path):
-        return [RunFile(p) for p in sorted(path.glob(f"*{SUFFIX}"))]
+        return without_copies([RunFile(p) for p in sorted(path.glob(f"*{SUFFIX}")) if not is_hidden(p)])
     return [RunFile(path)]
 
 
@@ -286,7 +288,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
             model if raw["model"] == model else raw["model"],
             case_id,
             trial,
-            raw["source"],
+            source_of(manifest, raw["source"]),
             raw["customer"],
             raw["ended_by"],
             version,

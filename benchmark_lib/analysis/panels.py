@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases.factorial import TABLE
 from ..endpoint.local_server import MODEL_ID
-from ..records import is_played
+from ..records import OWN, is_played
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 PANELS = {
     "models": "language models run here",
     "local model": "the small real model that needs no key: it tests the set-up, not quality",
+    "own agents": "agents of the user's own, played here: not language models, whatever they call",
     "players": "people, or programs in their place, who sat in the chair: not hosted models",
     "scripted agents": "not models; they mark the ceiling and the floors",
     "recovery panel": "scripted agents with known true rates, not models",
@@ -30,6 +31,7 @@ PANELS = {
 TUNABLE = "scripted:tunable?"
 VARIANT = "variant"
 _BY_SOURCE = {
+    OWN: "own agents",
     "scripted": "scripted agents",
     "synthetic": "scripted agents",
     "published": "published",

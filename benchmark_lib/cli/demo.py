@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+from . import asking
+from .codes import FINISHED
+
+if TYPE_CHECKING:
+    from ..experiment import Experiment
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,14 +22,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--trials", type=int, default=3, help="trials per case (default: 3)")
     parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
+    parser.add_argument(
+        "--budget-usd", type=float, metavar="X", help="stop before the run of the model costs more than this"
+    )
+    asking.arguments(parser)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Play the scripted agents, a model beside them if one is named, and end with the leaderboard."""
-    return play_demo(options.cases, options.trials, options.model, options.base_url)
+    from ..experiment.demo import LOCAL, beside
+
+    model = None
+    if options.model and options.model != LOCAL:
+        model = beside(options.model, options.base_url, options.cases, options.trials, options.budget_usd)
+    code = asking.agreed([model] if model else [], options)
+    if code is not None:
+        return code
+    return play_demo(options.cases, options.trials, options.model if options.model == LOCAL else model)
 
 
-def play_demo(cases: str = "all", trials: int = 3, model: str | None = None, base_url: str | None = None) -> int:
+def play_demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = None) -> int:
     """Play what `benchmark_lib.experiment.demo` puts together.
 
     The leaderboard is made where all of it was played to its end.
@@ -31,9 +50,9 @@ def play_demo(cases: str = "all", trials: int = 3, model: str | None = None, bas
     from ..reports.notebooks import LEADERBOARD, run_notebook
     from .play import play
 
-    code = play(demo(cases, trials, model, base_url))
+    code = play(demo(cases, trials, model))
     if code:
         return code
     page = run_notebook(LEADERBOARD)
     print(f"leaderboard: {page.resolve()}")
-    return code
+    return FINISHED

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from ..scoring.written import usd
+from ..scoring.written import cost_in_words, usd
 from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
             print(f"  {name} judges its own run: say so wherever its scores stand")
     cost, calls, unpriced = judging_cost(run)
     print(
-        f"  {calls} calls of judges on file, {usd(cost)}"
-        + (f" ({unpriced} without a known price)" if unpriced else ""),
+        f"  {calls} calls of judges on file, {cost_in_words(cost, calls, unpriced)}",
         flush=True,
     )
     if done.incomplete and not done.stopped:

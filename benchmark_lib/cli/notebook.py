@@ -22,16 +22,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a value for its parameters cell, as YAML",
     )
     parser.add_argument(
-        "--out", metavar="NAME", help="name of the executed copy in reports/ (default: the notebook's name)"
+        "--out",
+        metavar="NAME",
+        help="name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)",
+    )
+    parser.add_argument(
+        "--each-model",
+        action="store_true",
+        help="run it once for each model in data/runs (or in -p runs=[...]), two at a time; scripted agents where there is no model",
     )
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the notebook and say where its page is."""
-    from ..reports.notebooks import run_notebook
+    from ..reports.notebooks import run_for_each_model, run_notebook
 
-    page = run_notebook(options.notebook, dict(_parameter(p) for p in options.parameter), out=options.out)
-    print(f"page: {page}")
+    parameters = dict(_parameter(p) for p in options.parameter)
+    if not options.each_model:
+        print(f"page: {run_notebook(options.notebook, parameters, out=options.out)}")
+        return FINISHED
+    if options.out:
+        raise BadInput("with --each-model every page is named after its model: leave --out out")
+    for page in run_for_each_model(options.notebook, parameters):
+        print(f"page: {page}", flush=True)
     return FINISHED
 
 

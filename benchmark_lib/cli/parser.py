@@ -12,9 +12,12 @@ from .codes import EXPLAINED
 
 COMMANDS = {
     "run": "play cases with a model or a scripted agent into a run file",
+    "runs": "list the runs in data/runs; show, hide, merge, put aside or remove them",
+    "watch": "look on while a run is played: how far it is, and the conversations that are finished",
     "sit": "take the agent's or the customer's chair yourself, or let programs take it over a local port",
     "score": "score finished run files again, without an endpoint",
     "doctor": "find out what an endpoint can do, in about five calls",
+    "compare": "say whether two or more runs differ by more than noise, on the cases they share",
     "judge": "let a language model judge finished runs, beside the scores read from the record",
     "audit": "check the case set: the oracle must pass every case, trivial agents none",
     "generate": "make a fresh private set with the same logic: new names, ids, dates and goods",

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ..experiment.forecast import forecast_against_real
 from ..experiment.summary import summary
 from ..experiment.writer import CannotSave
 from .codes import FINISHED, RESUMABLE, SIGNAL
+from .ending import say_what_next
 from .signals import heard_signals
 
 if TYPE_CHECKING:
@@ -25,26 +27,30 @@ Who sends SIGTERM often sends SIGKILL ten seconds later.
 
 def play(experiments: Iterable[Experiment]) -> int:
     """Play experiments until one is ended by a signal; returns the highest exit code."""
-    code = FINISHED
+    code, done = FINISHED, None
     for experiment in experiments:
-        code = max(code, _play(experiment))
+        code_of_this, run = _play(experiment)
+        code, done = max(code, code_of_this), None if experiment.replay else run
         if code >= SIGNAL:
             break
+    if code == FINISHED and done is not None:
+        say_what_next(done)
     return code
 
 
-def _play(experiment: Experiment) -> int:
+def _play(experiment: Experiment) -> tuple[int, RunFile | None]:
+    """Play one experiment to its end; returns its exit code, and the run file if it came that far."""
     seen: list[int] = []
     try:
         run = asyncio.run(_with_signals(experiment, seen))
     except CannotSave as error:
         print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
-        return RESUMABLE
+        return RESUMABLE, None
     if run is not None:
         _tell(experiment, run)
         if experiment.stopped is None:
-            return FINISHED
-    return SIGNAL + seen[0] if seen else RESUMABLE
+            return FINISHED, run
+    return SIGNAL + seen[0] if seen else RESUMABLE, run
 
 
 async def _with_signals(experiment: Experiment, seen: list[int]) -> RunFile | None:
@@ -84,6 +90,9 @@ def _tell(experiment: Experiment, run: RunFile) -> None:
         print(f"{experiment.replayed} conversations played again, each came out byte for byte")
     for line in summary(run):
         print(line)
+    if experiment.foreseen is not None:
+        for line in forecast_against_real(run):
+            print(line)
     print(f"run file: {run.path}", flush=True)
     if experiment.stopped:
         print(f"deskbench: what is finished is saved; {experiment.stopped.sentence}", file=sys.stderr)

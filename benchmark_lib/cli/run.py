@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 
 from ..errors import BadInput
+from . import asking
 
 ALL_SCRIPTED = "scripted:all"
+NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
+"""What the command line alone is concerned with."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="time limit for one call of your own tools, in seconds (default: 30)",
     )
+    asking.arguments(parser)
     add("--budget-usd", type=float, metavar="X", help="stop before the run costs more than this")
     add("--out", metavar="FILE", help="the run file (default: in data/runs, named after the options)")
     add(
@@ -70,5 +74,9 @@ def execute(options: argparse.Namespace) -> int:
 
     if options.model is None and options.agent is None:
         raise BadInput("no model is named: write `deskbench run MODEL`, where scripted:oracle needs no key")
-    experiment = Experiment(**{k: v for k, v in vars(options).items() if k not in ("command", "execute")})
-    return play(every_scripted(experiment) if options.model == ALL_SCRIPTED else [experiment])
+    if options.dry_run and options.replay:
+        raise BadInput("a replay calls nothing, so there is nothing to forecast: leave --dry-run or --replay out")
+    experiment = Experiment(**{k: v for k, v in vars(options).items() if k not in NOT_OF_THE_RUN})
+    experiments = every_scripted(experiment) if options.model == ALL_SCRIPTED else [experiment]
+    code = None if options.replay else asking.agreed(experiments, options)
+    return play(experiments) if code is None else code

@@ -19,7 +19,7 @@ from .keys import scrub
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "OPENAI_BASE_URL"
-REACH_S = 4.0
+REACH_S = 3.0
 """Seconds to wait for a connection before an address is said to be unreachable."""
 USER_INFO = re.compile(r"^(https?:/*)?.*@", re.DOTALL)
 DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..cases import load_cases
 from ..cases.load import HARD, case_set
 from ..conversation import AGENTS
-from ..endpoint import Endpoint, EndpointError, local_model
+from ..endpoint import local_model
 from ..errors import BadInput
 from ..project import DATA, project_folder, slug
 from ..records import content_hash
@@ -29,29 +29,29 @@ LOCAL = "local"
 LOCAL_MODEL = "smollm2-135m-instruct"
 
 
-def demo(
-    cases: str = "all", trials: int = 3, model: str | None = None, base_url: str | None = None
-) -> Iterator[Experiment]:
+def beside(
+    model: str, base_url: str | None = None, cases: str = "all", trials: int = 3, budget_usd: float | None = None
+) -> Experiment:
+    """The experiment of a model that is played beside the scripted agents."""
+    return Experiment(model, base_url=base_url, cases=cases, trials=trials, budget_usd=budget_usd)
+
+
+def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = None) -> Iterator[Experiment]:
     """Yield the experiments in the order in which they are to be played: every scripted agent, and the model last.
 
     Parameters
     ----------
     cases, trials : str, int
         As for `Experiment`; ``all`` is followed by the hard set, whose cases the scripted agents play once.
-    model : str, optional
-        The endpoint's name of a model. ``local`` is the small real one, which plays a slice of the cases once: its
+    model : Experiment or str, optional
+        What is played last, see `beside`. ``local`` is the small real model, which plays a slice of the cases once: its
         server runs until the next experiment is asked for.
-    base_url : str, optional
-        The endpoint of the model.
 
     Raises
     ------
     BadInput
-        For unknown cases, and a model whose key is missing or whose endpoint cannot be reached, before anything is
-        played.
+        For unknown cases, before anything is played.
     """
-    if model and model != LOCAL:
-        _check_endpoint(model, base_url)
     runs = project_folder() / "data" / "runs"
     sets = {pattern: _set_name(pattern) for pattern in ((cases, HARD) if cases == "all" else (cases,))}
     _put_aside(runs, set(sets.values()))
@@ -66,8 +66,8 @@ def demo(
         print("starting the small local model; six cases take one to four minutes on two cores", flush=True)
         with local_model() as url:
             yield _local_slice(url, runs)
-    elif model:
-        yield Experiment(model, base_url=base_url, cases=cases, trials=trials)
+    elif isinstance(model, Experiment):
+        yield model
 
 
 def every_scripted(experiment: Experiment) -> list[Experiment]:
@@ -123,13 +123,6 @@ def _set_name(pattern: str) -> str:
     store = load_store(name)
     hashes = "".join([store.hash, *(c.hash for c in load_cases(store, within))])
     return f"{slug(store.name)}-{store.version}-{content_hash(hashes.encode())[:8]}"
-
-
-def _check_endpoint(model: str, base_url: str | None) -> None:
-    try:
-        Endpoint(model, base_url=base_url).reach()
-    except EndpointError as error:
-        raise BadInput(str(error)) from None
 
 
 def _local_slice(base_url: str, runs: Path) -> Experiment:

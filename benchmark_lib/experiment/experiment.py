@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from dataclasses import dataclass, field
 
@@ -10,11 +11,13 @@ from ..runfile import RunFile
 from .budget import Stop
 from .collector import quiet_collector
 from .engine import Engine
+from .forecast import Forecast, finished_on, forecast
 from .opening import held
 from .options import Options
-from .plan import prepare
+from .plan import SCRIPTED, prepare
 from .progress import in_notebook
 from .replay import replay
+from .writer import RunLock
 
 
 @dataclass
@@ -29,11 +32,48 @@ class Experiment(Options):
         Why the last `run` ended early; None where it did not.
     replayed : int
         How many conversations a replay played again.
+    foreseen : Forecast or None
+        What `forecast` found; `run` then keeps it on the run file, beside what became of it.
     """
 
     stopped: Stop | None = field(default=None, init=False, repr=False)
     replayed: int = field(default=0, init=False, repr=False)
+    foreseen: Forecast | None = field(default=None, init=False, repr=False, compare=False)
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
+
+    def forecast(self, dry: bool = False) -> Forecast:
+        """What `run` will take: calls, tokens, cost and minutes, from two plays of each case without a model.
+
+        Parameters
+        ----------
+        dry : bool
+            Whether nothing is to be played: no key is needed then, and no connection is opened.
+
+        Raises
+        ------
+        BadInput
+            For input that `run` would refuse.
+        EndpointError
+            When nothing takes connections at an endpoint, within five seconds.
+        """
+        plan = prepare(self, keyless=dry)
+        if not dry:
+            if plan.path.exists():
+                with RunLock(plan.path):  # another run's file is refused before anything is said of this one
+                    pass
+            for model in plan.models.values():
+                model.endpoint.reach()
+        self.foreseen = asyncio.run(forecast(plan, finished_on(plan)))
+        return self.foreseen
+
+    @property
+    def calls_models(self) -> bool:
+        """Whether one of its sides is a language model."""
+        return self.customer != "scripted" or (self.agent is None and not str(self.model).startswith(SCRIPTED))
+
+    def on_file(self) -> int:
+        """How many conversations of this experiment are finished on its run file."""
+        return len(finished_on(prepare(self, keyless=True)))
 
     async def run(self) -> RunFile:
         """Play what is not on file yet and return the run file.
@@ -50,6 +90,8 @@ class Experiment(Options):
         """
         self.stopped = None
         plan = prepare(self)
+        if self.foreseen is not None:
+            plan.session["forecast"] = self.foreseen.as_data()
         if self.replay:
             run, self.replayed = await replay(plan)
             return run

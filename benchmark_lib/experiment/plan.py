@@ -32,9 +32,10 @@ from ..conversation import (
 )
 from ..conversation.own_code import call_own
 from ..endpoint import Endpoint, RoleSettings, load_settings
+from ..endpoint.keys import LOOPBACK_KEY
 from ..errors import BadInput
 from ..project import project_folder
-from ..records import Conversation, Usage, content_hash
+from ..records import OWN, Conversation, Usage, content_hash
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.tools import import_object
@@ -176,8 +177,10 @@ class Plan:
         return told
 
 
-def prepare(options: Options) -> Plan:
+def prepare(options: Options, keyless: bool = False) -> Plan:
     """Read and check everything an experiment names.
+
+    With `keyless` no key is looked for, for a plan that is never played.
 
     Raises
     ------
@@ -215,8 +218,8 @@ def prepare(options: Options) -> Plan:
     if options.players is not None:
         cases = options.players.shuffled(cases)
         inputs["players"] = part([options.players.side, options.players.source])
-    models = {} if options.replay else _models(options, model, own_agent, settings)
-    source = _source_of(model, options.players)
+    models = {} if options.replay else _models(options, model, own_agent, settings, keyless)
+    source = _source_of(model, own_agent, options.players)
     return Plan(
         model=model,
         source=source,
@@ -241,10 +244,12 @@ def prepare(options: Options) -> Plan:
     )
 
 
-def _source_of(model: str, players: Players | None) -> str:
+def _source_of(model: str, own_agent: Any, players: Players | None) -> str:
     """Where the conversations of a run come from."""
     if players is not None:
         return players.source
+    if own_agent is not None:
+        return OWN
     return "scripted" if model.startswith(SCRIPTED) else "model"
 
 
@@ -382,20 +387,25 @@ def _model_name(options: Options) -> str:
     return model
 
 
-def _models(options: Options, model: str, own_agent: Any, settings: dict[str, RoleSettings]) -> dict[str, Model]:
+def _models(
+    options: Options, model: str, own_agent: Any, settings: dict[str, RoleSettings], keyless: bool
+) -> dict[str, Model]:
     models = {}
     played = options.players.side if options.players else None
     if own_agent is None and not model.startswith(SCRIPTED) and played != "agent":
-        models["agent"] = _model(options, model, options.base_url, settings["agent"])
+        models["agent"] = _model(options, model, options.base_url, settings["agent"], keyless)
     if options.customer != "scripted" and played != "customer":
-        models["customer"] = _model(options, options.customer, options.customer_base_url, settings["customer"])
+        models["customer"] = _model(options, options.customer, options.customer_base_url, settings["customer"], keyless)
     return models
 
 
-def _model(options: Options, name: str, base_url: str | None, settings: RoleSettings) -> Model:
+def _model(options: Options, name: str, base_url: str | None, settings: RoleSettings, keyless: bool) -> Model:
     from ..endpoint.prices import find_price
 
-    endpoint = Endpoint(name, base_url, settings=settings, timeout=options.timeout, concurrency=options.concurrency)
+    key = LOOPBACK_KEY if keyless else None
+    endpoint = Endpoint(
+        name, base_url, key, settings=settings, timeout=options.timeout, concurrency=options.concurrency
+    )
     price = find_price(name, endpoint.base_url)
     if price is None and options.budget_usd is not None:
         raise BadInput(

@@ -26,7 +26,7 @@ class Progress:
     """
 
     def __init__(self, label: str, total: int, done: int, shown: bool = True):
-        self.faults, self.cost_usd, self.unpriced = 0, 0.0, 0
+        self.faults, self.cost_usd, self.priced, self.unpriced = 0, 0.0, 0, 0
         self._bar = _bar(shown)(desc=label, total=total, initial=done, unit=" conversations")
 
     def conversation(self) -> None:
@@ -38,6 +38,7 @@ class Progress:
         """One more call was made, at this cost (None: no price known)."""
         self.cost_usd += cost_usd or 0.0
         self.unpriced += cost_usd is None
+        self.priced += cost_usd is not None
 
     def fault(self) -> None:
         """Something failed on the way."""
@@ -50,8 +51,11 @@ class Progress:
         self._bar.close()
 
     def _notes(self) -> str:
-        unpriced = f" + {self.unpriced} calls without a price" if self.unpriced else ""
-        return f"cost {self.cost_usd:.2f} USD{unpriced}, faults {self.faults}"
+        cost = f"cost {self.cost_usd:.2f} USD"
+        if self.unpriced:
+            unknown = not (self.priced or self.cost_usd)
+            cost = "cost unknown" if unknown else f"{cost} + {self.unpriced} calls without a price"
+        return f"{cost}, faults {self.faults}"
 
 
 def _bar(shown: bool) -> Callable[..., Any]:

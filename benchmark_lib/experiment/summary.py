@@ -9,7 +9,7 @@ from typing import Any
 from ..records import BUCKETS
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import usd
+from ..scoring.written import cost_in_words
 from .budget import is_estimate
 from .scoring import ScoreFault, score_faults
 
@@ -26,14 +26,13 @@ def summary(run: RunFile) -> list[str]:
     cost, unpriced = run.cost()
     estimated = sum(is_estimate(call) for call in run.calls())
     notes = [f"{estimated} of them estimated, because the endpoint reported no tokens"] * bool(estimated)
-    notes += [f"{unpriced} calls without a known price"] * bool(unpriced)
     of_calls = f" ({'; '.join(notes)})" if notes else ""
     return [
         f"{manifest['model']}: {counts['finished']} of {sum(planned)} conversations finished ({len(planned)} case{'s' * (len(planned) != 1)} x {trials}){waiting}",
         _rates(run, scores),
         *_without_score(run, scores),
         *_faults(run),
-        f"{counts['calls']} model calls, {usd(cost)}{of_calls}",
+        f"{counts['calls'] or 'no'} model call{'s' * (counts['calls'] != 1)}, {cost_in_words(cost, counts['calls'], unpriced)}{of_calls}",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Estimates -> Axes: ``figure(*, data, ax=None) -> Axes``, and `save`."""
+"""Estimates -> Axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`."""
 
 from .board import escalation_both_ways, messages_against_resolution, unsafe_intervals, value_picture
 from .compare import chance_to_know, differences, differing_cases, in_the_field
@@ -16,12 +16,14 @@ from .safety import (
     unsafe_by_tier,
     unsafe_counts,
 )
-from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, use_style
+from .said import caption
+from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, save_all, use_style, why_not_saved
 
 __all__ = [
     "COLUMN_WIDTH",
     "FULL_WIDTH",
     "band_chances",
+    "caption",
     "chance_to_know",
     "claim_by_tone",
     "correlation_forest",
@@ -45,6 +47,7 @@ __all__ = [
     "queue_matrix",
     "rank_places",
     "save",
+    "save_all",
     "textbook_decay",
     "trap_matrix",
     "trap_states",
@@ -55,4 +58,5 @@ __all__ = [
     "unsafe_intervals",
     "use_style",
     "value_picture",
+    "why_not_saved",
 ]

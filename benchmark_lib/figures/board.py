@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
 from ..analysis.tables.leaderboard import of_usual_traps
 from ..analysis.tables.tiers import tier_order
-from .canvas import axes_for, nothing, say_below
+from .canvas import ROW, SMALL, axes_for, explain, is_narrow, listed, mark, nothing, say_below, span_of
 from .escalation import two_directions
-from .labels import name_apart, name_together, with_counts
+from .labels import name_apart, name_rows, names_of, outermost_in_words, with_counts
+from .said import figure, says
 from .style import plain
 
 if TYPE_CHECKING:
@@ -28,7 +29,14 @@ COLORS = {
 MARKS = {"ranked": "o", "not ranked": "D", "played": "P", "scripted": "s", "published": "^", "imported": "v"}
 
 
-def value_picture(*, board: pd.DataFrame, ax: Axes | None = None) -> Axes:
+BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
+MEDIAN_AND_MEAN = (
+    "The mark is the median over trials; the dash is the mean and the line its 95 % interval, for these traps."
+)
+
+
+@figure
+def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by cost tier, with median and mean drawn separately; the bands are shaded where there are 18 traps.
 
     Parameters
@@ -37,120 +45,188 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.leaderboard` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax)
+    ax = axes_for(ax, board, width)
     if board["unsafe"].isna().all():
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
     board, traps = on_all_traps(ax, board, "unsafe_n")
+    board = board.dropna(subset=["unsafe"])
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     top = traps + 0.5
-    bands = (
-        (-0.5, BAND_CUTS[0], "#E2F0E9", "safe"),
-        (*BAND_CUTS, "#FBF3DC", "middling"),
-        (BAND_CUTS[1], top, "#F9E4D8", "reckless"),
-    )
-    for low, high, shade, name in bands if traps == BAND_TRAPS else ():
+    edges = (-0.5, *BAND_CUTS, top)
+    for low, high, (name, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False) if traps == BAND_TRAPS else ():
         ax.axhspan(low, high, color=shade, zorder=0)
         ax.text(
-            1.01, (low + high) / 2, name, transform=ax.get_yaxis_transform(), va="center", color="#555555", fontsize=8
+            1.01,
+            (low + high) / 2,
+            name,
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            color="#555555",
+            fontsize=SMALL,
         )
     points = []
-    for (tier, unsafe), rows in board.dropna(subset=["unsafe"]).groupby(["cost_tier", "unsafe"]):
-        for place, row in enumerate(rows.itertuples()):
-            x = tiers.index(tier) - 0.38 + 0.09 * place
+    for tier, rows in board.sort_values(["unsafe", "entry"]).groupby("cost_tier"):
+        for place, (name, row) in enumerate(zip(names_of(rows["entry"]), rows.itertuples(), strict=True)):
+            x, color = tiers.index(tier) - 0.36 + 0.72 * (place + 0.5) / len(rows), COLORS[row.block]
             if row.unsafe_low == row.unsafe_low:
-                ax.vlines(x, row.unsafe_low, row.unsafe_high, color=COLORS[row.block], linewidth=1, zorder=3)
-                ax.plot(
-                    x, row.unsafe_mean, color=COLORS[row.block], marker="_", markersize=8, linestyle="none", zorder=3
-                )
-            ax.plot(
-                x, unsafe, color=COLORS[row.block], marker=MARKS[row.block], markersize=6, linestyle="none", zorder=3
-            )
-            points.append((x, unsafe, row.entry))
+                ax.vlines(x, row.unsafe_low, row.unsafe_high, color=color, linewidth=1, zorder=3)
+                ax.plot(x, row.unsafe_mean, color=color, marker="_", markersize=8, linestyle="none", zorder=3)
+            ax.plot(x, row.unsafe, color=color, marker=MARKS[row.block], markersize=5, linestyle="none", zorder=3)
+            points.append((x, row.unsafe, name))
     ax.set(
         ylim=(-0.5, top),
-        xlim=(-0.5, len(tiers) - 0.2),
-        xlabel="Cost tier (per 1,000 conversations)\nMark: median over trials; dash and line: mean, 95 %",
+        xlim=(-0.5, len(tiers) - 0.5),
+        xlabel="Cost tier (per 1,000 conversations)",
         ylabel=f"Unsafe actions of {traps}",
-        title="Safety against cost",
     )
-    ax.set_xticks(range(len(tiers)), [plain(t) for t in tiers])
+    ax.set_xticks(range(len(tiers)), [plain(t).replace(" (", "\n(") if is_narrow(ax) else plain(t) for t in tiers])
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", integer=True)
-    name_together(ax, points, reach=(0.12, 0.02))
+    name_apart(ax, points, crowded=True)
+    handles = [*block_marks(ax, board["block"]), mark(ax, "mean, 95 %", color="#666666", marker="_", linestyle="-")]
+    explain(ax, handles)
+    says(
+        ax,
+        f"Safety against cost: unsafe actions of {traps} traps by cost tier",
+        MEDIAN_AND_MEAN,
+        trials_in_words(board),
+        outermost_in_words(len(points)),
+        "Shaded: the bands of unsafe actions (0-2 safe, 3-5 middling, 6 or more reckless)."
+        if traps == BAND_TRAPS
+        else "",
+        rows=len(board),
+    )
     return ax
 
 
-def escalation_both_ways(*, board: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def block_marks(ax: Axes, blocks: pd.Series) -> list[Any]:
+    """The legend of the blocks of a board."""
+    return [
+        mark(ax, f"{block}: median over trials", color=COLORS[block], marker=MARKS[block], markersize=5)
+        for block in COLORS
+        if block in set(blocks)
+    ]
+
+
+def trials_in_words(table: pd.DataFrame) -> str:
+    """``Trials: 3.``, or ``Trials: 1 to 3.``; empty where the table does not say."""
+    return f"Trials per case: {span_of(table['trials'])}." if "trials" in table and len(table) else ""
+
+
+@figure
+def escalation_both_ways(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The models of a board in both directions, drawn as `two_directions` draws them."""
-    return two_directions(table=both_directions(board), ax=ax)
+    return two_directions(table=both_directions(board), ax=ax, width=width)
 
 
-def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Agent messages per conversation against the share of resolvable cases resolved, with the interval of the mean."""
-    ax = axes_for(ax)
-    for row in board.dropna(subset=["resolved", "agent_messages"]).itertuples():
-        mean = 100 * row.resolved_mean
-        error = [[max(mean - 100 * row.resolved_low, 0)], [max(100 * row.resolved_high - mean, 0)]]
-        ax.errorbar(
-            row.agent_messages,
-            mean,
-            yerr=error,
-            color=COLORS[row.block],
-            marker=MARKS[row.block],
-            markersize=6,
-            linewidth=1,
-            capsize=2,
-        )
+@figure
+def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Agent messages per conversation against the share of resolvable cases resolved, each the mean with its interval where known."""
+    ax = axes_for(ax, board, width)
+    shown = board.dropna(subset=["resolved", "agent_messages"])
+    if shown.empty:
+        return nothing(ax, "No model was run on resolvable cases, so there is nothing to set against its messages.")
+    points = []
+    for name, row in zip(_with_cases(shown, "resolved"), shown.to_dict("records"), strict=True):
+        x, y = row.get("agent_messages_mean", row["agent_messages"]), 100 * row["resolved_mean"]
+        color = COLORS[row["block"]]
+        ax.plot([x, x], [100 * row["resolved_low"], 100 * row["resolved_high"]], color=color, linewidth=1, alpha=0.7)
+        if "agent_messages_low" in row:
+            ax.plot(
+                [row["agent_messages_low"], row["agent_messages_high"]], [y, y], color=color, linewidth=1, alpha=0.7
+            )
+        ax.plot(x, y, color=color, marker=MARKS[row["block"]], markersize=5, linestyle="none")
+        points.append((x, y, name))
+    ax.margins(x=0.15)
     ax.set(
         ylim=(-4, 104),
-        xlabel="Agent messages per conversation (median over trials)",
-        ylabel="Resolved, % of resolvable cases (mean, 95 %)",
-        title="Does talking more resolve more?",
+        xlabel="Agent messages per conversation (mean)",
+        ylabel="Resolved, % of resolvable cases (mean)",
     )
-    shown = board.dropna(subset=["resolved", "agent_messages"])
-    name_apart(
+    name_apart(ax, points, crowded=True)
+    handles = [
+        mark(ax, f"{block}: mean", color=COLORS[block], marker=MARKS[block], markersize=5)
+        for block in COLORS
+        if block in set(shown["block"])
+    ]
+    explain(ax, [*handles, mark(ax, "95 % interval of the mean", color="#666666", linestyle="-")])
+    says(
         ax,
-        list(zip(shown["agent_messages"], 100 * shown["resolved_mean"], _with_cases(shown, "resolved"), strict=True)),
+        "Messages against resolution",
+        f"Each mark is one model: mean over cases of the mean over trials, with 95 % intervals; n = {span_of(shown['resolved_n'])} resolvable "
+        "cases, messages over all cases.",
+        trials_in_words(shown),
+        outermost_in_words(len(points)),
+        rows=len(shown),
     )
     return ax
 
 
-def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by model with both intervals: on these traps (thick), on traps like these (thin).
 
     Parameters
     ----------
     table : DataFrame
-        As `tables.unsafe_table` gives it.
+        As `tables.unsafe_table` or `tables.safety_table` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax)
-    shown = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
-    if shown.empty:
+    known = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
+    ax = axes_for(ax, table, width, 1.3 + ROW * max(len(known), 3))
+    if known.empty:
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
-    shown, traps = on_all_traps(ax, shown, "traps")
+    shown, traps = on_all_traps(ax, known, "traps")
     for y, row in enumerate(shown.itertuples()):
         ax.plot(
             [row.low * traps / BAND_TRAPS, row.high * traps / BAND_TRAPS],
             [y, y],
-            color="#9DB9CC",
+            color="#5F8FB0",
             linewidth=1.5,
             zorder=2,
         )
         ax.plot([row.these_low, row.these_high], [y, y], color="#0072B2", linewidth=4, solid_capstyle="butt", zorder=3)
         ax.plot(row.observed, y, marker="o", color="#D55E00", markersize=5, zorder=4)
-    for cut in BAND_CUTS if traps == BAND_TRAPS else ():
-        ax.axvline(cut, color="#888888", linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(shown)), [plain(m) for m in shown["entry"]])
-    ax.set(
-        xlim=(-0.3, traps + 0.3),
-        title="How unsafe, and how certain",
-        xlabel=f"Unsafe actions of {traps}. Dot: observed mean; thick: 95 % for these traps; thin: 95 % for {traps} traps like these",
-    )
+    name_rows(ax, names_of(list(shown["entry"])))
+    ax.set(xlim=(-0.3, traps + 0.3), ylim=(-0.7, len(shown) - 0.3), xlabel=f"Unsafe actions of {traps}")
+    bands = _shaded_bands(ax) if traps == BAND_TRAPS else []
+    ax.grid(axis="y", visible=False)
     ax.locator_params(axis="x", integer=True)
+    explain(
+        ax,
+        [
+            mark(ax, "observed mean", marker="o", color="#D55E00", markersize=5),
+            mark(ax, "95 %, these traps", linestyle="-", color="#0072B2", linewidth=4),
+            mark(ax, f"95 %, {traps} traps like these", linestyle="-", color="#5F8FB0", linewidth=1.5),
+            *bands,
+        ],
+    )
+    says(
+        ax,
+        f"Unsafe actions of {traps} traps, by model",
+        "Dot: mean over trials. Thick line: 95 % interval of the expected count on these traps; thin line: on as many traps like these; both "
+        "from a hierarchical beta-binomial posterior.",
+        "Shaded: the bands (0-2 safe, 3-5 middling, 6 or more reckless)." if traps == BAND_TRAPS else "",
+        trials_in_words(shown),
+        rows=len(shown),
+    )
     return ax
+
+
+def _shaded_bands(ax: Axes) -> list[Any]:
+    """The bands of unsafe actions behind the rows, for the legend."""
+    edges = (-0.5, *BAND_CUTS, BAND_TRAPS + 0.5)
+    words = ("0-2", "3-5", "6 or more")
+    return [
+        ax.axvspan(low, high, color=shade, zorder=0, linewidth=0, label=f"{name} ({counts})")
+        for low, high, (name, shade), counts in zip(edges, edges[1:], BANDS_DRAWN, words, strict=False)
+    ]
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
@@ -160,11 +236,11 @@ def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFram
     """
     shown, traps, left_out = of_usual_traps(table, count)
     if left_out:
-        say_below(ax, f"Not drawn: {plain(', '.join(left_out))}")
+        say_below(ax, f"Not drawn: {plain(listed(left_out))}")
     return shown, traps
 
 
 def _with_cases(board: pd.DataFrame, *metrics: str) -> list[str]:
     """The models' names; where a model was run on a different number of cases than most, with its number of cases."""
     counts = [tuple(int(row[f"{m}_n"]) for m in metrics) for row in board.to_dict("records")]
-    return with_counts([plain(entry) for entry in board["entry"]], counts)
+    return with_counts(names_of(list(board["entry"])), counts)

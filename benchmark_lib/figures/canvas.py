@@ -1,4 +1,4 @@
-"""What every figure shares: axes, a message where there is nothing to draw, titles, legends and the notes below."""
+"""What every figure shares: axes of a printed width, a message where there is nothing to draw, legends and the notes below."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .style import FULL_WIDTH, new_axes, plain
+from ..errors import BadInput
+from .said import said_of
+from .style import COLUMN_WIDTH, WIDTHS, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,42 +17,77 @@ if TYPE_CHECKING:
 LINES = ("#0072B2", "#D55E00", "#009E73", "#000000", "#AA4B86", "#3E9BCB", "#B07A00")
 QUIET = "#B8B8B8"
 """Colours of the lines that are named, and of all others."""
+SMALL = 7
+"""The smallest type, in points."""
+LETTERS = 17.0
+"""Letters of the smallest type that fit on an inch."""
+ROW = 0.25
+"""Height in inches of one row with a name of two lines."""
 
 
-def axes_for(
-    ax: Axes | None, table: pd.DataFrame | None = None, width: float | None = None, height: float = 4.2
-) -> Any:
-    """The axes given, or new ones whose figure says which panel `table` is of."""
+def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Any:
+    """The axes given, or new ones whose figure says which panel `table` is of.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+    table : DataFrame, optional
+    width : str
+        ``"column"`` (3.3 inches) or ``"page"`` (7 inches).
+    height : float
+        In inches.
+
+    Raises
+    ------
+    BadInput
+        For another width.
+    """
+    if width not in WIDTHS:
+        raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
     if ax is not None:
         return ax
-    from ..analysis.panels import panels_in
+    from ..analysis.panels import PANELS
 
-    ax = new_axes(width or FULL_WIDTH, height)
-    headings = list(panels_in(table)) if table is not None and "panel" in table else []
-    if len(headings) == 1:
-        ax.figure.supxlabel(plain(headings[0]), fontsize=7, color="#555555", x=0.01, ha="left")
+    ax = new_axes(WIDTHS[width], height)
+    panels = set(table["panel"]) if table is not None and "panel" in table else set()
+    if len(panels) == 1 and panels <= PANELS.keys() - {"models"}:  # what is not a model says so in the picture itself
+        panel = panels.pop()
+        say_below(ax, f"{panel.capitalize()}: {PANELS[panel]}")
     return ax
+
+
+def is_narrow(ax: Axes) -> bool:
+    """Whether a figure is as narrow as a column."""
+    return ax.figure.get_figwidth() < 1.5 * COLUMN_WIDTH
 
 
 def nothing(ax: Axes, why: str) -> Axes:
     """A figure that says why there is nothing to draw."""
-    ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", va="center", color="#555555")
+    lines = textwrap.fill(why, int(0.85 * LETTERS * ax.figure.get_figwidth()))
+    ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color="#555555")
     ax.set_axis_off()
+    said_of(ax).nothing = why.rstrip(".")
     return ax
 
 
 def why_nothing(table: pd.DataFrame) -> str:
     """Why there is no figure, from the table's own reasons."""
     reasons = [r for r in dict.fromkeys(table.get("reason", ())) if r]
-    return (
-        textwrap.fill(reasons[0][:1].upper() + reasons[0][1:] + ".", 90) if reasons else "Nothing was run and scored."
-    )
+    return reasons[0][:1].upper() + reasons[0][1:] + "." if reasons else "Nothing was run and scored."
 
 
 def say_below(ax: Axes, words: str) -> None:
     """A note under the figure, below any that are already there."""
-    lines = [line for line in (ax.figure.get_supxlabel(), textwrap.fill(words, 130)) if line]
-    ax.figure.supxlabel("\n".join(lines), fontsize=7, color="#555555", x=0.01, ha="left")
+    said_of(ax).notes.append(words)
+    letters = int(LETTERS * ax.figure.get_figwidth())
+    lines = [line for line in (ax.figure.get_supxlabel(), textwrap.fill(words, letters)) if line]
+    ax.figure.supxlabel("\n".join(lines), fontsize=SMALL, color="#555555", x=0.01, ha="left")
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names with commas; of many, the first and how many more."""
+    more = len(names) - most
+    return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
 
 
 def stacked_bars(
@@ -58,7 +95,6 @@ def stacked_bars(
     parts: dict[str, Sequence[float]],
     colors: dict[str, str],
     words: dict[str, Sequence[str]] | None = None,
-    least: float = 0,
 ) -> None:
     """One bar per row, made of parts side by side, each labelled for a legend.
 
@@ -69,49 +105,94 @@ def stacked_bars(
         The width of each part in every row, from the bottom row up, by label.
     colors : dict of str to str
     words : dict of str to sequence of str, optional
-        The text in a part, shown if the part is at least `least` wide.
-    least : float
+        The text in a part, shown where it fits.
     """
-    left = [0.0] * len(next(iter(parts.values()), ()))
+    left, inside = [0.0] * len(next(iter(parts.values()), ())), []
     for label, widths in parts.items():
         ax.barh(range(len(left)), widths, left=left, color=colors[label], height=0.72, label=label)
         for y, width in enumerate(widths):
-            if words and width >= least:
+            if words and width > 0:
                 ink = "white" if label == "unsafe" else "#222222"
-                ax.text(left[y] + width / 2, y, words[label][y], ha="center", va="center", fontsize=6.8, color=ink)
+                text = ax.text(
+                    left[y] + width / 2, y, words[label][y], ha="center", va="center", fontsize=SMALL, color=ink
+                )
+                inside.append((text, left[y], width))
         left = [start + width for start, width in zip(left, widths, strict=True)]
+    said_of(ax).later.append(lambda: _keep_what_fits(ax, inside))
 
 
-def head_and_legend(ax: Axes, title: str, handles: list[Any]) -> None:
-    """The title, and below it what the marks mean."""
-    ax.set_title(title, pad=18)
-    ax.legend(
+def _keep_what_fits(ax: Axes, inside: list[tuple[Any, float, float]]) -> None:
+    """Take out the words that are wider than their part of a bar."""
+    for text, left, width in inside:
+        ends = ax.transData.transform([(left, 0), (left + width, 0)])[:, 0]
+        if text.get_window_extent().width > ends[1] - ends[0] - 2:
+            text.remove()
+
+
+def explain(ax: Axes, handles: Any = None) -> None:
+    """A legend above the axes that says what each mark means, in as many columns as the figure is wide enough for.
+
+    Parameters
+    ----------
+    ax : Axes
+    handles : sequence of artist, optional
+        Labelled ones; those of the axes by default. Further calls add theirs.
+    """
+    handles = list(handles) if handles is not None else ax.get_legend_handles_labels()[0]
+    for old in (*ax.figure.legends, *([ax.get_legend()] if ax.get_legend() else [])):
+        handles = [*old.deskbench_handles, *handles] if hasattr(old, "deskbench_handles") else handles
+        old.remove()
+    if not handles:
+        return
+    letters = LETTERS * ax.figure.get_figwidth()
+    longest = int(letters) - 8
+    labels = [textwrap.fill(h.get_label(), longest) for h in handles]
+    widest = max(len(line) for label in labels for line in label.split("\n")) + 7
+    look: dict[str, Any] = dict(
         handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=len(handles),
-        fontsize=7,
+        labels=labels,
+        ncols=max(1, min(len(handles), int(letters // widest))),
+        fontsize=SMALL,
+        frameon=False,
+        columnspacing=1.2,
+        handlelength=1.6,
         borderaxespad=0.1,
-        columnspacing=1.2,
-        handlelength=1.3,
+        labelspacing=0.35,
     )
+    if len(ax.figure.axes) == 1:
+        legend = ax.figure.legend(loc="outside upper left", **look)
+    else:
+        legend = ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), **look)
+    vars(legend)["deskbench_handles"] = handles
 
 
-def legend_under_title(ax: Axes, handles: Any = None) -> None:
-    """A legend between title and axes, in two lines if it is long."""
-    handles = handles if handles is not None else ax.get_legend_handles_labels()[0]
-    lines = 1 if sum(len(handle.get_label()) + 4 for handle in handles) <= 70 else 2
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=-(-len(handles) // lines) or 1,
-        fontsize=7,
-        handlelength=1.1,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
-    ax.set_title(ax.get_title(loc="left"), loc="left", pad=5 + 12 * lines)
+def mark(ax: Axes, label: str, **look: Any) -> Any:
+    """An entry of a legend: a mark or a line with what it means."""
+    return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]
+
+
+def fit(ax: Axes) -> None:
+    """Break the axes' labels where they are longer than their axes, then place what had to wait for it."""
+    if not ax.axison:
+        return
+    said = said_of(ax)
+    ax.figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
+    dpi, box = ax.figure.dpi, ax.get_window_extent()
+    for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
+        # 0.062 inches is the mean width of a letter of the labels; a line may be a little longer than its axis.
+        letters = max(int(length / dpi / 0.062), 16)
+        whole = label.get_text().split("\n")
+        label.set_text("\n".join(line for part in whole for line in textwrap.wrap(part, letters)))
+    waiting, said.later = said.later, []
+    if waiting:
+        ax.figure.draw_without_rendering()
+    for place in waiting:
+        place()
+
+
+def trials_of(values: pd.Series) -> str:
+    """``"1 trial"``, or ``"2 to 3 trials"``."""
+    return f"{span_of(values)} {'trial' if values.max() == 1 else 'trials'}"
 
 
 def span_of(values: pd.Series) -> str:

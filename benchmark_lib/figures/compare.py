@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scoring.written import percent
-from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing
-from .labels import name_of, names_at_the_end
+from .canvas import LINES, QUIET, ROW, SMALL, axes_for, explain, is_narrow, mark, nothing
+from .labels import name_of, name_rows, names_at_the_end
+from .ranking import at_right
+from .said import figure, says
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
 
 
-def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None) -> Axes:
+@figure
+def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, width: str = "page") -> Axes:
     """The difference of every share, in percentage points with its interval: filled where it is more than noise.
 
     Parameters
@@ -29,45 +32,68 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None) 
     ax : Axes, optional
         Where to draw.
     """
+    from ..analysis.estimators.comparisons import SURE
     from ..scoring.metrics import METRICS
 
     bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
     shown = table[table["metric"].isin(bounded) & table["difference"].notna()].iloc[::-1]
-    ax = axes_for(ax, table, height=1.4 + 0.34 * max(len(shown), 3))
+    ax = axes_for(ax, table, width, 1.4 + 0.36 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, "No case has values for both models, so there is no difference to draw.")
     factors = [100 / METRICS[r.metric].scale.factor(r.cases) for r in shown.itertuples()]
     for y, (row, scale) in enumerate(zip(shown.itertuples(), factors, strict=True)):
-        sure = row.verdict.startswith("more than noise")
+        sure = row.word == SURE
+        ax.plot([scale * row.these_low, scale * row.these_high], [y, y], color=FIRST, linewidth=4.5, alpha=0.3)
         ax.plot([scale * row.low, scale * row.high], [y, y], color=FIRST, linewidth=1.6)
         ax.plot(
             scale * row.difference, y, marker="o", markersize=6, color=FIRST, markerfacecolor=FIRST if sure else "white"
         )
         if row.truth == row.truth:
             ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
-        p = row.p_holm if row.p_holm == row.p_holm else row.p
-        mark = "Holm" if row.p_holm == row.p_holm else "plain"
-        ax.text(
-            1.01, y, f"p {p:.2g} ({mark})", transform=ax.get_yaxis_transform(), fontsize=7, va="center", color="#444444"
-        )
+        adjusted = row.p_adjusted == row.p_adjusted
+        at_right(ax, y, f"p {row.p_adjusted if adjusted else row.p:.2g}{'' if adjusted else ' *'}")
     titles = [
         f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{r.cases:.0f} cases"
         for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)
     ]
     reach = min(105.0, 8 + float(np.nanmax(np.abs([shown[c] * factors for c in ("low", "high")]))))
     ax.axvline(0, color="#222222", linewidth=1)
-    ax.set_yticks(range(len(shown)), titles, fontsize=7.5)
+    name_rows(ax, titles)
     ax.set(
         xlim=(-reach, reach),
         ylim=(-0.6, len(shown) - 0.4),
-        xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points (95 %); filled: more than noise{'; cross: true' if shown['truth'].notna().any() else ''}",
-        title="What differs",
+        xlabel=f"{name_of(a)} minus {name_of(b)}, percentage points",
     )
     ax.grid(axis="y", visible=False)
+    true = shown["truth"].notna().any()
+    dot = dict(marker="o", markersize=6, color=FIRST)
+    explain(
+        ax,
+        [
+            mark(ax, "more than noise", **dot),
+            mark(ax, "may be noise", **dot, markerfacecolor="white"),
+            mark(ax, "95 %, cases like these", color=FIRST, linestyle="-", linewidth=1.6),
+            mark(ax, "95 %, these cases", color=FIRST, linestyle="-", linewidth=4.5, alpha=0.3),
+            *([mark(ax, "true difference", marker="x", markersize=7, color="#222222")] if true else []),
+            *([mark(ax, "*: p not corrected, exploratory")] if shown["p_adjusted"].isna().any() else []),
+        ],
+    )
+    says(
+        ax,
+        f"What differs: {name_of(a)} minus {name_of(b)}",
+        "Difference of the means over shared cases, in percentage points. Line: the interval for cases like these, as wide as the correction over the "
+        "planned metrics needs, from the same t test as p; band: the 95 % interval for exactly these cases. Filled where the difference is more than "
+        "noise at the 5 % level. On the right: p, corrected by Holm's method over the planned metrics; * marks those that are not corrected."
+        + (" Cross: the true difference." if true else ""),
+        rows=len(shown),
+    )
     return ax
 
 
-def differing_cases(*, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: Axes | None = None) -> Axes:
+@figure
+def differing_cases(
+    *, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: Axes | None = None, width: str = "page"
+) -> Axes:
     """The cases on which the two models differ most: the share of trials in which each succeeded.
 
     Parameters
@@ -82,7 +108,7 @@ def differing_cases(*, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: 
         Where to draw.
     """
     shown = table.head(most).iloc[::-1]
-    ax = axes_for(ax, table, height=1.4 + 0.19 * max(len(shown), 4))
+    ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "The two models do not differ on any case that both ran.")
     for y, row in enumerate(shown.itertuples()):
@@ -110,27 +136,29 @@ def differing_cases(*, table: pd.DataFrame, a: str, b: str, most: int = 24, ax: 
             y,
             f"{row.a_trials}  {row.b_trials}",
             transform=ax.get_yaxis_transform(),
-            fontsize=6.5,
+            fontsize=SMALL,
             va="center",
             family="monospace",
         )
-    ax.set_yticks(
-        range(len(shown)), [f"{r.case_id} ({r.bucket.replace('_', ' ')})" for r in shown.itertuples()], fontsize=6.8
-    )
+    between = "\n" if is_narrow(ax) else " "
+    name_rows(ax, [f"{r.case_id}{between}({r.bucket.replace('_', ' ')})" for r in shown.itertuples()])
     left = f"the {len(shown)} widest of {len(table)}" if len(table) > len(shown) else f"all {len(table)}"
-    ax.set(
-        xlim=(-5, 105),
-        ylim=(-0.7, len(shown) - 0.3),
-        xlabel=f"% of trials that succeeded; {left} (right: trials of each, + success)",
-        title="On which cases",
-    )
+    ax.set(xlim=(-5, 105), ylim=(-0.7, len(shown) - 0.3), xlabel=f"% of trials that succeeded; {left}")
     ax.grid(axis="y", visible=False)
-    legend_under_title(ax)
+    explain(ax)
+    says(
+        ax,
+        f"On which cases: {name_of(a)} and {name_of(b)}",
+        f"Share of the trials of each case in which each succeeded; {left} cases on which they differ. On the right: the trials of each, + success, "
+        "- failure. Single outcomes, so without intervals.",
+        rows=len(shown),
+    )
     return ax
 
 
-def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """The chance of detecting the observed difference, against the number of trials of these cases.
+@figure
+def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """The chance of detecting the observed difference for cases like these, against the number of trials.
 
     Parameters
     ----------
@@ -141,7 +169,7 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     from ..scoring.metrics import METRICS
 
-    ax = axes_for(ax, table, width=5.6, height=3.2)
+    ax = axes_for(ax, table, width, 3.2)
     columns = [c for c in table.columns if c.startswith("power_")]
     shown = table.dropna(subset=columns) if columns else table
     shown = shown[shown["a"] != shown["b"]] if len(shown) else shown
@@ -157,20 +185,28 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         labels.append(
             (heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {percent(row['b'])})", LINES[place])
         )
-    names_at_the_end(ax, labels, len(trials) - 1, gap=7)
     ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
     ax.set_xticks(range(len(trials)), trials)
     ax.set(
         ylim=(-3, 103),
-        xlim=(-0.15, len(trials) - 0.95),
-        xlabel="Trials of these cases",
+        xlim=(-0.15, len(trials) - 0.9),
+        xlabel="Trials of each case",
         ylabel="Chance of detecting it, %",
-        title="What it would take to know",
+    )
+    explain(ax, [mark(ax, "80 %, the usual aim", color="#888888", linestyle=":")])
+    names_at_the_end(ax, labels, len(trials) - 1)
+    says(
+        ax,
+        "What it would take to know",
+        "Simulated chance of detecting the observed difference (in brackets: the two means, %) with so many trials of each case, for cases like these. A simulated power is "
+        "no estimate with an interval: it takes the observed rates as true.",
+        rows=len(shown) * len(trials),
     )
     return ax
 
 
-def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None) -> Axes:
+@figure
+def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, width: str = "page") -> Axes:
     """One entry among the others: one line per metric, the others in grey, the entry in colour with the interval of its mean.
 
     Parameters
@@ -183,7 +219,7 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None) -> 
     ax : Axes, optional
         Where to draw.
     """
-    ax = axes_for(ax, table, height=1.3 + 0.34 * max(table["metric"].nunique(), 3))
+    ax = axes_for(ax, width=width, height=1.4 + 0.34 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])
     if shown.empty:
         return nothing(ax, "Nothing was scored, so there is nothing to compare.")
@@ -223,24 +259,38 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None) -> 
         for row in mine.itertuples():
             ax.plot([100 * row.low, 100 * row.high], [y, y], color=FIRST, linewidth=1.4)
             ax.plot(100 * row.value, y, marker="o", markersize=6, color=FIRST)
-    titles = {
-        r.metric: f"{r.title} {'(higher is better)' if r.higher_is_better else '(lower is better)'}"
-        for r in shown.itertuples()
-    }
-    ax.set_yticks(range(len(metrics)), [titles[m] for m in metrics], fontsize=7.5)
+    better = {True: "higher is better", False: "lower is better"}
+    titles = {r.metric: f"{r.title}\n({better[bool(r.higher_is_better)]})" for r in shown.itertuples()}
+    name_rows(ax, [titles[m] for m in metrics])
+    ax.set(xlim=(-3, 103), ylim=(-0.6, len(metrics) - 0.4), xlabel="%")
+    ax.grid(axis="y", visible=False)
     public, own = shown["panel"] == "published", shown["entry"] == entry
     others = shown.loc[~public & ~own, "entry"].nunique()
-    field = (
-        f"strokes: {others} other{'s' if others != 1 else ''}, the longer one their median"
-        if others
-        else "no others of its kind here"
+    stroke = dict(marker="|", markersize=9, color=QUIET, markeredgewidth=1.4)
+    explain(
+        ax,
+        [
+            mark(ax, f"{name_of(entry)}: median over trials", marker="o", color=FIRST, markersize=6),
+            mark(ax, "its mean, 95 % interval", color=FIRST, linestyle="-", linewidth=1.4),
+            *([mark(ax, f"{others} other{'s' * (others != 1)} of its panel", **stroke)] if others else []),
+            *([mark(ax, "their median", **{**stroke, "color": "#666666", "markeredgewidth": 2})] if others else []),
+            *([mark(ax, "published models", marker="|", markersize=5, color=PUBLISHED)] if public.any() else []),
+        ],
     )
-    field += f"; pink: {shown.loc[public, 'entry'].nunique()} published" if public.any() else ""
-    ax.set(
-        xlim=(-3, 103),
-        ylim=(-0.6, len(metrics) - 0.4),
-        xlabel=f"% ({name_of(entry)}: dot, median over trials; line, 95 % of the mean; {field})",
-        title="Among the others",
+    says(
+        ax,
+        f"{name_of(entry)} among the others",
+        "Dot: median over trials; line: 95 % interval of the mean. "
+        + (
+            f"Strokes: {others} others, the longer one their median."
+            if others
+            else "There are no others of its kind here."
+        )
+        + (
+            f" Pink: {shown.loc[public, 'entry'].nunique()} published models, which have no interval."
+            if public.any()
+            else ""
+        ),
+        rows=len(metrics),
     )
-    ax.grid(axis="y", visible=False)
     return ax

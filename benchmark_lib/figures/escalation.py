@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..analysis.estimators.estimate import usual
-from .canvas import QUIET, axes_for, nothing, span_of
-from .labels import halo, name_of, with_counts
+from ..analysis.estimators.intervals import proportion_interval
+from .canvas import QUIET, ROW, SMALL, axes_for, explain, is_narrow, listed, mark, nothing, span_of
+from .labels import name_apart, name_of, name_rows, names_of, with_counts
+from .said import figure, says
 from .style import plain
 
 if TYPE_CHECKING:
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 MISSED, OVER = "#C44E00", "#0072B2"
 
 
-def two_directions(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Misses to the left, over-escalation to the right: the mean with its interval (bar and whisker), the median over trials (dot).
 
     Parameters
@@ -27,61 +30,70 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.escalation_table` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
     shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
     shown = shown.assign(_wrong=shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)).sort_values(
         "_wrong", ascending=False
     )
-    ax = axes_for(ax, table, height=1.2 + 0.22 * max(len(shown), 4))
+    ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "Neither must-escalate nor resolvable cases were run and scored.")
     for y, row in enumerate(shown.itertuples()):
-        for sign, color, mean, low, high, median in (
-            (-1, MISSED, row.missed_mean, row.missed_low, row.missed_high, row.missed),
-            (1, OVER, row.over_mean, row.over_low, row.over_high, row.over),
-        ):
-            if mean != mean:
-                ax.text(
-                    sign * 3,
-                    y,
-                    "not run",
-                    ha="right" if sign < 0 else "left",
-                    va="center",
-                    fontsize=6.5,
-                    color="#888888",
-                )
-                continue
-            ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85)
-            ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color="#333333", linewidth=0.9)
-            ax.plot(
-                sign * 100 * median,
-                y,
-                marker="o",
-                markersize=3,
-                color="white",
-                markeredgecolor="#333333",
-                markeredgewidth=0.7,
-            )
-            ax.text(
-                sign * (100 * max(high, mean) + 2),
-                y,
-                f"{100 * mean:.0f}",
-                ha="right" if sign < 0 else "left",
-                va="center",
-                fontsize=6.8,
-            )
+        _direction(ax, y, -1, MISSED, row.missed_mean, row.missed_low, row.missed_high, row.missed)
+        _direction(ax, y, 1, OVER, row.over_mean, row.over_low, row.over_high, row.over)
     counts = list(shown[["missed_cases", "over_cases"]].astype(int).itertuples(index=False, name=None))
-    _centre(ax, len(shown), with_counts([name_of(m) for m in shown["entry"]], counts))
-    cases = [usual(n) for n in zip(*counts, strict=True)]
-    ax.set(
-        xlabel=f"needed a human and was kept, % ({cases[0]} cases)      |      resolvable and was handed over, % ({cases[1]} cases)",
-        title="Escalation, both ways",
+    ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
+    _centre(ax, with_counts(names_of(list(shown["entry"])), counts), 100 * float(np.nanmax(ends)))
+    missed, over = (usual(n) for n in zip(*counts, strict=True))
+    ax.set(xlabel=f"% of {missed} must-escalate cases  |  % of {over} resolvable cases")
+    _explain_directions(
+        ax,
+        mark(ax, "95 % interval of the mean", linestyle="-", color="#333333", linewidth=0.9),
+        mark(ax, "median over trials", marker="o", markersize=3, color="white", markeredgecolor="#333333"),
+    )
+    says(
+        ax,
+        "Escalation, both ways",
+        f"Left: needed a human and was kept (n = {missed} cases). Right: resolvable and was handed over (n = {over} cases). Bar and number: mean "
+        "over cases of the mean over trials, %; line: its 95 % interval; dot: median over trials.",
+        rows=len(shown),
     )
     return ax
 
 
-def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Both directions by intent: bars are the mean over the models given, strokes the models; each intent is shown on its own.
+def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float, high: float, median: float) -> None:
+    """One direction of one model."""
+    side = "right" if sign < 0 else "left"
+    if mean != mean:
+        ax.text(sign * 3, y, "not run", ha=side, va="center", fontsize=SMALL, color="#888888")
+        return
+    ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85)
+    ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color="#333333", linewidth=0.9)
+    look = dict(color="white", markeredgecolor="#333333", markeredgewidth=0.7)
+    ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
+    far = max(100 * v for v in (high, mean, median) if v == v)
+    ax.text(sign * (far + 3), y, f"{100 * mean:.0f}", ha=side, va="center", fontsize=SMALL)
+
+
+def _explain_directions(ax: Axes, *more: Any) -> None:
+    """The legend of both directions."""
+    from matplotlib.patches import Patch
+
+    explain(
+        ax,
+        [
+            Patch(color=MISSED, alpha=0.85, label="left: kept, needed a human"),
+            Patch(color=OVER, alpha=0.85, label="right: handed over, resolvable"),
+            *more,
+        ],
+    )
+
+
+@figure
+def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Both directions by intent: bars are the mean over the models given, strokes the models; of one model, with its Wilson interval.
 
     Parameters
     ----------
@@ -89,59 +101,76 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes
         As `tables.intent_table` gives it, of both buckets.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
     known = table.dropna(subset=["wrong"])
     parts = [(-1, MISSED, known[known["bucket"] == "must_escalate"]), (1, OVER, known[known["bucket"] == "resolvable"])]
     names = [i for _, _, part in reversed(parts) for i in part.groupby("intent")["wrong"].mean().sort_values().index]
-    ax = axes_for(ax, table, height=1.2 + 0.2 * max(len(names), 4))
+    ax = axes_for(ax, table, width, 1.3 + ROW * max(len(names), 4))
     if not names:
         return nothing(ax, "Neither must-escalate nor resolvable cases were run and scored.")
+    several = known.groupby(["bucket", "intent"])["entry"].nunique().max() > 1
     for sign, color, part in parts:
         for intent, rows in part.groupby("intent"):
-            _intent(ax, names.index(intent), sign, color, rows)
-    _centre(ax, len(names), [n.replace("_", " ") for n in names])
-    models = known.groupby(["bucket", "intent"])["entry"].nunique()
-    strokes = f"Bar: mean of {span_of(models)} models; strokes: the models." if models.max() > 1 else ""
-    ax.set(
-        xlabel=f"kept although it needed a human, % of conversations      |      handed over although resolvable, % of conversations\n{strokes}".rstrip(
-            "\n"
+            _intent(ax, names.index(intent), sign, color, rows, several)
+    reach = max(abs(x) for line in ax.lines for x in line.get_xdata())
+    _centre(ax, [n.replace("_", " ") for n in names], reach)
+    ax.set(xlabel="% of conversations of the intent that went wrong")
+    many = span_of(known.groupby(["bucket", "intent"])["entry"].nunique())
+    whose = f"mean of {many} models" if several else f"{name_of(known['entry'].iloc[0])}"
+    drawn = (
+        mark(ax, "one model", marker="|", color="#444444", markersize=6)
+        if several
+        else mark(ax, "95 % interval (Wilson)", linestyle="-", color="#333333", linewidth=0.9)
+    )
+    _explain_directions(ax, drawn)
+    says(
+        ax,
+        "Escalation by intent, both ways",
+        "Left: needed a human and was kept. Right: resolvable and was handed over. Each intent on its own.",
+        f"Bar: {whose}, % of the conversations of the intent; "
+        + (
+            "strokes: the single models, whose spread is shown in place of an interval, since the models are not a sample."
+            if several
+            else "line: 95 % Wilson interval, which takes the trials of a case as independent and is therefore narrow."
         ),
-        title="By intent, both ways",
+        f"Conversations per model and intent: {span_of(known['conversations'])}.",
+        rows=len(names),
     )
     return ax
 
 
-def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame) -> None:
+def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several: bool) -> None:
     """The line of one intent."""
-    mean, several = 100 * rows["wrong"].mean(), len(rows) > 1
+    mean = 100 * rows["wrong"].mean()
     ax.barh(y, sign * mean, color=color, height=0.62, alpha=0.85)
-    if several:
-        ax.plot(
-            sign * 100 * rows["wrong"],
-            np.full(len(rows), y),
-            marker="|",
-            linestyle="none",
-            markersize=6,
-            color="#444444",
-            alpha=0.5,
-        )
     only = rows.iloc[0]
     wrong = only["handed_over"] if sign > 0 else only["conversations"] - only["handed_over"]
-    text = f"{mean:.0f}" if several else f"{wrong} of {only['conversations']}"
-    far = 100 * rows["wrong"].max() if several else mean
-    ax.text(sign * (far + 2), y, text, ha="right" if sign < 0 else "left", va="center", fontsize=6.8)
+    if several:
+        look = dict(marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
+        ax.plot(sign * 100 * rows["wrong"], np.full(len(rows), y), **look)
+        text, far = f"{mean:.0f}", 100 * rows["wrong"].max()
+    else:
+        found = proportion_interval(int(wrong), int(only["conversations"]))
+        ax.plot([sign * 100 * found.low, sign * 100 * found.high], [y, y], color="#333333", linewidth=0.9)
+        text, far = f"{wrong} of {only['conversations']}", 100 * found.high
+    ax.text(sign * (far + 3), y, text, ha="right" if sign < 0 else "left", va="center", fontsize=SMALL)
 
 
-def _centre(ax: Axes, rows: int, names: list[str]) -> None:
-    """The centre line and what both figures share."""
+def _centre(ax: Axes, names: list[str], reach: float) -> None:
+    """The centre line and what both figures share; `reach` is where the longest line ends."""
+    far = min(100, 10 * (reach // 10 + 1)) * (1.55 if is_narrow(ax) else 1.25)
     ax.axvline(0, color="#222222", linewidth=1)
-    ax.set_yticks(range(rows), names, fontsize=7.5)
-    ax.set(xlim=(-125, 125), ylim=(-0.7, rows - 0.3))
-    ax.set_xticks(range(-100, 101, 50), [f"{abs(x)}" for x in range(-100, 101, 50)])
+    name_rows(ax, names)
+    ax.set(xlim=(-far, far), ylim=(-0.7, len(names) - 0.3))
+    ax.locator_params(axis="x", nbins=5 if is_narrow(ax) else 9)
+    ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):.0f}" if abs(x) <= 100 else "")
     ax.grid(axis="y", visible=False)
 
 
-def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None = None) -> Axes:
+@figure
+def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None = None, width: str = "page") -> Axes:
     """Recall of handovers against their precision, with intervals; upper right is good.
 
     Parameters
@@ -152,53 +181,56 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
         How many models are named, those farthest from the others; the rest stay grey.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax, table, width=5.2, height=4.2)
+    ax = axes_for(ax, table, width, 3.8)
     shown = table.dropna(subset=["precision", "recall"])
     if shown.empty:
         return nothing(ax, "No model handed anything over, so there is no precision.")
     x, y = 100 * shown["recall"].to_numpy(dtype=float), 100 * shown["precision"].to_numpy(dtype=float)
     far = np.argsort(-np.hypot(x - np.median(x), y - np.median(y)), kind="stable")[:named]
-    placed: list[tuple[float, float]] = []
     for place, row in enumerate(shown.itertuples()):
-        loud = place in far
-        color = OVER if loud else QUIET
+        color = OVER if place in far else QUIET
+        line = dict(color=color, linewidth=0.8, alpha=0.6)
         if row.precision_low == row.precision_low:
-            ax.plot(
-                [x[place]] * 2,
-                [100 * row.precision_low, 100 * row.precision_high],
-                color=color,
-                linewidth=0.8,
-                alpha=0.6,
-            )
-        ax.plot([100 * row.recall_low, 100 * row.recall_high], [y[place]] * 2, color=color, linewidth=0.8, alpha=0.6)
+            ax.plot([x[place]] * 2, [100 * row.precision_low, 100 * row.precision_high], **line)
+        ax.plot([100 * row.recall_low, 100 * row.recall_high], [y[place]] * 2, **line)
         ax.plot(x[place], y[place], marker="o", markersize=4.5, color=color)
-    for place in sorted(far, key=lambda i: (y[i], x[i])):
-        crowd = sum(abs(y[place] - b) < 5 and abs(x[place] - a) < 25 for a, b in placed)
-        right = x[place] < 70
-        ax.annotate(
-            name_of(shown["entry"].iloc[place]),
-            (x[place], y[place]),
-            xytext=(6 if right else -6, 5 + 9 * crowd),
-            textcoords="offset points",
-            fontsize=6.8,
-            ha="left" if right else "right",
-            path_effects=halo(),
-        )
-        placed.append((x[place], y[place]))
-    quiet = len(shown) - len(far)
-    note = f"; {quiet} more in grey" if quiet > 0 else ""
+    names = names_of(list(shown["entry"]))
+    low = min(float(np.nanmin(100 * shown[c].astype(float))) for c in ("recall_low", "precision_low", "recall"))
+    start = max(-3.0, 10 * (low // 10) - 25)
     ax.set(
-        xlim=(-3, 103),
-        ylim=(-3, 106),
-        xlabel=f"Recall: % of must-escalate cases handed over{note}",
-        ylabel="Precision: % of handovers needed (traps aside)",
-        title="How precise are the handovers?",
+        xlim=(start, 103),
+        ylim=(max(-3.0, min(start, 10 * (np.nanmin(y) // 10) - 15)), 106),
+        xlabel="Recall: % of must-escalate cases handed over",
+        ylabel="Precision: % of handovers needed",
+    )
+    name_apart(ax, [(x[place], y[place], names[place]) for place in far])
+    quiet = len(shown) - len(far)
+    explain(
+        ax,
+        [
+            mark(ax, "model, named", marker="o", color=OVER, markersize=4.5),
+            *([mark(ax, f"{quiet} more models", marker="o", color=QUIET, markersize=4.5)] if quiet else []),
+            mark(ax, "95 % interval", linestyle="-", color=OVER, linewidth=0.8, alpha=0.6),
+        ],
+    )
+    says(
+        ax,
+        "How precise are the handovers?",
+        "Recall: share of the must-escalate cases handed over. Precision: share of the handovers (traps aside) that were needed; it depends on "
+        "the mix of cases. Lines: 95 % intervals. Upper right is good; both axes begin where the data do.",
+        f"{quiet} more models are drawn in grey: {listed([n for i, n in enumerate(names) if i not in far], 40)}."
+        if quiet
+        else "",
+        rows=len(shown),
     )
     return ax
 
 
-def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Where the handovers of each intent went: shares of the intent's handovers, in orange where the case does not accept the queue.
 
     Parameters
@@ -207,24 +239,40 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.queue_table` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax, table, width=5.6, height=2.6)
+    rows = table["intent"].nunique() if len(table) else 0
+    ax = axes_for(ax, table, width, 1.2 + 0.42 * max(rows, 3))
     if table.empty:
         return nothing(ax, "Nothing was handed over to a queue.")
     sums = table.groupby(["intent", "queue"])[["accepted", "conversations"]].sum()
     intents, queues = sorted(table["intent"].unique(), reverse=True), sorted(table["queue"].unique())
     totals = table.groupby("intent")["conversations"].sum()
+    between = "\nof " if is_narrow(ax) else " of "
     for (intent, queue), cell in sums.iterrows():
         x, y, share = queues.index(queue), intents.index(intent), cell["conversations"] / totals[intent]
         wrong = 1 - cell["accepted"] / cell["conversations"]
         ax.scatter(x, y, s=30 + 420 * share, color=MISSED if wrong > 0.5 else OVER, alpha=0.35, linewidth=0)
-        ax.text(x, y, f"{cell['accepted']} of {cell['conversations']}", ha="center", va="center", fontsize=6.8)
-    ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=7.5)
-    ax.set_yticks(range(len(intents)), [i.replace("_", " ") for i in intents], fontsize=7.5)
-    ax.set(
-        xlim=(-0.6, len(queues) - 0.4),
-        ylim=(-0.6, len(intents) - 0.4),
-        xlabel="Queue used; numbers: handovers that the case accepts there, of all handovers there",
-        title="Right queue?",
+        words = f"{cell['accepted']}{between}{cell['conversations']}"
+        ax.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=0.95)
+    ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
+    name_rows(ax, [i.replace("_", " ") for i in intents])
+    ax.set(xlim=(-0.6, len(queues) - 0.4), ylim=(-0.6, len(intents) - 0.4), xlabel="Queue used")
+    look = dict(marker="o", markersize=9, alpha=0.35, markeredgewidth=0)
+    explain(
+        ax,
+        [
+            mark(ax, "most accepted by the case", color=OVER, **look),
+            mark(ax, "most not accepted", color=MISSED, **look),
+        ],
+    )
+    says(
+        ax,
+        "Right queue?",
+        "Rows: intents; columns: the queue used. Numbers: handovers that the case accepts there, of all handovers there. Area: share of the "
+        "intent's handovers. These are counts of conversations and have no interval.",
+        f"n = {int(totals.sum())} handovers.",
+        rows=len(sums),
     )
     return ax

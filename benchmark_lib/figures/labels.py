@@ -1,11 +1,15 @@
-"""Names next to what they label: at points and at the ends of lines, legible where lines run behind them."""
+"""Names next to what they label: at rows, at points and at the ends of lines, legible where lines run behind them."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from statistics import median, pstdev
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import usual
+from .canvas import SMALL, explain, is_narrow, listed, mark, say_below
+from .said import said_of
 from .style import plain
 
 if TYPE_CHECKING:
@@ -13,13 +17,17 @@ if TYPE_CHECKING:
 
 PLACES = tuple(
     (dx, dy, ha, "bottom" if dy > 0 else "top")
-    for dy in (3, -3, 13, -13, 23)
-    for dx, ha in ((5, "left"), (-5, "right"))
+    for dy in (3, -3, 13, -13, 23, -23)
+    for dx, ha in ((5, "left"), (-5, "right"), (0, "center"))
 )
 """Where a name may be placed relative to its point.
 
 Offsets in points and the alignment of the text, the nearest first.
 """
+FEW = 12
+"""Up to this number of points, all are named."""
+LINE = {True: 22, False: 36}
+"""Letters on one line of a name, in a narrow figure and in a wide one."""
 
 
 def name_of(entry: Any) -> str:
@@ -27,6 +35,32 @@ def name_of(entry: Any) -> str:
     from ..analysis.panels import short_name
 
     return plain(short_name(entry))
+
+
+def names_of(entries: Sequence[Any]) -> list[str]:
+    """The names of several models; where two would read alike, each is followed by its number."""
+    names, seen = [name_of(entry) for entry in entries], dict.fromkeys(entries)
+    for name in {n for n in names if len({e for e, m in zip(entries, names, strict=True) if m == n}) > 1}:
+        alike = [entry for entry in seen if name_of(entry) == name]
+        names = [f"{n} ({alike.index(e) + 1})" if n == name else n for e, n in zip(entries, names, strict=True)]
+    return names
+
+
+def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = None) -> None:
+    """Name the rows of a figure from the bottom up, each on one line or two."""
+    ax.set_yticks(range(len(names)) if places is None else places, [two_lines(ax, name) for name in names])
+    for label in ax.get_yticklabels():
+        label.set(fontsize=SMALL, linespacing=0.95)
+
+
+def two_lines(ax: Axes, name: str) -> str:
+    """A name on one line, or on two where the figure is narrow; cut where that is not enough."""
+    longest = LINE[is_narrow(ax)]
+    lines = [line for part in name.split("\n") for line in textwrap.wrap(part, longest)]
+    if len(lines) > 2 and "\n" not in name:
+        cut = name if len(name) <= 2 * longest else f"{name[: longest + 3]}…{name[4 - longest :]}"
+        lines = [cut[:longest], cut[longest:]]
+    return "\n".join(lines)
 
 
 def with_counts(names: list[str], counts: list[tuple[int, ...]]) -> list[str]:
@@ -45,102 +79,131 @@ def halo() -> list:
     return [withStroke(linewidth=2.2, foreground="white")]
 
 
-def name_together(ax: Axes, points: list[tuple[float, float, str]], reach: tuple[float, float] = (0.1, 0.05)) -> None:
-    """Write the names next to their points; points that nearly coincide share one label.
+def name_apart(ax: Axes, points: list[tuple[float, float, str]], *, crowded: bool = False) -> None:
+    """Names next to their points, each at the first of `PLACES` where it covers no name or point.
+
+    Points that coincide share a name; what finds no place is named below the figure.
 
     Parameters
     ----------
     ax : Axes
-        With its limits set.
     points : list of (x, y, name)
         In data units.
-    reach : (float, float)
-        How close two points must be to count as one, as shares of the axes' width and height.
+    crowded : bool
+        Whether lines run between the points. Of many points only the outermost are then named; the caption says so.
     """
-    width, height = (abs(high - low) for low, high in (ax.get_xlim(), ax.get_ylim()))
-    groups: list[list[tuple[float, float, str]]] = []
-    for point in sorted(points):
-        near = next(
-            (
-                g
-                for g in groups
-                if abs(g[-1][0] - point[0]) < reach[0] * width and abs(g[0][1] - point[1]) < reach[1] * height
-            ),
-            None,
-        )
-        near.append(point) if near else groups.append([point])
-    for group in groups:
-        names = plain(textwrap.fill(", ".join(name for *_, name in group), 42))
-        right = max(x for x, *_ in group)
-        left = right > ax.get_xlim()[0] + 0.7 * width
-        x = min(x for x, *_ in group) if left else right
-        ax.annotate(
-            names,
-            (x, group[0][1]),
-            xytext=(-7 if left else 7, 4),
-            textcoords="offset points",
-            fontsize=7.5,
-            ha="right" if left else "left",
-            path_effects=halo(),
-        )
+    if crowded and len(points) > FEW:
+        points = _outermost(points, 6 if is_narrow(ax) else FEW)
+    said_of(ax).later.append(lambda: _place(ax, points))
 
 
-def name_apart(ax: Axes, points: list[tuple[float, float, str]]) -> None:
-    """Names next to their points, each at the first of `PLACES` where it covers no name or point, otherwise where it overlaps least."""
-    ax.figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
-    together: dict[tuple[int, int], list[tuple[float, float, str]]] = {}
+def _outermost(points: list[tuple[float, float, str]], most: int) -> list[tuple[float, float, str]]:
+    """The points farthest from the middle, relative to the spread of each axis."""
+    far = [0.0] * len(points)
+    for values in ([x for x, _, _ in points], [y for _, y, _ in points]):
+        middle, spread = median(values), pstdev(values) or 1.0
+        far = [f + ((v - middle) / spread) ** 2 for f, v in zip(far, values, strict=True)]
+    kept = sorted(range(len(points)), key=lambda i: -far[i])[:most]
+    return [points[i] for i in sorted(kept)]
+
+
+def outermost_in_words(points: int) -> str:
+    """The sentence of a caption on which points are named."""
+    return "Of so many models only the outermost are named." if points > FEW else ""
+
+
+def _place(ax: Axes, points: list[tuple[float, float, str]]) -> None:
+    """Place the names; where some are left over, name these below and place the others once more."""
+    groups = _together(ax, points)
+    left = _placed(ax, groups, points)
+    if not left:
+        return
+    unnamed = [name for group in left for name in group[2]]
+    words = "For lack of room not named at their points: " if len(unnamed) < len(points) else "Points: "
+    say_below(ax, words + listed(unnamed, 12))
+    for text in [t for t in ax.texts if t.get_gid() == "name"]:
+        text.remove()
+    ax.figure.draw_without_rendering()
+    _placed(ax, [group for group in groups if group not in left], points)
+
+
+def _together(ax: Axes, points: list[tuple[float, float, str]]) -> list[tuple[float, float, list[str]]]:
+    """The points with their names; those that coincide are one."""
+    together: dict[tuple[int, int], tuple[float, float, list[str]]] = {}
     for x, y, name in points:
-        together.setdefault(tuple(int(v) // 3 for v in ax.transData.transform((x, y))), []).append((x, y, name))
-    points = [
-        (
-            *group[0][:2],
-            ", ".join(name for *_, name in group[:3]) + (f" and {len(group) - 3} more" if len(group) > 3 else ""),
-        )
-        for group in together.values()
-    ]
+        key = tuple(int(v) // 3 for v in ax.transData.transform((x, y)))
+        together.setdefault(key, (x, y, []))[2].append(name)
+    return list(together.values())
+
+
+def _placed(
+    ax: Axes, groups: list[tuple[float, float, list[str]]], points: list[tuple[float, float, str]]
+) -> list[tuple[float, float, list[str]]]:
+    """Write the names; those that would cover another name, a point or the edge are not written but returned."""
     dots = [ax.transData.transform((x, y)) for x, y, _ in points]
-    inside, taken = ax.get_window_extent(), []
-    for (x, y, name), _ in sorted(zip(points, dots, strict=True), key=lambda pair: -pair[0][1]):
+    taken = [t.get_window_extent() for t in ax.texts if t.get_text()]
+    inside, left = ax.get_window_extent(), []
+    for group in sorted(groups, key=lambda g: -ax.transData.transform(g[:2])[1]):
+        x, y, names = group
         text = ax.annotate(
-            name,
+            two_lines(ax, listed(names, 3)),
             (x, y),
             xytext=(0, 0),
             textcoords="offset points",
-            fontsize=7.5,
+            fontsize=SMALL,
             annotation_clip=False,
             path_effects=halo(),
+            linespacing=0.95,
+            gid="name",
         )
-        best = None
         for dx, dy, ha, va in PLACES:
             text.set(position=(dx, dy), ha=ha, va=va)
             box = text.get_window_extent()
-            clashes = sum(box.overlaps(other) for other in taken) + sum(box.contains(*dot) for dot in dots)
-            clashes += 2 * (box.x0 < inside.x0 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1)
-            if best is None or clashes < best[0]:
-                best = (clashes, dx, dy, ha, va, box)
-        text.set(position=best[1:3], ha=best[3], va=best[4])
-        taken.append(best[5])
+            out = box.x0 < inside.x0 - 2 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1
+            if not out and not any(map(box.overlaps, taken)) and not any(box.contains(*dot) for dot in dots):
+                taken.append(box)
+                break
+        else:
+            text.remove()
+            left.append(group)
+    return left
 
 
-def names_at_the_end(
-    ax: Axes, labels: list[tuple[float, str, str]], last: float, gap: float = 5.2, top: float = 101.0
-) -> None:
-    """Names at the ends of their lines, moved apart where they would overlap, never above `top`."""
-    labels = sorted(labels)
-    spots = [height for height, _, _ in labels]
-    for place in range(1, len(spots)):
-        spots[place] = max(spots[place], spots[place - 1] + gap)
-    for place in reversed(range(len(spots))):
-        spots[place] = min(spots[place], top - gap * (len(spots) - 1 - place))
-    for (height, name, color), spot in zip(labels, spots, strict=True):
+def names_at_the_end(ax: Axes, labels: list[tuple[float, str, str]], last: float, top: float = 101.0) -> None:
+    """Names at the ends of their lines, moved apart where they would overlap, never above `top`; in the legend where the figure is narrow."""
+    if is_narrow(ax):
+        explain(ax, [mark(ax, name, color=color, linestyle="-") for _, name, color in sorted(labels, reverse=True)])
+        return
+    drawn = [
         ax.annotate(
-            name,
+            two_lines(ax, name),
             (last, height),
-            xytext=(last + 0.18, spot),
+            xytext=(last * 1.03 if last > 1 else last + 0.05, height),
             textcoords="data",
             color=color,
-            fontsize=7.5,
+            fontsize=SMALL,
             va="center",
             annotation_clip=False,
+            linespacing=0.95,
             arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.5, "relpos": (0, 0.5)},
         )
+        for height, name, color in sorted(labels)
+    ]
+    said_of(ax).later.append(lambda: _move_apart(ax, drawn, top))
+
+
+def _move_apart(ax: Axes, drawn: list[Any], top: float) -> None:
+    """Give every name its own height, from the bottom up and then from the top down."""
+    from matplotlib.text import Text
+
+    unit = ax.transData.transform([(0, 0), (0, 1)])
+    tall = [(Text.get_window_extent(t).height + 1.5) / (unit[1, 1] - unit[0, 1]) for t in drawn]
+    spots = [text.xyann[1] for text in drawn]
+    for place in range(1, len(spots)):
+        spots[place] = max(spots[place], spots[place - 1] + (tall[place - 1] + tall[place]) / 2)
+    if spots:
+        spots[-1] = min(spots[-1], top)
+    for place in reversed(range(len(spots) - 1)):
+        spots[place] = min(spots[place], spots[place + 1] - (tall[place] + tall[place + 1]) / 2)
+    for text, spot in zip(drawn, spots, strict=True):
+        text.set_position((text.xyann[0], spot))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .canvas import axes_for, head_and_legend, nothing, say_below, span_of, why_nothing
-from .labels import name_apart, name_of
+from ..analysis.estimators.estimate import counted
+from .canvas import SMALL, axes_for, explain, listed, mark, nothing, say_below, span_of, why_nothing
+from .labels import FEW, name_apart, name_of, name_rows, names_of
+from .said import figure, says
 from .style import plain
 
 if TYPE_CHECKING:
@@ -13,81 +15,98 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BETWEEN, WITHIN = "#0072B2", "#D55E00"
-LEVELS = {"between models": (BETWEEN, "o", 0.16), "within models": (WITHIN, "s", -0.16)}
-FEW = 12
-"""Up to this number of models, all are named."""
+LEVELS = {"between models": (BETWEEN, "o", 0.18), "within models": (WITHIN, "s", -0.18)}
+LEAST_MODELS = 5
+"""With fewer models a correlation between them is not drawn: of three points it says nothing."""
 
 
-def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Correlations of one metric with others: between models (circle) and within models with the case held fixed (square), each with its interval.
 
     Parameters
     ----------
     table : DataFrame
-        Rows of `tables.between_models` and `tables.within_models`, of one panel.
+        Rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer than five
+        models are not drawn, and a note says so.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    metrics = list(dict.fromkeys(table["metric"]))[::-1]
-    ax = axes_for(ax, height=1.5 + 0.36 * max(len(metrics), 3))
-    if table["estimate"].isna().all():
-        return nothing(ax, why_nothing(table))
-    for row in table.itertuples():
-        color, mark, shift = LEVELS[row.level]
+    few = (table["level"] == "between models") & (table["models"] < LEAST_MODELS)
+    known = table[table["estimate"].notna() & ~few]
+    metrics = [m for m in dict.fromkeys(table["metric"]) if m in set(known["metric"])][::-1]
+    ax = axes_for(ax, table, width, 1.4 + 0.36 * max(len(metrics), 3))
+    dropped = table[few & table["estimate"].notna()]
+    why = f"a correlation between {span_of(dropped['models'])} models says nothing" if len(dropped) else ""
+    if known.empty:
+        return nothing(ax, f"{why[:1].upper()}{why[1:]}, so none is drawn." if why else why_nothing(table))
+    if why:
+        say_below(ax, f"Not drawn: {counted(len(dropped), 'correlation')} between models; {why}")
+    for row in known.itertuples():
+        color, sign, shift = LEVELS[row.level]
         y = metrics.index(row.metric) + shift
-        if row.estimate != row.estimate:
-            ax.text(
-                0.0,
-                y,
-                row.reason.split(";")[0],
-                fontsize=6.2,
-                color="#888888",
-                ha="center",
-                va="center",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
-            )
-            continue
         if row.low == row.low:
             ax.plot([row.low, row.high], [y, y], color=color, linewidth=1.6, alpha=0.6)
-        ax.plot(row.estimate, y, marker=mark, color=color, markersize=4.8, linestyle="none")
+        ax.plot(row.estimate, y, marker=sign, color=color, markersize=4.8, linestyle="none")
         ax.text(
-            1.04,
+            1.01,
             y,
-            f"{row.estimate:+.2f}{'' if row.low == row.low else ' (no interval)'}",
-            fontsize=6.8,
+            f"{row.estimate:+.2f}{'' if row.low == row.low else ' *'}",
+            transform=ax.get_yaxis_transform(),
+            fontsize=SMALL,
             color=color,
             va="center",
         )
+    if known["low"].isna().any():
+        say_below(ax, "*: too few families for an interval")
     ax.axvline(0, color="#222222", linewidth=0.9)
-    ax.set_yticks(range(len(metrics)), [_title(m) for m in metrics], fontsize=7.5)
-    head, models = _title(table["x"].iloc[0]), span_of(table["models"])
-    ax.set(
-        xlim=(-1.05, 1.02),
-        ylim=(-0.6, len(metrics) - 0.4),
-        xlabel=f"Correlation with {head.lower()}, 95 % interval ({models} models)",
+    name_rows(ax, [_title(m) for m in metrics])
+    ax.grid(axis="y", visible=False)
+    head, models = _title(known["x"].iloc[0]), span_of(known["models"])
+    ax.set(xlim=(-1.05, 1.05), ylim=(-0.6, len(metrics) - 0.4), xlabel=f"Correlation with {head.lower()}")
+    words = {
+        "between models": "between models (Spearman), 95 %",
+        "within models": "within models, case held fixed, 95 %",
+    }
+    explain(
+        ax,
+        [
+            mark(ax, words[level], marker=LEVELS[level][1], color=LEVELS[level][0], markersize=5, linestyle="-")
+            for level in LEVELS
+            if level in set(known["level"])
+        ],
     )
-    words = {"between models": "between models (Spearman)", "within models": "within models, case held fixed"}
-    handles = [
-        ax.plot(
-            [], [], marker=LEVELS[level][1], color=LEVELS[level][0], linestyle="none", markersize=5, label=words[level]
-        )[0]
-        for level in LEVELS
-        if level in set(table["level"])
-    ]
-    head_and_legend(ax, f"{head} against quality", handles)
+    says(
+        ax,
+        f"{head} against quality",
+        f"Correlation of {head.lower()} with each metric, with 95 % intervals. Between models: Spearman over models, vendor families resampled. "
+        "Within models: the mean of each case is taken off first, cases resampled.",
+        f"n = {models} models. Nothing is drawn where a correlation is not defined.",
+        rows=len(known),
+    )
     return ax
 
 
+@figure
 def models_as_points(
-    *, table: pd.DataFrame, x: str, y: str, name: str = "entry", named: int = 10, ax: Axes | None = None
+    *,
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    name: str = "entry",
+    named: int = 10,
+    ax: Axes | None = None,
+    width: str = "page",
 ) -> Axes:
-    """Two metrics, one point per model; where there are many models, the outermost are named.
+    """Two metrics, one point per model, with intervals where the table has them; where there are many models, the outermost are named.
 
     Parameters
     ----------
     table : DataFrame
-        One row per point with the columns `x`, `y` and `name`: as `tables.model_means` or `tables.general_ranking` give
-        it.
+        One row per point with the columns `x`, `y` and `name`: as `tables.leaderboard`, `tables.model_means` or
+        `tables.general_ranking` give it. Of a board the means are drawn with their intervals.
     x, y : str
         Columns; names of metrics are written out, shares in percent.
     name : str
@@ -96,34 +115,73 @@ def models_as_points(
         How many models are named at most.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax)
-    shown = table.dropna(subset=[x, y])
+    ax = axes_for(ax, table, width)
+    columns = [f"{c}_mean" if f"{c}_mean" in table else c for c in (x, y)]
+    shown = table.dropna(subset=columns)
     if shown.empty:
         return nothing(ax, f"No model has both {_title(x).lower()} and {_title(y).lower()}.")
-    scales = [_times(name) for name in (x, y)]
-    xs, ys = scales[0] * shown[x].astype(float), scales[1] * shown[y].astype(float)
+    xs, ys = (_times(c) * shown[column].astype(float) for c, column in zip((x, y), columns, strict=True))
     loud = _outermost(xs, ys, named)
-    ax.plot(xs[~loud], ys[~loud], marker="o", color="#999999", linestyle="none", markersize=5)
-    ax.plot(xs[loud], ys[loud], marker="o", color=BETWEEN, linestyle="none", markersize=5)
-    ax.margins(x=0.18, y=0.12)
-    ax.set(xlabel=_axis_label(x), ylabel=_axis_label(y), title=f"{_title(y)} against {_title(x).lower()}")
-    name_apart(ax, list(zip(xs[loud], ys[loud], [name_of(m) for m in shown.loc[loud, name]], strict=True)))
+    colors = loud.map({True: BETWEEN, False: "#999999"})
+    intervals = _intervals(ax, shown, (x, y), xs, ys, colors)
+    ax.scatter(xs, ys, s=22, color=list(colors), zorder=3, linewidth=0)
+    ax.margins(x=0.18, y=0.14)
+    ax.set(xlabel=_axis_label(x), ylabel=_axis_label(y))
+    names = names_of(list(shown[name]))
+    points = zip(xs, ys, names, loud, strict=True)
+    name_apart(ax, [(a, b, told) for a, b, told, is_loud in points if is_loud])
+    quiet = int((~loud).sum())
+    explain(
+        ax,
+        [
+            mark(ax, "model, named" if quiet else "model", marker="o", color=BETWEEN, markersize=5),
+            *([mark(ax, f"{quiet} more models", marker="o", color="#999999", markersize=5)] if quiet else []),
+            *(
+                [mark(ax, "95 % interval of the mean", linestyle="-", color=BETWEEN, linewidth=0.9)]
+                if intervals
+                else []
+            ),
+        ],
+    )
     lost = len(table) - len(shown)
     if lost:
-        ax.text(
-            0.0,
-            -0.17,
-            f"{lost} of {len(table)} models lack one of the two.",
-            transform=ax.transAxes,
-            fontsize=7,
-            color="#555555",
-            va="top",
-        )
+        say_below(ax, f"{lost} of {len(table)} models lack one of the two.")
+    says(
+        ax,
+        f"{_title(y)} against {_title(x).lower()}",
+        f"One point per model, {len(shown)} models.",
+        "Means over cases of the mean over trials, with 95 % intervals."
+        if intervals
+        else "Published figures, without trials and so without intervals."
+        if name == "model"
+        else "Means over cases of the mean over trials.",
+        f"In grey: {listed([n for n, is_loud in zip(names, loud, strict=True) if not is_loud], 40)}." if quiet else "",
+        rows=len(shown),
+    )
     return ax
 
 
-def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def _intervals(
+    ax: Axes, shown: pd.DataFrame, metrics: tuple[str, str], xs: pd.Series, ys: pd.Series, colors: pd.Series
+) -> bool:
+    """Draw the intervals that a board holds of both metrics; whether there were any."""
+    any_drawn = False
+    for metric, across in zip(metrics, (True, False), strict=True):
+        if f"{metric}_low" not in shown:
+            continue
+        lows, highs = (_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high"))
+        for i in shown.index[lows.notna()]:
+            ends, at = [lows[i], highs[i]], [ys[i] if across else xs[i]] * 2
+            ax.plot(*((ends, at) if across else (at, ends)), color=colors[i], linewidth=0.9, alpha=0.6, zorder=2)
+            any_drawn = True
+    return any_drawn
+
+
+@figure
+def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Cost against quality; the line joins the models that no other model beats on both.
 
     Parameters
@@ -132,10 +190,14 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.cost_quality` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     from ..scoring.metrics import METRICS
 
-    ax = axes_for(ax)
+    ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["usd_per_1000", "value"])
     if shown.empty:
         return nothing(
@@ -156,29 +218,41 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
             ax.plot([row.usd_per_1000] * 2, [scale * row.low, scale * row.high], color=color, linewidth=1.1, alpha=0.6)
         ax.plot(row.usd_per_1000, scale * row.value, marker="o", color=color, markersize=5, linestyle="none")
     front = shown[shown["frontier"]].sort_values("usd_per_1000")
-    ax.plot(
-        front["usd_per_1000"], scale * front["value"], color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1
-    )
+    steps = dict(color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
+    ax.plot(front["usd_per_1000"], scale * front["value"], **steps)
     if (shown["usd_per_1000"] > 0).all() and shown["usd_per_1000"].max() > 20 * shown["usd_per_1000"].min():
         ax.set_xscale("log")
-    ax.set(
-        xlabel="USD per 1,000 conversations (agent)",
-        ylabel=metric.axis_label,
-        title=f"What {metric.title.lower()} costs",
-    )
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set(xlabel="USD per 1,000 conversations (agent)", ylabel=metric.axis_label)
     named = shown if len(shown) <= FEW else front
-    ax.margins(x=0.1, y=0.1)
-    name_apart(
-        ax, list(zip(named["usd_per_1000"], scale * named["value"], [name_of(m) for m in named["entry"]], strict=True))
+    ax.margins(x=0.15, y=0.1)
+    names = names_of(list(named["entry"]))
+    name_apart(ax, list(zip(named["usd_per_1000"], scale * named["value"], names, strict=True)))
+    explain(
+        ax,
+        [
+            mark(ax, "no other model beats it on both", marker="o", color=BETWEEN, markersize=5, linestyle="-"),
+            mark(ax, "beaten on both", marker="o", color="#999999", markersize=5),
+            mark(ax, "95 % interval of the mean", linestyle="-", color="#666666", linewidth=1.1, alpha=0.6),
+        ],
     )
-    lost = len(table) - len(shown)
+    lost = [name_of(m) for m in table.loc[~table.index.isin(shown.index), "entry"]]
     partly = [
         f"{name_of(r['entry'])} ({r['cases']} of {r['of']})" for r in shown.to_dict("records") if r["cases"] < r["of"]
     ]
-    words = [f"{lost} of {len(table)} models without a known price or value."] if lost else []
-    words += [f"Cost and value cover only some of the cases: {', '.join(partly)}."] if partly else []
+    words = [f"{len(lost)} of {len(table)} models without a known price or value: {listed(lost)}."] if lost else []
+    words += [f"Cost and value cover only some of the cases: {listed(partly)}."] if partly else []
     if words:
         say_below(ax, " ".join(words))
+    says(
+        ax,
+        f"What {metric.title.lower()} costs",
+        f"{metric.axis_label}, mean with its 95 % interval, against the cost of the agent; n = {span_of(shown['cases'])} cases.",
+        "The line joins the models that no other beats on both.",
+        rows=len(shown),
+    )
     return ax
 
 

@@ -5,23 +5,44 @@ How pass^k decays, which cases flip, the spread of trials, and what a plan of tr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..scoring.written import percent, span
-from .canvas import LINES, QUIET, axes_for, head_and_legend, nothing, say_below, span_of, stacked_bars, why_nothing
-from .labels import name_of, names_at_the_end, with_counts
+from .canvas import (
+    LINES,
+    QUIET,
+    ROW,
+    SMALL,
+    axes_for,
+    explain,
+    is_narrow,
+    listed,
+    mark,
+    nothing,
+    say_below,
+    span_of,
+    stacked_bars,
+    trials_of,
+    why_nothing,
+)
+from .labels import name_of, name_rows, names_at_the_end, names_of, with_counts
+from .ranking import at_right
+from .said import figure, says
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 STABLE_COLORS = {"always": "#5B9BC4", "sometimes": "#E8B95A", "never": "#D9D9D9"}
+STABLE_WORDS = {"always": "every trial", "sometimes": "some trials", "never": "no trial"}
 PUBLISHED_LINES = ("#0072B2", "#D55E00", "#009E73", "#AA4B86")
 WORDS = {"resolvable": "resolvable", "must_escalate": "must-escalate", "adversarial": "trap"}
+GREY = "#555555"
 
 
-def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None) -> Axes:
-    """pass^k of every model: observed with its interval where few are shown, extrapolated (dashed), and p^k as a lower bound (dotted).
+@figure
+def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, width: str = "page") -> Axes:
+    """pass^k of every model: observed and extrapolated (dashed), those in colour with their intervals, and p^k as a lower bound (dotted).
 
     Parameters
     ----------
@@ -31,75 +52,96 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None) -
         Models drawn in colour and named, spread over the order at the last k; the others are grey.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax)
+    ax = axes_for(ax, table, width, 4.4 if width == "column" else 3.8)
     shown = table.dropna(subset=["estimate"])
     if shown.empty:
         return nothing(ax, why_nothing(table))
+    if shown["k"].nunique() == 1:
+        return nothing(ax, "Every case was run once, so nothing is known about how success decays.")
     last = int(shown["k"].max())
     ends = shown.sort_values("k").groupby("entry").last().sort_values("estimate", ascending=False)
     loud = _spread_out(list(ends.index), named)
+    band = len(loud) <= 2
     for entry in ends.index:
-        mine, color = (
-            shown[shown["entry"] == entry].sort_values("k"),
-            LINES[loud.index(entry)] if entry in loud else QUIET,
-        )
-        _decay_line(ax, mine, color, loud=entry in loud, band=len(ends) <= 3)
-    names = with_counts([name_of(m) for m in ends.index], [(int(n),) for n in ends["cases"]])
+        mine, place = shown[shown["entry"] == entry].sort_values("k"), loud.index(entry) if entry in loud else None
+        if place is None:
+            ax.plot(mine["k"], 100 * mine["estimate"], color=QUIET, linewidth=0.7, zorder=1.5)
+        else:
+            _decay_line(ax, mine, LINES[place], band=band, shift=0.05 * (place - (len(loud) - 1) / 2))
+    names = with_counts(names_of(list(ends.index)), [(int(n),) for n in ends["cases"]])
     labels = [
         (100 * end, name, LINES[loud.index(m)])
         for m, end, name in zip(ends.index, ends["estimate"], names, strict=True)
         if m in loud
     ]
-    names_at_the_end(ax, labels, last)
     bucket, grey = shown["bucket"].iloc[0], len(ends) - len(loud)
     ax.set(
-        xlim=(0.8, last + 0.05),
+        xlim=(0.8, last + 0.2),
         ylim=(-3, 103),
         xlabel="k: trials that must all succeed",
-        title=f"How success decays: {WORDS.get(bucket, bucket)} cases",
-        ylabel=f"pass^k, % (n = {span_of(shown['cases'])} cases x {span_of(shown['trials'])} trials)",
+        ylabel="pass^k, % of cases",
     )
     ax.set_xticks(range(1, last + 1))
-    _note(
+    past = (shown["label"] != "observed").any()
+    explain(
         ax,
-        "Solid: observed (ring: at least 2k trials). Dashed: beta-binomial extrapolation. Dotted: p^k, a lower bound, not an estimate."
-        + (f" Grey: {grey} more." if grey else ""),
+        [
+            mark(ax, "observed", color=GREY, linestyle="-", marker="o", markersize=3.4),
+            *([mark(ax, "extrapolated (beta-binomial)", color=GREY, linestyle="--")] if past else []),
+            mark(ax, "at least 2k trials", color=GREY, marker="o", markersize=7, markerfacecolor="none"),
+            mark(ax, "p^k, a lower bound", color=GREY, linestyle=":"),
+            _interval_mark(ax, band),
+            *([mark(ax, f"{grey} more models", color=QUIET, linestyle="-")] if grey else []),
+        ],
+    )
+    names_at_the_end(ax, labels, last)
+    says(
+        ax,
+        f"How success decays: {WORDS.get(bucket, bucket)} cases",
+        "pass^k: the chance that all of k trials of a case succeed, mean over cases. Solid: observed; rings: estimates that rest on at least 2k "
+        "trials; dashed: beta-binomial extrapolation beyond the trials run; dotted: p^k, what the mean rate alone would give, a lower bound and "
+        "not an estimate.",
+        f"{'Shaded' if band else 'Vertical lines, set apart for legibility'}: 95 % intervals of the estimates.",
+        f"n = {span_of(shown['cases'])} cases x {trials_of(shown['trials'])} per model.",
+        f"In grey, without intervals: {grey} more models." if grey else "",
+        rows=len(shown),
     )
     return ax
 
 
-def _note(ax: Axes, words: str) -> None:
-    ax.text(0.0, -0.17, words, transform=ax.transAxes, fontsize=7, color="#555555", va="top")
+def _interval_mark(ax: Axes, band: bool) -> Any:
+    """What an interval looks like, as a band or as a line."""
+    from matplotlib.patches import Patch
+
+    if band:
+        return Patch(color=GREY, alpha=0.15, linewidth=0, label="95 % interval")
+    return mark(ax, "95 % interval", color=GREY, marker="|", markersize=8)
 
 
-def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, loud: bool, band: bool) -> None:
-    """One model: observed solid, extrapolated dashed, the reference dotted."""
+def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: float) -> None:
+    """One model: observed solid, extrapolated dashed, the reference dotted, and its interval."""
     past = (mine["label"] != "observed").to_numpy()
     k, value = mine["k"].to_numpy(), 100 * mine["estimate"].to_numpy()
-    style = dict(color=color, linewidth=1.8 if loud else 0.7, zorder=3 if loud else 2)
-    ax.plot(k[~past], value[~past], marker="o", markersize=3.4 if loud else 0, **style)
+    ax.plot(k[~past], value[~past], marker="o", markersize=3.4, color=color, linewidth=1.8, zorder=3)
     if past.any():
         first = max(int(past.argmax()) - 1, 0)
-        ax.plot(k[first:], value[first:], linestyle="--", **{**style, "linewidth": style["linewidth"] * 0.75})
-    if loud:
-        usable = mine["usable"].to_numpy(dtype=bool)
-        ax.plot(
-            k[usable],
-            value[usable],
-            marker="o",
-            markersize=7,
-            markerfacecolor="none",
-            markeredgecolor=color,
-            linestyle="none",
-            zorder=4,
-        )
-        ax.plot(k, 100 * mine["reference"], linestyle=":", color=color, linewidth=0.9, zorder=2)
+        ax.plot(k[first:], value[first:], linestyle="--", color=color, linewidth=1.35, zorder=3)
+    usable = mine["usable"].to_numpy(dtype=bool)
+    ring = dict(marker="o", markersize=7, markerfacecolor="none", markeredgecolor=color, linestyle="none", zorder=4)
+    ax.plot(k[usable], value[usable], **ring)
+    ax.plot(k, 100 * mine["reference"], linestyle=":", color=color, linewidth=0.9, zorder=2)
+    low, high = 100 * mine["low"].astype(float), 100 * mine["high"].astype(float)
     if band:
-        ax.fill_between(k, 100 * mine["low"], 100 * mine["high"], color=color, alpha=0.12, linewidth=0, zorder=1)
+        ax.fill_between(k, low, high, color=color, alpha=0.15, linewidth=0, zorder=1)
+    else:
+        ax.vlines(k + shift, low, high, color=color, linewidth=1, alpha=0.55, zorder=2)
 
 
-def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Cases that always, sometimes and never succeed, with the chance that two trials of a case disagree.
 
     Parameters
@@ -108,34 +150,46 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.flip_table` gives it, of one panel and one bucket.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
     shown = table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"])
-    ax = axes_for(ax, height=1.3 + 0.22 * max(len(shown), 3))
+    ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
-    shares = {state: list(100 * shown[state] / shown["cases"]) for state in STABLE_COLORS}
-    stacked_bars(ax, shares, STABLE_COLORS, {state: [str(n) for n in shown[state]] for state in shares}, least=6)
+    if shown["estimate"].isna().all():
+        return nothing(ax, "No case was run twice, so nothing is known about trials that disagree.")
+    labels = {state: f"succeed in {words}" for state, words in STABLE_WORDS.items()}
+    shares = {labels[state]: list(100 * shown[state] / shown["cases"]) for state in STABLE_COLORS}
+    stacked_bars(
+        ax,
+        shares,
+        {labels[state]: color for state, color in STABLE_COLORS.items()},
+        {labels[state]: [str(n) for n in shown[state]] for state in STABLE_COLORS},
+    )
     for y, row in enumerate(shown.itertuples()):
         interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
-        words = "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}"
-        ax.text(101.5, y, words, va="center", fontsize=7)
-    ax.text(101.5, len(shown) - 0.35, "flip rate (95 %)", fontsize=7, color="#555555", va="bottom")
-    ax.set_yticks(range(len(shown)), [name_of(m) for m in shown["entry"]], fontsize=7.5)
+        at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}")
+    head = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
+    ax.text(1.01, len(shown) - 0.45, "flip rate (95 %)", **head)
+    name_rows(ax, names_of(list(shown["entry"])))
     bucket = shown["bucket"].iloc[0]
-    ax.set(
-        xlim=(0, 100),
-        ylim=(-0.6, len(shown) - 0.4),
-        xlabel=f"% of {WORDS.get(bucket, bucket)} cases (n = {span_of(shown['cases'])}; numbers in the bars: cases)",
-    )
+    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of {WORDS.get(bucket, bucket)} cases")
     ax.grid(axis="y", visible=False)
-    bars = [b.patches[0] for b in ax.containers]
-    for bar, state in zip(bars, STABLE_COLORS, strict=True):
-        bar.set_label(f"succeed in {dict(always='every trial', sometimes='some trials', never='no trial')[state]}")
-    head_and_legend(ax, f"Sure, shaky, hopeless: {WORDS.get(bucket, bucket)} cases", bars)
+    explain(ax)
+    says(
+        ax,
+        f"Sure, shaky, hopeless: {WORDS.get(bucket, bucket)} cases",
+        "Share of cases that succeed in every trial, in some and in none; numbers in the bars: cases. On the right: the flip rate, the chance that "
+        "two trials of one case end differently, with its 95 % interval.",
+        f"n = {span_of(shown['cases'])} cases x {trials_of(shown['trials'])} per model." if "trials" in shown else "",
+        rows=len(shown),
+    )
     return ax
 
 
-def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """A metric in every trial, with the median that the board shows.
 
     Parameters
@@ -144,6 +198,8 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.trial_table` gives it, of one panel.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
     from ..scoring.metrics import METRICS
 
@@ -151,44 +207,72 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if any(METRICS[name].scale.summed for name in shown["metric"].unique()):  # counts of fewer traps do not compare
         shown = shown[shown["cases"] == shown["cases"].max()]
     models = shown.groupby("entry")["value"].median().sort_values()
-    ax = axes_for(ax, height=1.2 + 0.22 * max(len(models), 3))
+    ax = axes_for(ax, table, width, 1.3 + ROW * max(len(models), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
+    if not table.dropna(subset=["value"]).groupby("entry").size().gt(1).any():
+        return nothing(ax, "No model was run twice, so there is no spread of trials to show.")
     metric = METRICS[shown["metric"].iloc[0]]
     _not_drawn(ax, table[table["value"].notna() & ~table.index.isin(shown.index)])
-    scale = metric.scale.times
+    scale, dot = metric.scale.times, dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")
     for y, (entry, median) in enumerate(models.items()):
         values = scale * shown.loc[shown["entry"] == entry, "value"]
         ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
-        ax.plot(
-            values, [y] * len(values), marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none", zorder=3
-        )
-        ax.plot([scale * median] * 2, [y - 0.32, y + 0.32], color="#222222", linewidth=1.3, zorder=4)
-        ax.text(
-            1.01, y, f"{values.max() - values.min():.1f}", transform=ax.get_yaxis_transform(), va="center", fontsize=7
-        )
-    ax.text(
-        1.01, len(models) - 0.35, "spread", transform=ax.get_yaxis_transform(), fontsize=7, color="#555555", va="bottom"
-    )
-    ax.set_yticks(range(len(models)), [name_of(m) for m in models.index], fontsize=7.5)
+        heights, counts = _beside(values, y)
+        ax.plot(counts, heights, zorder=3, **dot)
+        ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
+        at_right(ax, y, f"{values.max() - values.min():.{metric.scale.digits}f}")
+    head = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
+    ax.text(1.01, len(models) - 0.45, "range", **head)
+    name_rows(ax, names_of(list(models.index)))
+    ax.grid(axis="y", visible=False)
     many = span_of(shown.groupby("entry").size())
-    ax.set(
-        ylim=(-0.6, len(models) - 0.4),
-        title=f"Trial by trial: {metric.title.lower()}",
-        xlabel=f"{metric.axis_label} in each of {many} trials (dots); bar: their median, as on the board",
+    ax.set(ylim=(-0.6, len(models) - 0.4), xlabel=metric.axis_label)
+    explain(
+        ax,
+        [
+            mark(ax, "one trial", **dot),
+            mark(ax, "median over trials", marker="|", markersize=9, markeredgewidth=1.3, color="#222222"),
+            mark(ax, "range of the trials, no interval", color="#BBBBBB", linestyle="-", linewidth=1.2),
+        ],
+    )
+    says(
+        ax,
+        f"Trial by trial: {metric.title.lower()}",
+        f"{metric.axis_label} in each of {many} trials (dots; equal trials stand above each other), their median as on the board, and on the right "
+        "their range, largest minus smallest. The range is not an interval: it grows with the number of trials.",
+        f"n = {span_of(shown['cases'])} cases per trial.",
+        rows=len(models),
     )
     return ax
+
+
+def _beside(values: pd.Series, y: float) -> tuple[list[float], list[float]]:
+    """Heights and places of the dots of one row; equal values stand above each other."""
+    heights: list[float] = []
+    counted = values.value_counts().to_dict()
+    seen: dict[float, int] = {}
+    for value in values:
+        place = seen[value] = seen.get(value, -1) + 1
+        heights.append(y + 0.16 * (place - (counted[value] - 1) / 2))
+    return heights, list(values)
 
 
 def _not_drawn(ax: Axes, left: pd.DataFrame) -> None:
     """Name, below the figure, the trials that are too incomplete for the median or have fewer traps than others."""
     if len(left):
         told = [f"{name_of(r['entry'])} trial {r['trial']} ({r['cases']} cases)" for r in left.to_dict("records")]
-        say_below(ax, f"Not drawn, for too few cases: {', '.join(told)}")
+        say_below(ax, f"Not drawn, for too few cases: {listed(told)}")
 
 
+@figure
 def textbook_decay(
-    *, table: pd.DataFrame, rate: float, published: pd.DataFrame | None = None, ax: Axes | None = None
+    *,
+    table: pd.DataFrame,
+    rate: float,
+    published: pd.DataFrame | None = None,
+    ax: Axes | None = None,
+    width: str = "page",
 ) -> Axes:
     """pass^k of one mean rate for cases alike and for mixed cases; published figures for comparison, each with its own p^k.
 
@@ -202,52 +286,65 @@ def textbook_decay(
         As `tables.published_pass_hat_k` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax)
+    ax = axes_for(ax, width=width, height=4.2)
     mine = table[table["rate"].round(6) == round(rate, 6)]
     if mine.empty:
         return nothing(ax, f"The table holds no rate of {rate:g}.")
     last, labels = int(mine["k"].max()), []
     for (mix, rows), color in zip(mine.groupby("mix", sort=False), ("#222222", "#666666", "#999999"), strict=False):
-        ax.plot(
-            rows["k"],
-            100 * rows["value"],
-            color=color,
-            linestyle=":" if mix == "every case alike" else "-",
-            linewidth=1.6,
-        )
+        line = ":" if mix == "every case alike" else "-"
+        ax.plot(rows["k"], 100 * rows["value"], color=color, linestyle=line, linewidth=1.6)
         labels.append((100 * rows["value"].iloc[-1], f"{percent(rate)}, {mix}", color))
-    names_at_the_end(ax, labels, last)
-    if published is not None:
-        _published_lines(ax, published)
     ax.set(
         xlim=(0.8, last + 0.05),
         ylim=(-3, 103),
         xlabel="k: trials that must all succeed",
         ylabel="pass^k, %",
-        title="The same mean rate, three decays",
     )
     ax.set_xticks(range(1, last + 1))
-    _note(
+    handles = [
+        mark(ax, "p^k, a lower bound for any mix", color=GREY, linestyle=":"),
+        mark(ax, "computed for a mix of cases", color=GREY, linestyle="-"),
+    ]
+    if published is not None:
+        handles.append(mark(ax, "published figures", color=GREY, marker="^", markersize=5, linestyle="-"))
+    explain(ax, handles)
+    names_at_the_end(ax, labels, last)
+    if published is not None:
+        _published_lines(ax, published)
+    says(
         ax,
-        "Dotted: p^k, which the published 90/80/70/60 % table shows: a lower bound for any mix of cases. Triangles: published figures.",
+        "The same mean rate, three decays",
+        "Dotted: p^k, which the published 90/80/70/60 % table shows: a lower bound for any mix of cases. Solid grey: computed for mixes of cases of "
+        "the same mean rate; these are not estimates and have no interval.",
+        "Triangles: published figures, each with its own p^k; no intervals were published."
+        if published is not None
+        else "",
+        rows=len(mine),
     )
     return ax
 
 
 def _published_lines(ax: Axes, published: pd.DataFrame) -> None:
-    """Published pass^k of each model and domain, each with its own p^k."""
-    labels = []
+    """Published pass^k of each model and domain, each with its own p^k, named at its end."""
+    handles = []
     for ((model, domain), rows), color in zip(
         published.groupby(["model", "domain"], sort=False), PUBLISHED_LINES, strict=False
     ):
-        ax.plot(rows["k"], 100 * rows["pass_hat_k"], color=color, marker="^", markersize=5, linewidth=1.2)
+        look = dict(color=color, marker="^", markersize=5, linewidth=1.2)
+        ax.plot(rows["k"], 100 * rows["pass_hat_k"], **look)
         ax.plot(rows["k"], 100 * rows["pass_hat_k"].iloc[0] ** rows["k"], color=color, linestyle=":", linewidth=0.9)
-        labels.append((100 * rows["pass_hat_k"].iloc[-1], f"{model}, {domain}", color))
-    names_at_the_end(ax, labels, int(published["k"].max()))
+        handles.append(mark(ax, f"{model}, {domain}", **{**look, "linestyle": "-"}))
+    explain(ax, handles)
 
 
-def power_curves(*, table: pd.DataFrame, target: float = 0.8, noun: str = "traps", ax: Axes | None = None) -> Axes:
+@figure
+def power_curves(
+    *, table: pd.DataFrame, target: float = 0.8, noun: str = "traps", ax: Axes | None = None, width: str = "page"
+) -> Axes:
     """The chance of telling two models apart against trials per trap: on these traps (solid), and on traps like these (dashed).
 
     Parameters
@@ -260,8 +357,10 @@ def power_curves(*, table: pd.DataFrame, target: float = 0.8, noun: str = "traps
         What the units are called.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax)
+    ax = axes_for(ax, width=width, height=4.2)
     if table.empty:
         return nothing(ax, "This table holds no plans.")
     last, labels = int(table["trials"].max()), []
@@ -272,18 +371,27 @@ def power_curves(*, table: pd.DataFrame, target: float = 0.8, noun: str = "traps
             if len(mine):
                 labels.append((100 * mine["power"].iloc[-1], f"{units} {noun}, {estimand}", color))
     ax.axhline(100 * target, color="#888888", linewidth=0.9, linestyle=":")
-    names_at_the_end(ax, labels, last)
-    ax.set(
-        xlim=(0.6, last + 0.05),
-        ylim=(-3, 103),
-        xlabel=f"Trials of each of the {noun}",
-        ylabel="Power, %",
-        title=f"What a plan can detect: {noun}",
-    )
+    ax.set(xlim=(0.6, last + 0.05), ylim=(-3, 103), xlabel=f"Trials of each of the {noun}", ylabel="Power, %")
     ax.set_xticks(sorted(set(table["trials"])))
-    _note(
+    explain(
         ax,
-        f"Solid: a difference on these {noun}, where more trials help. Dashed: on {noun} like these, where only more {noun} help much. Dotted: the power wanted.",
+        [
+            mark(ax, f"on these {noun}", color=GREY, linestyle="-"),
+            mark(ax, f"on {noun} like these", color=GREY, linestyle="--"),
+            mark(ax, f"power wanted, {percent(target)}", color="#888888", linestyle=":"),
+        ],
+    )
+    if is_narrow(ax):
+        colors = {units: color for color, units in zip(LINES, sorted(set(table["units"])), strict=False)}
+        explain(ax, [mark(ax, f"{units} {noun}", color=color, linestyle="-") for units, color in colors.items()])
+    else:
+        names_at_the_end(ax, labels, last)
+    says(
+        ax,
+        f"What a plan can detect: {noun}",
+        f"Simulated power. Solid: a difference on these {noun}, where more trials help. Dashed: on {noun} like these, where only more {noun} help "
+        "much. Dotted: the power wanted.",
+        rows=len(table),
     )
     return ax
 

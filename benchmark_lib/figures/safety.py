@@ -11,11 +11,27 @@ import numpy as np
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
-from ..analysis.panels import short_name
-from ..scoring.written import percent, rounded
-from .board import on_all_traps, unsafe_intervals
-from .canvas import LINES, QUIET, axes_for, legend_under_title, nothing, say_below, span_of, stacked_bars
-from .labels import name_of, names_at_the_end, with_counts
+from ..scoring.written import percent, rounded, span
+from .board import BANDS_DRAWN, on_all_traps, unsafe_intervals
+from .canvas import (
+    LINES,
+    QUIET,
+    ROW,
+    SMALL,
+    axes_for,
+    explain,
+    is_narrow,
+    listed,
+    mark,
+    nothing,
+    say_below,
+    span_of,
+    stacked_bars,
+    trials_of,
+)
+from .labels import name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
+from .ranking import at_right
+from .said import figure, says
 from .style import plain
 
 if TYPE_CHECKING:
@@ -30,10 +46,15 @@ KIND_COLORS = {
     "wrongful_cancellation": "#009E73",
     "false_closure": "#CC79A7",
 }
+MODELS_ACROSS = 10
+"""With more models than this, a narrow matrix has them as rows."""
+LEAST_CASES = 3
+"""A cell of fewer cases has no interval."""
 
 
-def unsafe_counts(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Unsafe actions with both intervals, one line per model; like `unsafe_intervals`, but as tall as the models require.
+@figure
+def unsafe_counts(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Unsafe actions with both intervals, one line per model, as `unsafe_intervals` draws them.
 
     Parameters
     ----------
@@ -41,26 +62,14 @@ def unsafe_counts(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.safety_table` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    known = table.dropna(subset=["these_mean"])
-    ax = axes_for(ax, table, height=1.3 + 0.22 * max(len(known), 4))
-    ax = unsafe_intervals(table=known.assign(entry=[name_of(m) for m in known["entry"]]), ax=ax)
-    if len(known):
-        traps, rows = int(known["traps"].max()), int((known["traps"] == known["traps"].max()).sum())
-        ax.set(
-            ylim=(-0.7, rows - 0.3),
-            xlabel=f"Unsafe actions of {traps}. Dot: mean over trials; thick: 95 % for these traps; thin: 95 % for {traps} traps like these",
-        )
-        ax.tick_params(axis="y", labelsize=7.5)
-        ax.grid(axis="y", visible=False)
-        bands = ((-0.3, BAND_CUTS[0], "safe"), (*BAND_CUTS, "middling"), (BAND_CUTS[1], 18.3, "reckless"))
-        for low, high, band in bands if traps == BAND_TRAPS else ():
-            ax.text((low + high) / 2, rows - 0.45, band, fontsize=7, color="#555555", ha="center", va="bottom")
-        ax.set_title(ax.get_title(loc="left"), loc="left", pad=14)
-    return ax
+    return unsafe_intervals(table=table, ax=ax, width=width)
 
 
-def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Every trap by every model: how it went in most trials; where trials disagree, the cell says how many were unsafe.
 
     Parameters
@@ -69,33 +78,47 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.trap_table` gives it, of one panel.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``; many models are rows where the figure is narrow.
     """
     traps = list(dict.fromkeys(table["trap"]))
     models = list(table.groupby("entry")["unsafe_share"].mean().sort_values(na_position="last").index)
-    ax = axes_for(ax, table, height=1.9 + 0.23 * max(len(traps), 4))
+    turned = width == "column" and len(models) > MODELS_ACROSS
+    ax = axes_for(ax, table, width, 2.2 + 0.23 * max(len(models if turned else traps), 4))
     if table.empty or not table["trials"].sum():
         return nothing(ax, "No trap was run and scored, so there is no matrix.")
-    _cells(ax, table, traps, models)
+    _cells(ax, table, traps, models, turned)
     kinds = table.drop_duplicates("trap").set_index("trap")["kind"]
     for above, below in zip(traps, traps[1:]):
         if kinds[above] != kinds[below]:
-            ax.axhline(traps.index(below), color="#555555", linewidth=0.8)
-    ax.set(title="Which model falls for which trap", xlabel="", ylabel="")
-    ax.set_yticks(np.arange(len(traps)) + 0.5, [t.replace("_", " ") for t in traps], fontsize=7.5, rotation=0)
+            line = ax.axvline if turned else ax.axhline
+            line(traps.index(below), color="#555555", linewidth=0.8)
+    rows, columns = (models, traps) if turned else (traps, models)
+    names = {**dict(zip(models, names_of(models), strict=True)), **{t: t.replace("_", " ") for t in traps}}
+    ax.set(xlabel="", ylabel="")
+    name_rows(ax, [names[r] for r in rows], [y + 0.5 for y in range(len(rows))])
+    slanted = len(columns) > (1 if is_narrow(ax) else 3)
     ax.set_xticks(
-        np.arange(len(models)) + 0.5,
-        [name_of(m) for m in models],
-        rotation=90 if len(models) > 3 else 0,
-        fontsize=7 if len(models) > 12 else 7.5,
+        np.arange(len(columns)) + 0.5, [names[c] for c in columns], rotation=90 if slanted else 0, fontsize=SMALL
     )
+    ax.tick_params(axis="y", labelrotation=0)
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
-    _state_legend(ax, table)
+    _explain_states(ax, table)
+    trials = table.loc[table["trials"] > 0, "trials"]
+    says(
+        ax,
+        "Which model falls for which trap",
+        f"{'Rows' if turned else 'Columns'}: models, the safest first; {'columns' if turned else 'rows'}: traps, divided by kind of failure. "
+        "Colour: how most trials went. A number: trials disagree, and so many of them were unsafe. These are single outcomes, not estimates.",
+        f"n = {len(traps)} traps x {trials_of(trials)} per model.",
+        rows=len(traps) * len(models),
+    )
     return ax
 
 
-def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str]) -> None:
+def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], turned: bool) -> None:
     """The coloured cells of the matrix with their signs."""
     import seaborn as sns
     from matplotlib.colors import ListedColormap
@@ -107,12 +130,14 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str]) -
         sign=table["state"]
         .map(STATE_SIGNS)
         .fillna("")
-        .mask(flips, table["unsafe"].astype(str) + "/" + table["trials"].astype(str)),
+        .mask(flips, table["unsafe"].astype(str) + ("" if is_narrow(ax) else "/" + table["trials"].astype(str))),
     )
     grid, signs = (
         told.pivot(index="trap", columns="entry", values=name).reindex(index=traps, columns=models)
         for name in ("number", "sign")
     )
+    if turned:
+        grid, signs = grid.T, signs.T
     ax.set_facecolor("white")
     ax.patch.set(hatch="///", edgecolor="#C8C8C8")
     sns.heatmap(
@@ -120,10 +145,12 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str]) -
         mask=grid.isna(),
         annot=signs.fillna(""),
         fmt="",
-        annot_kws={"fontsize": 6.2},
+        annot_kws={"fontsize": SMALL},
         ax=ax,
         cbar=False,
-        linewidths=1.2,
+        xticklabels=False,  # named below, where a dollar sign starts no formula
+        yticklabels=False,
+        linewidths=0.6 if is_narrow(ax) else 1.2,
         linecolor="white",
         cmap=ListedColormap(list(STATE_COLORS.values())),
         vmin=-0.5,
@@ -131,7 +158,7 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str]) -
     )
 
 
-def _state_legend(ax: Axes, table: pd.DataFrame) -> None:
+def _explain_states(ax: Axes, table: pd.DataFrame) -> None:
     """The states that occur and the meaning of the signs, above the matrix."""
     from matplotlib.patches import Patch
 
@@ -142,11 +169,13 @@ def _state_legend(ax: Axes, table: pd.DataFrame) -> None:
     if set(table["state"]) - set(STATE_COLORS):
         patches.append(Patch(facecolor="white", edgecolor="#C8C8C8", hatch="///", label="not run or not scored"))
     if (table["stability"] == "flips").any():
-        patches.append(Patch(facecolor="none", edgecolor="none", label="1/3: trials disagree; unsafe in 1 of 3"))
-    legend_under_title(ax, handles=patches)
+        words = "1: unsafe in 1 trial" if is_narrow(ax) else "1/3: trials disagree; unsafe in 1 of 3"
+        patches.append(Patch(facecolor="none", edgecolor="none", label=words))
+    explain(ax, patches)
 
 
-def trap_states(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """How the trap conversations of every model went: shares that held, wavered, stayed unengaged, or were unsafe.
 
     Parameters
@@ -155,34 +184,37 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.safety_table` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    from ..analysis.estimators.estimate import counted
-
     shown = table.dropna(subset=["unsafe_share"]).sort_values(
         ["unsafe_share", "held_share", "entry"], ascending=[False, True, False]
     )
-    ax = axes_for(ax, table, height=1.1 + 0.22 * max(len(shown), 4))
+    ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
-    names = with_counts([name_of(m) for m in shown["entry"]], [(int(n),) for n in shown["traps"]])
+    names = with_counts(names_of(list(shown["entry"])), [(int(n),) for n in shown["traps"]])
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
-    stacked_bars(
-        ax, shares, STATE_COLORS, {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}, least=7
-    )
-    ax.set_yticks(range(len(shown)), names, fontsize=7.5)
+    words = {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}
+    stacked_bars(ax, shares, STATE_COLORS, words)
+    name_rows(ax, names)
     traps = counted(int(shown["traps"].max()), "trap")
-    ax.set(
-        xlim=(0, 100),
-        ylim=(-0.6, len(shown) - 0.4),
-        xlabel=f"% of trap conversations ({traps})",
-        title="How the traps went",
-    )
+    ax.set(xlim=(0, 100), ylim=(-0.6, len(shown) - 0.4), xlabel=f"% of trap conversations ({traps})")
     ax.grid(axis="y", visible=False)
-    legend_under_title(ax)
+    explain(ax)
+    says(
+        ax,
+        "How the traps went",
+        f"Share of the trap conversations of each model ({traps}) that held (verified, declined with a reason or handed over), wavered, stayed "
+        "unengaged, or were unsafe. Shares of what happened, without intervals; the unsafe count has its own figure with intervals.",
+        f"Trials per trap: {span_of(shown['trials'])}." if "trials" in shown else "",
+        rows=len(shown),
+    )
     return ax
 
 
-def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = None) -> Axes:
+@figure
+def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = None, width: str = "page") -> Axes:
     """How far each push takes each model: the share of trap conversations that were unsafe by then (dotted: unsafe or wavered).
 
     Parameters
@@ -193,8 +225,10 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         Models drawn in colour and named, those that end highest; the others are grey.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax, table)
+    ax = axes_for(ax, table, width)
     if table.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about pressure.")
     last = int(table["push"].max())
@@ -202,39 +236,55 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         ["unsafe_share", "given_way_share", "entry"], ascending=[False, False, True]
     )
     loud = list(ends["entry"][: min(named, len(LINES))])
+    gave_way = False
     for row in ends.itertuples():
-        mine = table[table["entry"] == row.entry]
-        color = LINES[loud.index(row.entry)] if row.entry in loud else QUIET
-        style = dict(color=color, linewidth=1.8 if row.entry in loud else 0.8, zorder=3 if row.entry in loud else 2)
-        ax.plot(
-            mine["push"], 100 * mine["unsafe_share"], marker="o", markersize=3.2 if row.entry in loud else 0, **style
-        )
+        mine, is_loud = table[table["entry"] == row.entry], row.entry in loud
+        color = LINES[loud.index(row.entry)] if is_loud else QUIET
+        style = dict(color=color, linewidth=1.6 if is_loud else 0.8, zorder=3 if is_loud else 2)
+        ax.plot(mine["push"], 100 * mine["unsafe_share"], marker="o", markersize=3.2 if is_loud else 0, **style)
         if (mine["given_way"] > mine["unsafe"]).any():
+            gave_way = True
             ax.plot(mine["push"], 100 * mine["given_way_share"], linestyle=":", **style)
+    names = dict(zip(ends["entry"], names_of(list(ends["entry"])), strict=True))
     labels = [
-        (100 * row.unsafe_share, name_of(row.entry), LINES[loud.index(row.entry)])
+        (100 * row.unsafe_share, names[row.entry], LINES[loud.index(row.entry)])
         for row in ends[ends["entry"].isin(loud)].itertuples()
     ]
-    rest = [100 * share for share in ends.loc[~ends["entry"].isin(loud), "unsafe_share"]]
-    if rest:
-        labels.append((float(np.median(rest)), f"{len(rest)} more (grey)", "#777777"))
-    names_at_the_end(ax, labels, last)
-    conversations = sorted(set(table["conversations"]))
-    many = f"{conversations[0]}" if len(conversations) == 1 else f"{conversations[0]} to {conversations[-1]}"
-    explained = "Line: unsafe by then. Dotted: unsafe or wavered. Conversations that ended earlier stay in the share."
+    many = span_of(table["conversations"])
     ax.set(
-        xlim=(-0.15, last + 0.05),
+        xlim=(-0.15, last + 0.1),
         ylim=(-3, 103),
-        xlabel=f"Pushes so far (0: the email alone)\n{explained}",
+        xlabel="Pushes so far (0: the email alone)",
         ylabel=f"% of trap conversations (n = {many} per model)",
-        title="How far each push takes each model",
     )
     ax.set_xticks(range(last + 1))
+    rest = len(ends) - len(loud)
+    explain(
+        ax,
+        [
+            mark(ax, "unsafe by then", color="#555555", linestyle="-", marker="o", markersize=3.2),
+            *([mark(ax, "unsafe or wavered by then", color="#555555", linestyle=":")] if gave_way else []),
+            *([mark(ax, f"{rest} more models", color=QUIET, linestyle="-")] if rest else []),
+        ],
+    )
+    names_at_the_end(ax, labels, last)
+    says(
+        ax,
+        "How far each push takes each model",
+        "Solid: share of the trap conversations that were unsafe by then"
+        + ("; dotted: unsafe or wavered. " if gave_way else ". ")
+        + "Conversations that ended earlier stay in the share. Cumulative shares of what happened, without intervals: the points of a line are not "
+        "independent.",
+        f"n = {many} conversations per model.",
+        f"In grey: {rest} more models." if rest else "",
+        rows=len(table),
+    )
     return ax
 
 
-def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Claims (rows) against tones (columns): the mean share of the models, with cases in each cell.
+@figure
+def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
+    """Claims (rows) against tones (columns): the mean share of the models with its interval and the cases in each cell.
 
     Parameters
     ----------
@@ -242,33 +292,34 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.claim_tone_means` gives it; of one panel and one set of cases.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
+    from statsmodels.stats.proportion import proportion_confint
+
     from ..analysis.tables.safety import CLAIMS, TONES
 
-    ax = axes_for(ax, table, width=3.6, height=2.5)
-    if table.empty:
-        return nothing(ax, "No such case was run and scored.")
     claims = [c for c in CLAIMS if c in set(table["claim"])]
     tones = [t for t in TONES if t in set(table["tone"])]
+    ax = axes_for(ax, table, width, 1.0 + 0.55 * max(len(claims), 2))
+    if table.empty:
+        return nothing(ax, "No such case was run and scored.")
     grid = np.full((len(claims), len(tones)), np.nan)
     for cell in table.itertuples():
         y, x = claims.index(cell.claim), tones.index(cell.tone)
         grid[y, x] = cell.share
-        ax.text(
-            x,
-            y,
-            f"{percent(cell.share)}\n{counted(cell.cases, 'case')}",
-            ha="center",
-            va="center",
-            fontsize=6.8,
-            color="white" if cell.share > 0.6 else "#222222",
-        )
+        lines = [percent(cell.share), counted(cell.cases, "case")]
+        if cell.cases >= LEAST_CASES:
+            low, high = proportion_confint(cell.share * cell.cases, cell.cases, method="wilson")
+            lines.insert(1, span(100 * low, 100 * high))
+        ink = "white" if cell.share > 0.6 else "#222222"
+        ax.text(x, y, "\n".join(lines), ha="center", va="center", fontsize=SMALL, linespacing=1.0, color=ink)
     bad = table["outcome"].iloc[0] == "unsafe act"
     ax.imshow(grid, cmap="Oranges" if bad else "Blues", vmin=0, vmax=1.1, aspect="auto")
     for y, x in np.argwhere(np.isnan(grid)):
-        ax.text(x, y, "no case", ha="center", va="center", fontsize=6.5, color="#888888")
-    ax.set_xticks(range(len(tones)), tones, fontsize=7.5)
-    ax.set_yticks(range(len(claims)), claims, fontsize=7.5)
+        ax.text(x, y, "no case", ha="center", va="center", fontsize=SMALL, color="#888888")
+    ax.set_xticks(range(len(tones)), tones, fontsize=SMALL)
+    name_rows(ax, claims, range(len(claims)))
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
@@ -279,14 +330,21 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         else f"mean of {span_of(table['models'])} models"
     )
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
-    ax.set(ylabel="Claim", title=f"{table['outcome'].iloc[0].capitalize()}, %")
-    ax.set_xlabel(f"Tone ({whose}, {of})", fontsize=7.5)
+    ax.set(ylabel="Claim", xlabel=f"Tone ({whose})")
     if table["left_out"].any():
         say_below(ax, "Models with fewer cases in a cell are left out of its mean.")
+    says(
+        ax,
+        f"{table['outcome'].iloc[0].capitalize()} by claim and tone, %",
+        f"Share of conversations with this outcome ({of}; {whose}), darker for more; below it the 95 % Wilson interval with the cases as units, where a "
+        f"cell has at least {LEAST_CASES} of them, and the number of cases.",
+        rows=len(table),
+    )
     return ax
 
 
-def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The unsafe count of every model, split into kinds of failure.
 
     Parameters
@@ -295,12 +353,15 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         As `tables.kind_table` gives it.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
-    ax = axes_for(ax, table, height=1.1 + 0.22 * max(table["entry"].nunique(), 4))
+    many = table["entry"].nunique()
+    ax = axes_for(ax, table, width, 1.2 + ROW * max(many, 4))
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
-    whole, traps = on_all_traps(ax, met.assign(entry=[short_name(m) for m in met["entry"]]), "traps")
+    whole, traps = on_all_traps(ax, met.assign(entry=names_of(list(met["entry"]))), "traps")
     counts = table[table["entry"].isin(met.loc[whole.index, "entry"])].pivot_table(
         index="entry", columns="kind", values="count", aggfunc="sum"
     )
@@ -315,85 +376,100 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         {label: KIND_COLORS[kind] for kind, label in labels.items()},
     )
     for y, total in enumerate(counts["total"]):
-        ax.text(total + 0.15, y, f"{total:.1f}", va="center", fontsize=7)
-    ax.set_yticks(range(len(counts)), [name_of(m) for m in counts.index], fontsize=7.5)
-    ax.set(
-        xlim=(0, max(traps, counts["total"].max()) * 1.04),
-        ylim=(-0.6, len(counts) - 0.4),
-        xlabel=f"Unsafe actions on {traps} traps, mean over trials",
-        title="What kind of failure",
-    )
+        at_right(ax, y, f"{total:.1f}")
+    name_rows(ax, names_of(list(counts.index)))
+    far = min(traps, 1 + counts["total"].max())
+    ax.set(xlim=(0, far), ylim=(-0.6, len(counts) - 0.4), xlabel=f"Unsafe actions of {traps}, mean over trials")
     ax.grid(axis="y", visible=False)
     ax.locator_params(axis="x", integer=True)
-    legend_under_title(ax)
+    explain(ax)
+    says(
+        ax,
+        "What kind of failure",
+        f"Unsafe actions on {traps} traps, mean over trials (number on the right), by kind of failure. No interval for the parts: some kinds have one "
+        "trap; the total has its interval in the figure of unsafe actions.",
+        rows=len(counts),
+    )
     return ax
 
 
-def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@figure
+def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by cost tier; published models without an interval, because only counts were published.
 
     Parameters
     ----------
     table : DataFrame
-        As `tables.tier_table` gives it.
+        As `tables.tier_table` gives it; models of unknown price are named below the figure.
     ax : Axes, optional
         Where to draw.
+    width : str
+        ``"column"`` or ``"page"``.
     """
     from ..analysis.tables.safety import TIERS
 
-    ax = axes_for(ax, table)
+    ax = axes_for(ax, width=width)
+    unpriced = [name_of(m) for m in table.loc[table["level"].isna(), "entry"]]
+    if unpriced:
+        say_below(ax, f"Not drawn, since their price is not known: {listed(unpriced)}")
     shown = table.dropna(subset=["unsafe", "level"])
     fewer = shown[shown["traps"] != BAND_TRAPS]
     if len(fewer):
         words = [f"{name_of(r['entry'])} ({r['traps']:.0f} traps)" for r in fewer.to_dict("records")]
-        say_below(ax, f"Not drawn, since not run on {BAND_TRAPS} traps: {', '.join(words)}")
-    shown = shown[shown["traps"] == BAND_TRAPS]
+        say_below(ax, f"Not drawn, since not run on {BAND_TRAPS} traps: {listed(words)}")
+    shown = shown[shown["traps"] == BAND_TRAPS].sort_values(["level", "unsafe", "entry"])
     if shown.empty:
         return nothing(ax, "No model here has both a price and unsafe actions, and no published board was given.")
-    for cut in BAND_CUTS:
-        ax.axhline(cut, color="#888888", linewidth=0.8, linestyle=":")
     top = max(9.0, float(np.nanmax([shown["unsafe"].max(), shown["high"].astype(float).max()])) + 0.8)
-    for low, high, band in ((0, BAND_CUTS[0], "safe"), (*BAND_CUTS, "middling"), (BAND_CUTS[1], top, "reckless")):
-        ax.text(4.72, (low + high) / 2, band, fontsize=7.5, color="#555555", va="center")
-    for (level, unsafe), rows in shown.groupby(["level", "unsafe"]):
-        names = []
-        for place, row in enumerate(rows.itertuples()):
-            x = level - 0.34 + 0.07 * place
-            own = row.panel != "published"
+    edges = (-0.4, *BAND_CUTS, top)
+    for low, high, (band, shade) in zip(edges, edges[1:], BANDS_DRAWN, strict=False):
+        ax.axhspan(low, high, color=shade, zorder=0)
+        at_right(ax, (low + high) / 2, band)
+    points = []
+    for level, rows in shown.groupby("level"):
+        for place, (name, row) in enumerate(zip(names_of(list(rows["entry"])), rows.itertuples(), strict=True)):
+            x, own = level - 0.4 + 0.8 * (place + 0.5) / len(rows), row.panel != "published"
+            color = "#0072B2" if own else "#AA4B86"
             if own and row.low == row.low:
-                ax.plot([x, x], [row.low, row.high], color="#0072B2", linewidth=1.2)
-            ax.plot(
-                x,
-                unsafe,
-                marker="o" if own else "^",
-                color="#0072B2" if own else "#CC79A7",
-                markersize=5,
-                linestyle="none",
-            )
-            names.append(name_of(row.entry))
-        _stacked(ax, names, level - 0.34 + 0.07 * len(rows), unsafe)
+                ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
+            ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
+            points.append((x, row.unsafe, name))
     ax.set(
-        xlim=(0.5, 4.7),
+        xlim=(0.5, 4.5),
         ylim=(-0.4, top),
         xlabel="Cost tier",
         ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials",
-        title="Does paying more buy safety?",
     )
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
     ax.grid(axis="x", visible=False)
-    marks = (
-        [("o", "#0072B2", "run here; line: interval of the mean, for these traps")]
-        if (shown["panel"] != "published").any()
-        else []
+    name_apart(ax, points, crowded=bool((shown["panel"] != "published").any()))
+    own, published = shown["panel"] != "published", shown["panel"] == "published"
+    explain(
+        ax,
+        [
+            *([mark(ax, "run here: median", marker="o", color="#0072B2", markersize=4.5)] if own.any() else []),
+            *([mark(ax, "95 %, these traps", color="#0072B2", linestyle="-", linewidth=1.2)] if own.any() else []),
+            *(
+                [mark(ax, "published, no interval", marker="^", color="#AA4B86", markersize=4.5)]
+                if published.any()
+                else []
+            ),
+        ],
     )
-    marks += [("^", "#CC79A7", "published: no trials, so no interval")] if (shown["panel"] == "published").any() else []
-    handles = [
-        ax.plot([], [], marker=m, color=c, linestyle="none", markersize=5, label=text)[0] for m, c, text in marks
-    ]
-    legend_under_title(ax, handles=handles)
+    says(
+        ax,
+        "Does paying more buy safety?",
+        f"Unsafe actions of {BAND_TRAPS} traps by cost tier; shaded: the bands. "
+        + (
+            f"{int(own.sum())} models run here: median over trials, and the 95 % interval of the mean for these traps. "
+            if own.any()
+            else ""
+        )
+        + (
+            f"{int(published.sum())} published models: counts without trials, so without interval."
+            if published.any()
+            else ""
+        ),
+        rows=len(shown),
+    )
     return ax
-
-
-def _stacked(ax: Axes, names: list[str], x: float, y: float) -> None:
-    """Names next to their marks, one per line."""
-    ax.text(x, y, "\n".join(names), fontsize=5.8, va="center", linespacing=0.95, color="#333333")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..errors import BadInput
+from ..latex import escaped
 from ..records import content_hash
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STYLE = Path(__file__).with_name("deskbench.mplstyle")
-COLUMN_WIDTH, FULL_WIDTH = 3.4, 7.2
+COLUMN_WIDTH, FULL_WIDTH = 3.3, 7.0
 """Widths in inches of one column and of the full text."""
+WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
 
 
 def use_style() -> None:
@@ -45,11 +48,13 @@ def save(
     ax: Axes,
     name: str,
     *,
+    width: str | None = None,
+    title: bool = False,
     folder: str | Path = "figures",
     results: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> list[Path]:
-    """Save a figure as PNG (300 dpi), SVG and PDF, with a JSON file that says where it comes from.
+    """Save a figure as PNG (300 dpi), SVG and PDF, with its caption as text and LaTeX and a JSON file that says where it comes from.
 
     Parameters
     ----------
@@ -57,6 +62,11 @@ def save(
         The figure's axes.
     name : str
         File name without suffix; anything but letters, digits, ``-`` and ``_`` is replaced.
+    width : str, optional
+        ``"column"`` (3.3 inches) or ``"page"`` (7 inches): the figure is drawn again at this width. By default it is
+        saved as it is.
+    title : bool
+        Whether the title stands in the picture too, and not only in the caption.
     folder : path
         Where to.
     results : Results, optional
@@ -67,17 +77,96 @@ def save(
     Returns
     -------
     list of Path
-        The four files.
+        ``.png``, ``.svg``, ``.pdf``, ``.txt`` (the caption), ``.tex`` (a float with the caption,
+        ready to be input) and ``.json``; none for a figure that has nothing to show (`why_not_saved` says why).
     """
     import matplotlib.pyplot as plt
 
-    paths = paths_for(name, folder, ("png", "svg", "pdf", "json"))
+    from .said import caption, said_of
+
+    if why_not_saved(ax):
+        return []
+    said = said_of(ax)
+    if width is not None:
+        if width not in WIDTHS:
+            raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
+        if said.again is not None and abs(ax.figure.get_figwidth() - WIDTHS[width]) > 0.01:
+            ax = said.again(width=width)
+            plt.close(ax.figure)
+            said = said_of(ax)
+    words = caption(ax)
+    paths = paths_for(name, folder, ("png", "svg", "pdf", "txt", "tex", "json"))
     with plt.style.context(STYLE):
+        if title:
+            ax.set_title(said.title)
         for path in paths[:3]:
             ax.figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    source = {"figure": name, "title": ax.get_title(loc="left") or ax.get_title(), **provenance(results, parameters)}
-    paths[3].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2))
+    paths[3].write_text(words + "\n", encoding="utf-8")
+    wide = ax.figure.get_figwidth() > 1.5 * COLUMN_WIDTH
+    paths[4].write_text(_float(paths[2].name, words, paths[2].stem, wide), encoding="utf-8")
+    source = {
+        "figure": name,
+        "title": said.title or ax.get_title(loc="left") or ax.get_title(),
+        "caption": words,
+        "width_inches": round(float(ax.figure.get_figwidth()), 2),
+        **provenance(results, parameters),
+    }
+    paths[5].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2))
     return paths
+
+
+def save_all(
+    drawn: Mapping[str, Axes],
+    *,
+    widths: Sequence[str] = ("page",),
+    folder: str | Path = "figures",
+    results: Any = None,
+    parameters: dict[str, Any] | None = None,
+) -> str:
+    """Save several figures, by name, at one width or more.
+
+    A figure as wide as a column has ``-column`` at the end of its name.
+
+    Returns
+    -------
+    str
+        How many were saved, and why the others were not.
+    """
+    done, why = 0, []
+    for name, ax in drawn.items():
+        if reason := why_not_saved(ax):
+            why.append(f"{name} not saved: {reason}")
+            continue
+        for width in widths:
+            end = "-column" if width == "column" else ""
+            save(ax, f"{name}{end}", width=width, folder=folder, results=results, parameters=parameters)
+        done += 1
+    many = f"{done} figure{'s' * (done != 1)}"
+    return "\n".join([f"{many} saved in {folder} ({' and '.join(widths)} width)" if done else "no figures saved", *why])
+
+
+def why_not_saved(ax: Axes) -> str:
+    """Why a picture is not worth keeping, ``there is only one row ...``; empty if it is."""
+    from .said import said_of
+
+    return said_of(ax).nothing
+
+
+def _float(picture: str, words: str, name: str, wide: bool) -> str:
+    """A LaTeX float with the picture and its caption; over both columns where it is wide."""
+    kind, measure = ("figure*", r"\textwidth") if wide else ("figure", r"\columnwidth")
+    return "\n".join(
+        [
+            r"% needs \usepackage{graphicx}; \graphicspath says where the picture is",
+            rf"\begin{{{kind}}}[t]",
+            r"\centering",
+            rf"\includegraphics[width={measure}]{{{picture}}}",
+            rf"\caption{{{escaped(words)}}}",
+            rf"\label{{fig:{name}}}",
+            rf"\end{{{kind}}}",
+            "",
+        ]
+    )
 
 
 def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:

@@ -81,7 +81,7 @@ class Mention(NamedTuple):
     chain: tuple[int, ...]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def cleaned(text: str) -> str:
     """A message as its values are read: what is kept of it, without struck-out words, markup and invisible characters."""
     text = kept(text)

@@ -63,7 +63,12 @@ def nearest_languages(said: Iterable[Sentence]) -> tuple[str, ...]:
 
     All where it holds none.
     """
-    return _near(_counts(_words(said), own_words()))
+    return _nearest(_words(said))
+
+
+@lru_cache(maxsize=4096)
+def _nearest(words: tuple[str, ...]) -> tuple[str, ...]:
+    return _near(_counts(words, own_words()))
 
 
 def _words(said: Iterable[Sentence]) -> tuple[str, ...]:

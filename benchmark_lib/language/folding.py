@@ -20,6 +20,7 @@ _LETTERS |= {ord(c): " " for c in "'\"«»“”„‹›¿¡)[]`"}
 _SYMBOLS = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d>#_]+(?![a-z])|(?<![a-z])_+")
 
 
+@lru_cache(maxsize=32_768)
 def fold(text: str) -> str:
     """Text as it is searched: lower case, typographic spaces, dashes and quotes made plain, markdown marks dropped."""
     return text.casefold().translate(_PLAIN)

@@ -78,7 +78,7 @@ def pieces(text: str) -> list[str]:
     return [text[at : at + PIECE] for at in range(0, len(text) - OVERLAP, PIECE - OVERLAP)]
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=65_536)
 def found_in(pattern: re.Pattern[str], text: str) -> bool:
     """Whether a pattern stands in a running text, searched piece by piece; the customer and the score ask the same of the same messages."""
     return any(pattern.search(piece) for piece in pieces(text))

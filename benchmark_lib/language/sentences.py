@@ -24,6 +24,11 @@ class Sentence(NamedTuple):
 
 def sentences(text: str) -> list[Sentence]:
     """The sentences of a message, list items and lines apart; one that is very long in windows."""
+    return list(_sentences(text))
+
+
+@lru_cache(maxsize=4096)
+def _sentences(text: str) -> tuple[Sentence, ...]:
     found: list[Sentence] = []
     colon = False
     for line in text.splitlines():
@@ -35,7 +40,7 @@ def sentences(text: str) -> list[Sentence]:
             stripped = part.strip()
             found += [Sentence(window, words, item) for window in windows(stripped) if (words := plain(window)).strip()]
         colon = item if colon and item else whole.endswith(":")
-    return found
+    return tuple(found)
 
 
 def parts(text: str) -> list[str]:

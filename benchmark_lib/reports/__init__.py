@@ -1,9 +1,12 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
 from . import paper
+from .badge import badge
+from .behind import conversations_address, conversations_behind
 from .board import board_table, readable_board
 from .explorer import compare_trials, explore, read_labels
 from .fetch import show_first
+from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
 from .shown import boards_by_panel, by_panel, tables_by_panel, weigh
@@ -12,11 +15,16 @@ from .views import readable
 
 __all__ = [
     "ModelReport",
+    "badge",
+    "bibtex",
     "board_table",
     "boards_by_panel",
     "by_panel",
     "compare_trials",
+    "conversations_address",
+    "conversations_behind",
     "explore",
+    "methods",
     "model_report",
     "read_labels",
     "readable",

@@ -9,7 +9,7 @@ import ast
 import difflib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,14 @@ from urllib.parse import quote
 
 from ..errors import BadInput
 from ..outputs import writing
+from ..records import content_hash
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
+SUBJECTS = ("model", "entry", "a", "b")
+SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "trials", "messages", "seed", "metric")
+"""The parameters that say which model a page is about, and how it was run: they are part of its name."""
+NO_MODELS = ("scripted agents", "recovery panel", "imported", "published")
+LONGEST_NAME = 160
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 
@@ -40,7 +46,8 @@ def run_notebook(
     parameters : dict, optional
         Values for names of its parameters cell.
     out : str, optional
-        Name of the executed copy without suffix; the notebook's own by default.
+        Name of the executed copy without suffix; by default the notebook's own, followed by the model and setting that
+        its parameters name, see `page_name`.
     html : bool
         Also write an HTML page next to it.
     folder : path
@@ -62,7 +69,7 @@ def run_notebook(
     _check_parameters(path, parameters or {})
     _check_secrets(parameters or {})
     folder = in_project(folder)
-    done = folder / f"{slug(out or path.stem)}.ipynb"
+    done = folder / f"{slug(out) if out else page_name(path.stem, parameters or {})}.ipynb"
     with writing(folder, ""):
         folder.mkdir(parents=True, exist_ok=True)
         _execute(path, done, parameters or {})
@@ -74,23 +81,80 @@ def run_notebook(
         return page
 
 
+def page_name(notebook: str, parameters: dict[str, Any]) -> str:
+    """The name of an executed copy without suffix: of the notebook, and of the model and setting that it is about.
+
+    So that the page of one model never takes the place of another's: ``20-model-report-gpt-5.5``,
+    ``01-run-model-gpt-5.5-seed-7``. No name of a model is a path.
+    """
+    from ..project import safe_name, slug
+
+    words = [safe_name(str(parameters[name])) for name in SUBJECTS if parameters.get(name) is not None]
+    if words:
+        given = [(name, parameters[name]) for name in SETTINGS if parameters.get(name) is not None]
+        words += [f"{slug(name)}-{safe_name(str(value))}" for name, value in given]
+    text = "-".join([slug(notebook), *words])
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}-{content_hash(text.encode())[:6]}"
+
+
+def run_for_each_model(notebook: str | Path, parameters: dict[str, Any] | None = None) -> Iterator[Path]:
+    """Execute a notebook once for each model, two at a time; yields the pages as they are done.
+
+    Parameters
+    ----------
+    notebook : path
+        A notebook with a parameter ``entry``.
+    parameters : dict, optional
+        Values for the other names of its parameters cell; ``runs`` says where the models are, ``data/runs`` by default.
+
+    Raises
+    ------
+    BadInput
+        If the notebook is not about one entry, or a page of a model cannot be made.
+    """
+    from ..analysis import load_results
+    from ..analysis.panels import panel_of
+
+    parameters = dict(parameters or {})
+    path = _find(notebook)
+    if "entry" not in parameter_names(path) or parameters.get("entry") is not None:
+        raise BadInput(
+            f"{path.name} is not run for each model: choose a notebook with a parameter entry, and leave that out"
+        )
+    results = load_results(*parameters.get("runs") or ("data/runs",))
+    board = results.conversations[["entry", "model", "source"]].drop_duplicates("entry").to_dict("records")
+    models = [row["entry"] for row in board if panel_of(row["model"], row["source"]) not in NO_MODELS]
+    entries = models or [row["entry"] for row in board]
+    yield from _two_at_a_time(lambda entry: run_notebook(path, {**parameters, "entry": entry}), entries)
+
+
+def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterator[Path]:
+    """What is made of each name, in two threads; where one fails or is interrupted, no other is begun."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(2)
+    try:
+        yield from pool.map(make, names)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
 def run_every_notebook() -> Iterator[Path]:
     """Execute every notebook with its defaults, two at a time, over what lies in ``data/runs``; yields the pages as they are done.
 
     The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench
     demo`` makes it.
     """
-    from concurrent.futures import ThreadPoolExecutor
-
     from ..project import project_folder, slug
 
     few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
     pages = [run_notebook(RUN_MODEL, few)]
     yield pages[0]
-    with ThreadPoolExecutor(2) as pool:
-        for page in pool.map(run_notebook, [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]):
-            pages.append(page)
-            yield page
+    for page in _two_at_a_time(
+        run_notebook, [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]
+    ):
+        pages.append(page)
+        yield page
     link_pages(*pages, pages[0].with_name(f"{slug(LEADERBOARD)}.html"))
 
 

@@ -6,6 +6,7 @@ CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..analysis.tables.paper import PaperTable
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
+from ..latex import escaped
 from ..outputs import as_cell
 from ..project import slug
 from ..records import content_hash
@@ -28,11 +31,11 @@ if TYPE_CHECKING:
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
 MARKS = "abcdefghijklmnopqrstuvwxyz"
-SHORT, LONG = 32, 60
-"""In HTML, cells up to this many characters are not broken into lines.
-
-In LaTeX, columns with longer ones become paragraphs.
-"""
+SHORT = 32
+"""In HTML, cells up to this many characters are not broken into lines."""
+COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 45, 93, 1.5
+"""In LaTeX, the letters in footnote size that fit on a column and on a page of LaTeX's own two-column article, which are narrower than those of
+most journals, and the space between two columns."""
 FORMATS = ("csv", "md", "tex", "html")
 
 PAGE = """<!doctype html>
@@ -42,38 +45,6 @@ PAGE = """<!doctype html>
 </body></html>
 """
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "–": "--",
-    "—": "---",
-    "…": r"\ldots{}",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "−": r"$-$",
-    "·": r"$\cdot$",
-    "κ": r"$\kappa$",
-    "ρ": r"$\rho$",
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-    "α": r"$\alpha$",
-    "τ": r"$\tau$",
-    "θ": r"$\theta$",
-}
 _LOOK = [
     {"selector": "", "props": "border-collapse:collapse;border-top:2px solid #1d2733;border-bottom:2px solid #1d2733"},
     {"selector": "caption", "props": "text-align:left;font-weight:600;padding-bottom:.5rem"},
@@ -84,6 +55,7 @@ _LOOK = [
     {"selector": "td", "props": "padding:.25rem .7rem;text-align:left"},
 ]
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
+_WORD = re.compile(r"[^-/_.:, ]+[-/_.:,]? ?|[-/_.:, ]")
 _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+| \(.*\))?")
 
 
@@ -99,7 +71,7 @@ class _Table:
 
 
 def save(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | PaperTable,
     name: str,
     *,
     caption: str = "",
@@ -115,8 +87,9 @@ def save(
 
     Parameters
     ----------
-    frame : DataFrame
-        The table; an index with a name is its first column, headings of several levels are joined.
+    frame : DataFrame or PaperTable
+        The table; an index with a name is its first column, headings of several levels are joined. A table of
+        `tables.paper` brings its caption and footnotes along.
     name : str
         File name without suffix; anything but letters, digits, dots and dashes is replaced.
     caption : str
@@ -139,7 +112,8 @@ def save(
     Returns
     -------
     list of Path
-        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone.
+        ``.csv``, ``.md``, ``.tex``, ``.html`` and ``.json``. The LaTeX needs the package booktabs alone, and is a
+        ``table*`` where the table is wider than a column.
 
     Raises
     ------
@@ -149,12 +123,12 @@ def save(
     frame, table = _built(frame, caption, units, denominators, footnotes, digits)
     paths = paths_for(name, folder, (*FORMATS, "json"))
     _write_csv(frame, table, paths[0])
-    page = PAGE % {"title": _html(caption or name), "table": html(table)}
+    page = PAGE % {"title": _html(table.caption or name), "table": html(table)}
     for path, text in zip(paths[1:4], (markdown(table), latex(table, slug(name)), page), strict=True):
         path.write_text(text, encoding="utf-8")
     source = {
         "table": name,
-        "caption": caption,
+        "caption": table.caption,
         "units": dict(units or {}),
         "denominators": {k: str(v) for k, v in (denominators or {}).items()},
         "footnotes": [{"mark": mark, "text": text} for mark, text in table.notes],
@@ -165,7 +139,7 @@ def save(
 
 
 def show(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | PaperTable,
     *,
     caption: str = "",
     units: Mapping[str, str] | None = None,
@@ -180,9 +154,11 @@ def show(
 
 
 def _built(
-    frame: pd.DataFrame, caption: str, units: Any, denominators: Any, footnotes: Any, digits: Any
+    frame: pd.DataFrame | PaperTable, caption: str, units: Any, denominators: Any, footnotes: Any, digits: Any
 ) -> tuple[pd.DataFrame, _Table]:
     """The frame with plain headings, and the table made from it."""
+    if isinstance(frame, PaperTable):
+        frame, caption, footnotes = frame.frame, caption or frame.caption, footnotes or frame.footnotes
     frame = _flat(frame)
     units, denominators = dict(units or {}), dict(denominators or {})
     footnotes = {"": footnotes} if isinstance(footnotes, str) else footnotes
@@ -204,31 +180,100 @@ def markdown(table: _Table) -> str:
 
 
 def latex(table: _Table, label: str) -> str:
-    """The table as a LaTeX float with the rules of booktabs; with footnotes below it at its full width."""
-    long = [not numeric and size > LONG for numeric, size in zip(table.numeric, _longest(table), strict=True)]
-    wide = rf"p{{{0.6 / max(sum(long), 1):.2f}\linewidth}}"
+    """The table as a LaTeX float with the rules of booktabs, its notes below it.
+
+    It is a ``table*`` where it is wider than one column of two. Columns of text that do not fit become paragraphs.
+    """
+    heads = [_head_lines(head, longest) for (head, _), longest in zip(table.heads, _longest(table), strict=True)]
+    sizes = [max(longest, *map(len, lines)) + BETWEEN for longest, lines in zip(_longest(table), heads, strict=True)]
+    wide = sum(sizes) > COLUMN_LETTERS
+    room = PAGE_LETTERS if wide else COLUMN_LETTERS
+    shares = _shared(sizes, table.numeric, room)
     columns = "".join(
-        "r" if numeric else wide if wraps else "l" for numeric, wraps in zip(table.numeric, long, strict=True)
+        "r" if numeric else "l" if share is None else rf"p{{{0.97 * (share - BETWEEN) / room:.2f}\linewidth}}"
+        for numeric, share in zip(table.numeric, shares, strict=True)
     )
-    tabular = _styler(table, _tex, r"\textsuperscript{%s}").to_latex(column_format=columns, hrules=True)
-    caption = [rf"\caption{{{_tex(table.caption)}}}"] if table.caption else []
-    lines = [
-        r"% needs \usepackage{booktabs}",
-        r"\begin{table}",
-        r"\centering",
-        *caption,
-        rf"\label{{tab:{label}}}",
-        tabular.rstrip(),
+    shown = [
+        " & ".join(
+            _tex(cell) if share is None else rf"{{\raggedright {_breakable(cell)}\par}}"
+            for cell, share in zip(row, shares, strict=True)
+        )
+        for row in table.cells
     ]
-    if table.notes:
-        notes = [(rf"\textsuperscript{{{mark}}} " if mark else "") + _tex(text) for mark, text in table.notes]
-        lines += [
-            r"\par\smallskip",
-            r"\begin{minipage}{\linewidth}\footnotesize\raggedright",
-            " \\\\\n".join(notes),
-            r"\end{minipage}",
+    marks = [rf"\textsuperscript{{{mark}}}" if mark else "" for _, mark in table.heads]
+    head = " & ".join(map(_tex_head, heads, marks, table.numeric))
+    kind = "table*" if wide else "table"
+    caption = [rf"\caption{{{_tex(table.caption)}}}"] if table.caption else []
+    notes = [(rf"\textsuperscript{{{mark}}} " if mark else "") + _tex(text) for mark, text in table.notes]
+    below = [
+        r"\par\smallskip",
+        r"\begin{minipage}{\linewidth}\scriptsize\raggedright",
+        " \\\\\n".join(notes),
+        r"\end{minipage}",
+    ]
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            rf"\begin{{{kind}}}[t]",
+            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            *caption,
+            rf"\label{{tab:{label}}}",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            rf"{head} \\",
+            r"\midrule",
+            *[rf"{row} \\" for row in shown],
+            r"\bottomrule",
+            r"\end{tabular}",
+            *(below if notes else []),
+            rf"\end{{{kind}}}",
+            "",
         ]
-    return "\n".join([*lines, r"\end{table}", ""])
+    )
+
+
+def _head_lines(head: str, longest: int) -> list[str]:
+    """A heading on lines that are not much longer than the cells below it."""
+    return textwrap.wrap(_one_line(head), max(longest, 11), break_on_hyphens=True) or [""]
+
+
+def _tex_head(lines: list[str], mark: str, numeric: bool) -> str:
+    """The lines of a heading above each other, the last one next to the rule."""
+    texts = [_tex(line) for line in lines]
+    texts[-1] += mark
+    if len(texts) == 1:
+        return texts[0]
+    return rf"\begin{{tabular}}[b]{{@{{}}{'r' if numeric else 'l'}@{{}}}}" + r" \\ ".join(texts) + r"\end{tabular}"
+
+
+def _shared(sizes: list[float], numeric: list[bool], room: float) -> list[float | None]:
+    """The width of each column that has to become a paragraph, so that all fit; None for the others."""
+    shares: list[float | None] = [None] * len(sizes)
+    if sum(sizes) <= room:
+        return shares
+    left = room - sum(size for size, n in zip(sizes, numeric, strict=True) if n)
+    texts = sorted((place for place, n in enumerate(numeric) if not n), key=lambda place: sizes[place])
+    for done, place in enumerate(texts):
+        fair = max(left / (len(texts) - done), 8.0)
+        if sizes[place] > fair:
+            shares[place] = fair
+        left -= min(sizes[place], fair)
+    return shares
+
+
+def _breakable(text: str) -> str:
+    """Text for LaTeX that may be broken within a long word, as names of models are."""
+    pieces = [
+        piece
+        for word in _WORD.findall(_one_line(text))
+        for piece in (word[start : start + 10] for start in range(0, len(word), 10))
+    ]
+    return r"\allowbreak{}".join(map(_tex_kept, pieces))
+
+
+def _tex_kept(piece: str) -> str:
+    """A piece of text escaped, with the blank at its end."""
+    return _tex(piece) + (" " if piece.endswith(" ") else "")
 
 
 def html(table: _Table) -> str:
@@ -367,7 +412,7 @@ def _md(text: str) -> str:
 
 
 def _tex(text: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in _one_line(text))
+    return escaped(_one_line(text))
 
 
 def _html(text: str) -> str:

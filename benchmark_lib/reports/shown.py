@@ -21,6 +21,7 @@ def by_panel(
     *,
     view: str | None = None,
     shape: Callable[..., pd.DataFrame] | None = None,
+    by_bucket: bool = True,
 ) -> dict[str, Axes]:
     """Draw a table once per panel, each under its heading, and once per bucket if it has buckets; the reasons in it are listed below.
 
@@ -34,6 +35,8 @@ def by_panel(
         A key of `benchmark_lib.reports.views.VIEWS`: the numbers are then shown below each figure.
     shape : callable, optional
         Makes the table of numbers from the rows drawn.
+    by_bucket : bool
+        Whether each bucket has a figure of its own; not where a figure sets one against the other.
 
     Returns
     -------
@@ -50,7 +53,7 @@ def by_panel(
         panel = str(rows["panel"].iloc[0])
         parts = (
             {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
-            if "bucket" in rows
+            if by_bucket and "bucket" in rows
             else {panel: rows}
         )
         for name, part in parts.items():
@@ -59,7 +62,7 @@ def by_panel(
             if not ax.axison:  # a figure that only says why there is nothing to draw
                 display(Markdown(f"*{ax.texts[0].get_text()}*"))
                 continue
-            display(ax.figure)
+            display(ax.figure, _caption_of(ax))
             drawn[name] = ax
             if view is not None:
                 display(_numbers(shape(part) if shape else part, view))
@@ -68,6 +71,17 @@ def by_panel(
     if not len(table):
         display(Markdown(NOTHING))
     return drawn
+
+
+def _caption_of(ax: Axes) -> Any:
+    """The caption of a figure as it stands below it in a notebook."""
+    from html import escape
+
+    from IPython.display import HTML
+
+    from ..figures import caption
+
+    return HTML(f'<p style="font-size:12px;color:#666;max-width:50rem">{escape(caption(ax))}</p>')
 
 
 def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:

@@ -100,10 +100,11 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Metric": ("title",),
         "A": ("a", UNIT),
         "B": ("b", UNIT),
-        "A minus B (95 %)": ("difference", "low", "high", UNIT),
+        "A minus B (cases like these)": ("difference", "low", "high", UNIT),
+        "Interval, %": ("level", PERCENT),
+        "A minus B (these cases)": ("difference", "these_low", "these_high", UNIT),
         "Truth": ("truth", UNIT),
         "Is it noise?": ("verdict",),
-        "p, these traps": ("p_these", "4"),
         "Cases": ("cases", "0"),
         "Note": ("reason",),
     },
@@ -132,7 +133,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Cases": ("cases", "0"),
         "A, %": ("a", PERCENT),
         "B, %": ("b", PERCENT),
-        "Smallest detectable, points": ("smallest", PERCENT),
+        "Two trials agree (correlation)": ("repeats", "2"),
         "3 trials, %": ("power_3", PERCENT),
         "5 trials": ("power_5", PERCENT),
         "10 trials": ("power_10", PERCENT),
@@ -229,6 +230,22 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Always succeed": ("always", "of", "cases"),
         "Sometimes": ("sometimes", "of", "cases"),
         "Never": ("never", "of", "cases"),
+        "Note": ("reason",),
+    },
+    "shifts": {
+        "Trial": ("trial", "0"),
+        "Its success, %": ("estimate", PERCENT),
+        "The others, %": ("others", PERCENT),
+        "p": ("p", "4"),
+        "Cases": ("cases", "0"),
+        "Finding": ("finding",),
+        "Note": ("reason",),
+    },
+    "repeats": {
+        "Bucket": ("bucket",),
+        "Two trials agree (correlation)": ("estimate", "2"),
+        "Cases": ("cases", "0"),
+        "Finding": ("finding",),
         "Note": ("reason",),
     },
     "missing": {
@@ -331,7 +348,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
 """By view: each heading with its column; (number, low, high), (number, of, total), and last how it is rounded
 (decimals, `PERCENT`, or `UNIT`: as the scale of the row's metric requires)."""
 
-P_VALUES = frozenset({"p", "p_these", "p_holm"})
+P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
 """Columns that are never shown as 0."""
 
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family"})

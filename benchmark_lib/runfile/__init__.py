@@ -1,5 +1,6 @@
 """The run file: one SQLite file that holds one experiment, from its manifest to its scores."""
 
+from .hidden import hide, is_hidden
 from .run_file import RunFile, connect_to_read
 from .salvage import recover
 from .schema import FORMAT, KEYS, PRAGMAS, SCHEMA, SUFFIX, connect_to_write, create, upsert
@@ -14,6 +15,8 @@ __all__ = [
     "connect_to_read",
     "connect_to_write",
     "create",
+    "hide",
+    "is_hidden",
     "recover",
     "upsert",
 ]

@@ -117,6 +117,10 @@ class RunFile:
         for row in self._dicts("calls", None if responses else light_columns("calls")):
             yield {**row, "attempts": self._json(row["attempts"], list)}
 
+    def rows(self, table: str, names: Sequence[str] | None = None) -> Iterator[tuple[Any, ...]]:
+        """The rows of a table as they are kept, in the order of its columns, or with the columns `names` alone."""
+        yield from self._rows(table, names)
+
     def faults(self) -> Iterator[dict[str, Any]]:
         """Calls that failed for good: case_id, trial, side, kind, detail, attempts, at."""
         for row in self._dicts("faults"):

@@ -36,6 +36,15 @@ def span(low: float | None, high: float | None, digits: int = 0) -> str:
     return "" if missing(low) else f"{rounded(low, digits)} to {rounded(high, digits)}"
 
 
+def cost_in_words(amount: float, calls: int, unpriced: int) -> str:
+    """What calls have cost: a sum, the least it can be where a price is missing, or that it is not known."""
+    if not calls:
+        return "nothing to pay"
+    if unpriced == calls:
+        return "cost unknown (no known price)"
+    return f"at least {usd(amount)} ({unpriced:,} of the calls without a known price)" if unpriced else usd(amount)
+
+
 def usd(amount: float, digits: int = 4) -> str:
     """A sum of money as ``0.0123 USD``."""
     return f"{rounded(amount, digits)} USD"

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .world import Store
 
 
+WHOLE = "large"
+"""The name of a store's whole library; its index is made once for all cases that add nothing to it."""
+
+
 def merged(below: Any, over: Any) -> Any:
     """One tree of plain data laid over another.
 
@@ -117,7 +121,11 @@ def _laid(store: Store, name: str, world: Mapping[str, Any], library: str | None
         vars(other)["laid"] |= {"articles"}
         for made in ("articles", "search"):
             vars(other).pop(made, None)
-        vars(other)["articles"] = frozen(list(_articles(other, own, library)))
+        if library == WHOLE and name != WHOLE and not (policy or own):
+            shelf = laid_over(store, WHOLE, {}, WHOLE)
+            vars(other).update(articles=shelf.articles, search=shelf.search)
+        else:
+            vars(other)["articles"] = frozen(list(_articles(other, own, library)))
     return other
 
 
@@ -127,10 +135,11 @@ def _rows(below: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _articles(store: Store, own: list[dict[str, Any]], library: str | None) -> Iterator[dict[str, Any]]:
     """The store's articles with those of its library that are wanted, and a case's own in place of any of the same id."""
-    found = {a["id"]: a for a in store.read_articles()}
+    below = store.below if "policy" not in store.laid else None
+    found = {a["id"]: a for a in (thawed(below.articles) if below is not None else store.read_articles())}
     if library:
-        wanted = None if library == "large" else {part.strip() for part in library.split(",")}
-        found |= {a["id"]: a for a in store.read_library() if wanted is None or a["id"] in wanted}
+        wanted = None if library == WHOLE else frozenset(part.strip() for part in library.split(","))
+        found |= {a["id"]: a for a in store.read_library(wanted)}
     for article in own:
         text = store.filled(article["text"], article["id"])
         found[article["id"]] = {**article, "text": text.strip()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Collection
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -160,16 +161,18 @@ class Store:
             kept += [(str(path), *front_matter(path)) for path in paths]
         return kept
 
-    def read_library(self) -> list[dict[str, Any]]:
+    def read_library(self, wanted: Collection[str] | None = None) -> list[dict[str, Any]]:
         """The articles of the store's library, which a case asks for by name.
 
         A file with ``for_each: path.in.policy`` in its head gives one article for each entry found there; ``key`` and
-        ``each`` are the entry's name and value.
+        ``each`` are the entry's name and value. With `wanted` only the articles of these ids are filled in.
         """
         found = []
         for where, head, text in self._files_of("library"):
             for key, each in self._entries(head.get("for_each")):
                 names = {"key": key, "each": each}
+                if wanted is not None and self.filled(head["id"], where, **names) not in wanted:
+                    continue
                 filled = {k: self._filled_in(v, where, names) for k, v in head.items() if k != "for_each"}
                 found.append({**filled, "text": self.filled(text, where, **names).strip()})
         return found

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from .agreement import Agreement, JudgeCorrection, agreement, agreement_table, judge_correction, krippendorff_alpha
-from .comparisons import PairedDifference, adjust_pvalues, mcnemar_exact, paired_difference, within_trap_permutation
+from .comparisons import (
+    Comparison,
+    PairedDifference,
+    adjust_pvalues,
+    adjusted,
+    compare_paired,
+    mcnemar_exact,
+    paired_difference,
+    within_case_permutation,
+)
 from .correlations import Correlation, WithinCorrelation, correlation, within_model_correlation
 from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate, proportion_interval
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
-from .planning import minimum_detectable, power
-from .ranks import RankIntervals, rank_intervals
-from .trials import FlipRate, MissingBounds, flip_rate, median_and_mean, missing_bounds
+from .planning import minimum_detectable, power, power_of_difference
+from .ranks import RankIntervals, order_chances, rank_intervals
+from .trials import (
+    FlipRate,
+    MissingBounds,
+    TrialShift,
+    flip_rate,
+    median_and_mean,
+    missing_bounds,
+    repeat_correlation,
+    trial_shift,
+)
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
 
 __all__ = [
     "Agreement",
+    "Comparison",
     "Correlation",
     "DEFAULT_SEED",
     "Estimate",
@@ -25,15 +44,18 @@ __all__ = [
     "PairedDifference",
     "PassCurve",
     "RankIntervals",
+    "TrialShift",
     "UnsafePosterior",
     "WithinCorrelation",
     "adjust_pvalues",
+    "adjusted",
     "agreement",
     "agreement_table",
     "bootstrap_interval",
     "case_pass_hat_k",
     "clustered_mean",
     "clustered_rate",
+    "compare_paired",
     "correlation",
     "exact_bound",
     "flip_rate",
@@ -44,14 +66,18 @@ __all__ = [
     "minimum_detectable",
     "missing_bounds",
     "paired_difference",
+    "order_chances",
     "pass_hat_k",
     "pass_hat_k_curve",
     "pass_hat_k_interval",
     "power",
+    "power_of_difference",
     "proportion_interval",
     "rank_intervals",
+    "repeat_correlation",
+    "trial_shift",
     "unsafe_headline",
     "unsafe_posterior",
     "within_model_correlation",
-    "within_trap_permutation",
+    "within_case_permutation",
 ]

@@ -1,78 +1,75 @@
-"""Is one model better than another? Paired by case; every p-value is two-sided and says by which convention."""
+"""Is one model better than another? Paired by case; `compare_paired` is the one procedure, and its p-value and interval are one test."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import nan
 
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import Estimate, counted, generator, group_index, sentence, successes_of_trials
-from .intervals import bootstrap_interval, clustered_mean, clustered_rate
+from .estimate import Estimate, counted, exact_bound, group_index, sentence, successes_of_trials
+from .intervals import clustered_mean
 
-EXACT_SIGNS = 20
+ALPHA = 0.05
+ON_THESE = "difference a - b in expected count on these cases"
 _TIE = 1e-9
+_WIDEST_LOG_ODDS = 14.0
+"""Odds ratios beyond this, a million to one, count as infinite."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedDifference(Estimate):
-    """Mean of ``a - b`` over the cases both have; `low` and `high` are Student's t, `p` is the sign-flip test.
+    """Mean of ``a - b`` over the cases both have: Student's t over units gives `low`, `high` and `p`.
 
     Attributes
     ----------
-    bca_low, bca_high : float
-        BCa bootstrap over the same units.
-    cautious_low, cautious_high : float
-        For rates: the hull of t and of the two models' beta-binomial intervals joined by square-and-add. It holds where
-        both models are near 0 or 1 and t covers too little; NaN for values outside 0 and 1.
-    p_exact : bool
-        Whether every sign pattern was counted (at most 2**20) or a random sample of them.
     units : int
-        Cases, or clusters, whose signs are flipped; `n` is the number of pairs.
+        Cases, or clusters of them, that carry the standard error; `n` is the number of pairs.
+    bounds : (float, float) or None
+        Possible range of a difference; the interval stays within it.
     """
 
-    bca_low: float = nan
-    bca_high: float = nan
-    cautious_low: float = nan
-    cautious_high: float = nan
-    p_exact: bool = True
     units: int = 0
+    bounds: tuple[float, float] | None = None
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """The interval that excludes a difference exactly where its p-value is below `alpha`."""
+        if self.units < 2 or self.se != self.se:
+            return nan, nan
+        if self.se == 0:
+            return exact_bound(self.estimate, self.units, bounds=self.bounds, confidence=1 - alpha)
+        from scipy.stats import t
+
+        reach = float(t.isf(alpha / 2, self.units - 1)) * self.se
+        least, most = self.bounds or (-np.inf, np.inf)
+        return max(self.estimate - reach, least), min(self.estimate + reach, most)
 
 
 def paired_difference(
-    a,
-    b,
-    *,
-    clusters=None,
-    trials: int = 1,
-    n_resamples: int = 10_000,
-    confidence: float = 0.95,
-    bounds: tuple[float, float] | None = (-1.0, 1.0),
-    rng: np.random.Generator | None = None,
+    a, b, *, clusters=None, bounds: tuple[float, float] | None = (-1.0, 1.0), confidence: float = 0.95
 ) -> PairedDifference:
-    """Difference of two models on the same cases.
+    """Difference of two models on cases like these.
+
+    Student's t was chosen by simulation among t, sign flips and bootstraps over cases and over clusters
+    (``benchmarks/comparisons.md``): over clusters it keeps its level where intents differ and where an endpoint repeats
+    itself, and it finds more than sign flips do on few cases.
 
     Parameters
     ----------
     a, b : array_like of float, shape (cases,)
         One value per case, its trials averaged; a pair with a NaN is left out and counted.
     clusters : array_like, shape (cases,), optional
-        Whole clusters carry the standard error, the resamples and the signs.
-    trials : int
-        Conversations behind one value, for the cautious interval.
-    n_resamples : int
-        Resamples of BCa, and sign patterns once there are more than 2**20.
+        Whole clusters carry the standard error.
     bounds : (float, float) or None
-        Possible range of a difference, used when all differences are equal.
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
+        Possible range of a difference, used where all differences are equal, and never left.
 
     Returns
     -------
     PairedDifference
-        `p` is the share of sign patterns with a mean at least as far from 0 as the observed one. The null distribution
-        is symmetric, so this equals twice the smaller one-sided p-value, scipy's convention.
+        Where all differences are equal the interval is `exact_bound`, and p the level at which that leaves 0 out.
     """
     a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
     if a.size != b.size:
@@ -83,97 +80,312 @@ def paired_difference(
     kept = ~np.isnan(difference)
     missing = int((~kept).sum())
     left_out = f"{counted(missing, 'pair')} without both values left out" if missing else ""
-    common = dict(estimand="mean difference a - b over cases like these", confidence=confidence)
+    common = dict(estimand="mean difference a - b over cases like these", confidence=confidence, bounds=bounds)
     if not kept.any():
         return PairedDifference(estimate=nan, reason=left_out or "no case has both values", **common)
-    a, b, difference = a[kept], b[kept], difference[kept]
+    difference = difference[kept]
     labels = np.arange(difference.size) if clusters is None else np.asarray(clusters, dtype=object).ravel()[kept]
-    stream = generator(rng)
-    t = clustered_mean(difference, labels, bounds=bounds, confidence=confidence)
-    bca = bootstrap_interval(
-        difference,
-        clusters=None if clusters is None else labels,
-        n_resamples=n_resamples,
-        bounds=bounds,
-        confidence=confidence,
-        rng=stream,
-    )
-    index = group_index(labels)[1]
-    p, exact = _sign_flip(np.bincount(index, weights=difference), n_resamples, stream)
-    units = int(index.max()) + 1
-    cautious_low, cautious_high = _cautious(a, b, labels, trials, t, confidence)
-    interval = "exact bound" if t.se == 0 else "t"
+    mean = clustered_mean(difference, labels, bounds=bounds, confidence=confidence)
+    units = int(group_index(labels)[1].max()) + 1
     over = counted(units, "pair" if clusters is None else "cluster")
-    patterns = "all sign patterns" if exact else f"{n_resamples} random sign patterns"
-    return PairedDifference(
+    found = PairedDifference(
         estimate=float(difference.mean()),
-        low=t.low,
-        high=t.high,
-        se=t.se,
-        p=p,
-        bca_low=bca.low,
-        bca_high=bca.high,
-        p_exact=exact,
-        cautious_low=cautious_low,
-        cautious_high=cautious_high,
+        se=mean.se,
+        p=_p_of_zero(float(difference.mean()), mean.se, units, bounds),
         n=difference.size,
         units=units,
-        method=f"{interval} over {over}; two-sided sign-flip p, {patterns}",
-        reason=sentence(t.reason, left_out),
+        method=f"{'exact bound' if mean.se == 0 else 't'} over {over}, two-sided",
+        reason=sentence(mean.reason, left_out),
         **common,
     )
+    low, high = found.interval(1 - confidence)
+    return replace(found, low=low, high=high)
 
 
-def within_trap_permutation(a_counts, b_counts, trials, b_trials=None) -> Estimate:
-    """Exact test that two models are equally unsafe on *these* traps.
+def _p_of_zero(mean: float, se: float, units: int, bounds: tuple[float, float] | None) -> float:
+    """The level at which the interval of the mean begins to leave out 0."""
+    if units < 2 or se != se:
+        return nan
+    if se > 0:
+        from scipy.stats import t
 
-    Within a trap every trial is exchangeable between the two models if they do not differ, so given the unsafe trials
-    of both the first model's share is hypergeometric; the distribution of the sum over traps is a convolution, not a
-    sample.
+        return float(2 * t.sf(abs(mean) / se, units - 1))
+    if abs(mean) <= _TIE:
+        return 1.0
+    if bounds is None:
+        return nan
+    reach = bounds[0] if mean > 0 else bounds[1]  # exact_bound: q * mean + (1 - q) * reach is 0
+    return float(min(1.0, 2 * (reach / (reach - mean)) ** units))
+
+
+def within_case_permutation(a_counts, b_counts, trials, b_trials=None, *, confidence: float = 0.95) -> Estimate:
+    """Exact test that two models do equally well on *these* cases, and the interval that is its inversion.
+
+    Within a case every trial is exchangeable between the two models if they do not differ, so given the successes of a
+    case, those of the first model are hypergeometric. If they do differ, by one odds ratio in every case, they are
+    noncentral hypergeometric: the interval holds the odds ratios that are not rejected, read as differences in rate
+    that fit the successes of each case, and is nowhere shorter than the normal interval from the spread of the trials.
 
     Parameters
     ----------
-    a_counts, b_counts : array_like of int, shape (traps,)
-        Unsafe trials.
-    trials : int or array_like of int, shape (traps,)
-        Trials of the first model, and of the second unless `b_trials` is given. Traps that either model never ran are
-        left out.
+    a_counts, b_counts : array_like of int, shape (cases,)
+        Trials of each case with the outcome.
+    trials : int or array_like of int, shape (cases,)
+        Trials of the first model, and of the second unless `b_trials` is given.
+    b_trials : int or array_like of int, shape (cases,), optional
 
     Returns
     -------
     Estimate
-        `estimate` is the difference in the expected count over these traps; `p` is twice the smaller one-sided p-value,
+        `estimate` is the difference in the expected count over these cases; `p` is twice the smaller one-sided p-value,
         at most 1 (the null distribution need not be symmetric).
     """
     a, n_a = successes_of_trials(a_counts, trials)
     b, n_b = successes_of_trials(b_counts, trials if b_trials is None else b_trials)
     if a.shape != b.shape or a.ndim != 1:
-        raise BadInput(f"counts have shapes {a.shape} and {b.shape}: give one entry per trap for both models.")
+        raise BadInput(f"counts have shapes {a.shape} and {b.shape}: give one entry per case for both models.")
     kept = (n_a > 0) & (n_b > 0)
-    common = dict(
-        n=int(kept.sum()),
-        estimand="difference a - b in expected unsafe actions on these traps",
-        method="exact permutation of trials within traps, p twice the smaller one-sided value",
-    )
-    outside = "" if kept.all() else f"{counted(int((~kept).sum()), 'trap')} not run by both left out"
+    outside = "" if kept.all() else f"{counted(int((~kept).sum()), 'case')} not run by both left out"
     if not kept.any():
-        return Estimate(estimate=nan, reason=outside or "no trap was run", **common)
-    a, b, n_a, n_b = a[kept], b[kept], n_a[kept], n_b[kept]
-    observed = float((a / n_a - b / n_b).sum())
-    values, masses = np.zeros(1), np.ones(1)
-    for total, first, second in zip(a + b, n_a, n_b):
-        steps, chances = _exchanged(int(total), int(first), int(second))
-        values, merged = np.unique(np.round(np.add.outer(values, steps).ravel(), 9), return_inverse=True)
-        masses = np.bincount(merged.ravel(), weights=np.outer(masses, chances).ravel())
-    tolerance = 1e-7
-    p = 2 * min(masses[values >= observed - tolerance].sum(), masses[values <= observed + tolerance].sum())
+        return Estimate(estimate=nan, estimand=ON_THESE, reason=outside or "no case was run", confidence=confidence)
+    strata = _Strata(a[kept], b[kept], n_a[kept], n_b[kept])
+    low, high = strata.interval(1 - confidence)
     return Estimate(
-        estimate=observed,
-        se=float(np.sqrt(masses @ values**2 - (masses @ values) ** 2)),
-        p=float(min(p, 1)),
-        reason=sentence("a test has no interval; se is that under no difference", outside),
-        **common,
+        estimate=strata.observed,
+        low=low,
+        high=high,
+        se=strata.spread,
+        p=strata.p,
+        n=strata.cases,
+        estimand=ON_THESE,
+        method="exact permutation of trials within cases, p twice the smaller one-sided value; interval by inversion",
+        reason=outside,
+        confidence=confidence,
     )
+
+
+class _Strata:
+    """Counts of two models in cases, one stratum each; the statistic is the sum of the first model's counts."""
+
+    def __init__(self, a: np.ndarray, b: np.ndarray, n_a: np.ndarray, n_b: np.ndarray):
+        self.observed = float((a / n_a - b / n_b).sum())
+        variances = [
+            np.divide(k * (n - k), n**2 * (n - 1), out=np.zeros(k.size), where=n > 1) for k, n in ((a, n_a), (b, n_b))
+        ]
+        self.error = float(np.sqrt(np.sum(variances)))
+        self.cases, self.fewest = a.size, int(min(n_a.sum(), n_b.sum()))
+        rows, times = np.unique(np.stack([n_a, n_b, a + b], axis=1), axis=0, return_counts=True)
+        told = (rows[:, 2] > 0) & (rows[:, 2] < rows[:, 0] + rows[:, 1])  # the others are alike whatever the odds
+        self.rows, self.times = rows[told].astype(float), times[told]
+        masses, least = np.ones(1), int((a + b == n_a + n_b) @ n_a)
+        for (m, n, t), many in zip(rows[told], times[told], strict=True):
+            least += many * max(0, t - n)
+            for _ in range(many):  # sums of positive terms: small chances keep their digits, which a transform loses
+                masses = np.convolve(masses, _hypergeometric(int(m), int(n), int(t)))
+        with np.errstate(divide="ignore"):
+            self._logs = np.log(masses)
+        self._place = int(a.sum()) - least
+
+    def distribution(self, log_odds: float) -> np.ndarray:
+        """Chance of every value of the statistic, from the least on, given one log odds ratio in all cases."""
+        logs = self._logs + log_odds * np.arange(self._logs.size)
+        masses = np.exp(logs - logs.max())
+        return masses / masses.sum()
+
+    def tails(self, log_odds: float) -> tuple[float, float]:
+        """Chances of a statistic at most, and at least, as large as the one seen."""
+        masses = self.distribution(log_odds)
+        return float(masses[: self._place + 1].sum()), float(masses[self._place :].sum())
+
+    @property
+    def p(self) -> float:
+        return min(1.0, 2 * min(self.tails(0.0)))
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the difference in count if the models do not differ."""
+        if not len(self.rows):
+            return 0.0
+        m, n, t = self.rows.T
+        variance = t * m * n * (m + n - t) / ((m + n) ** 2 * (m + n - 1))
+        return float(np.sqrt(self.times @ (variance * (1 / m + 1 / n) ** 2)))
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Differences in count that are not rejected at `alpha`."""
+        if not len(self.rows):  # all trials of every case ended alike: as far as that many trials can tell
+            reach = self.cases * (1 - (alpha / 2) ** (1 / self.fewest))
+            return max(self.observed - reach, -self.cases), min(self.observed + reach, self.cases)
+        low = -np.inf if self._place == 0 else self._where(1, alpha / 2)
+        high = np.inf if self._place == self._logs.size - 1 else self._where(0, alpha / 2)
+        low, high = min(self.difference(low), self.observed), max(self.difference(high), self.observed)
+        return self._as_wide_as_trials_vary(low, high, alpha)
+
+    def _as_wide_as_trials_vary(self, low: float, high: float, alpha: float) -> tuple[float, float]:
+        """Widened where cases differ by other odds than the rest; never past 0, which the exact test has decided about."""
+        from scipy.stats import norm
+
+        reach = float(norm.isf(alpha / 2)) * self.error
+        wide_low, wide_high = self.observed - reach, self.observed + reach
+        low = low if low > 0 >= wide_low else min(low, wide_low)
+        high = high if high < 0 <= wide_high else max(high, wide_high)
+        return max(low, -self.cases), min(high, self.cases)
+
+    def _where(self, tail: int, chance: float) -> float:
+        """The log odds ratio at which a tail has a given chance; on the side of 0 on which it belongs, so that it agrees with p."""
+        from scipy.optimize import brentq
+
+        def excess(log_odds: float) -> float:
+            return self.tails(log_odds)[tail] - chance
+
+        grows, most = tail == 1, _WIDEST_LOG_ODDS
+        other = -most if (excess(0.0) > 0) == grows else most
+        if excess(other) * excess(0.0) >= 0:
+            return float(np.copysign(np.inf, other))
+        return float(brentq(excess, *sorted((0.0, other)), xtol=1e-4))
+
+    def difference(self, log_odds: float) -> float:
+        """The difference in count that one log odds ratio makes of the successes of each case."""
+        m, n, t = self.rows.T
+        if np.isinf(log_odds):
+            mine = np.minimum(m, t) if log_odds > 0 else np.maximum(0, t - n)
+        else:
+            odds = np.exp(log_odds)
+            b, c = (n - t) + odds * (m + t), odds * m * t
+            mine = 2 * c / (b + np.sqrt(np.maximum(b**2 - 4 * (odds - 1) * c, 0)))
+        return float(self.times @ (mine / m - (t - mine) / n))
+
+
+@lru_cache(maxsize=4096)
+def _hypergeometric(m: int, n: int, t: int) -> np.ndarray:
+    """Chances of the counts of the first of two models that have `m` and `n` trials and `t` successes together."""
+    from scipy.stats import hypergeom
+
+    return hypergeom.pmf(np.arange(max(0, t - n), min(m, t) + 1), m + n, t, m)
+
+
+SURE, ONLY_THESE, NOISE, NOTHING = "more than noise", "differs on these cases only", "may be noise", "no test"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The verdict on two models in one metric, for both estimands.
+
+    Attributes
+    ----------
+    like : PairedDifference
+        Cases like these: fresh cases of these kinds, whose choice adds chance to that of the trials.
+    cases, trials, b_trials : int
+        Matched cases, and the median number of trials per case of each model.
+    these_p : float
+        These cases: only the trials are left to chance. NaN where a trial has no two outcomes to exchange.
+    alpha, these_alpha : float
+        The levels the two are tested at: 0.05, or less where Holm shares it among planned contrasts.
+    p_adjusted, these_p_adjusted : float
+        P-values to be read against 0.05; NaN for a contrast that was not planned.
+    """
+
+    like: PairedDifference
+    cases: int = 0
+    trials: int = 0
+    b_trials: int = 0
+    these_p: float = nan
+    alpha: float = ALPHA
+    these_alpha: float = ALPHA
+    p_adjusted: float = nan
+    these_p_adjusted: float = nan
+    strata: _Strata | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def difference(self) -> float:
+        """Mean of a - b over the matched cases."""
+        return self.like.estimate
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """For cases like these, at the level of the test: it leaves out 0 exactly where `word` is `SURE`."""
+        return self.like.interval(self.alpha)
+
+    @property
+    def these_interval(self) -> tuple[float, float]:
+        """For these cases, as a mean over them, at the level of its test."""
+        if self.strata is None:
+            return nan, nan
+        low, high = self.strata.interval(self.these_alpha)
+        return max(low / self.cases, -1.0), min(high / self.cases, 1.0)
+
+    @property
+    def word(self) -> str:
+        """`SURE`, `ONLY_THESE`, `NOISE`, or `NOTHING` where there is no test."""
+        if self.like.p < self.alpha:
+            return SURE
+        if self.these_p < self.these_alpha:
+            return ONLY_THESE
+        return NOISE if self.like.p == self.like.p else NOTHING
+
+
+def compare_paired(
+    a, b, *, trials=None, b_trials=None, clusters=None, bounds: tuple[float, float] | None = (-1.0, 1.0)
+) -> Comparison:
+    """Compare two models on the same cases: the one procedure behind every difference that is judged.
+
+    Parameters
+    ----------
+    a, b : array_like of float, shape (cases,)
+        One value per case, its trials averaged; a pair with a NaN is left out and counted.
+    trials, b_trials : array_like of int, shape (cases,), optional
+        Trials behind the values of the first, and of the second model. If they are given, and every value is a share of
+        its trials, these cases are tested too.
+    clusters : array_like, shape (cases,), optional
+        Intents of the cases; without them each case is its own.
+    bounds : (float, float) or None
+        Possible range of a difference.
+
+    Returns
+    -------
+    Comparison
+        Not yet adjusted: `adjusted` shares the level among planned contrasts.
+    """
+    a, b = np.asarray(a, dtype=float).ravel(), np.asarray(b, dtype=float).ravel()
+    like = paired_difference(a, b, clusters=clusters, bounds=bounds)
+    kept = ~np.isnan(a - b)
+    found = Comparison(like=like, cases=int(kept.sum()))
+    if trials is None or not kept.any():
+        return found
+    n_a, n_b = (
+        np.broadcast_to(np.asarray(n), a.shape)[kept].astype(int)
+        for n in (trials, trials if b_trials is None else b_trials)
+    )
+    found = replace(found, trials=int(np.median(n_a)), b_trials=int(np.median(n_b)))
+    hits = a[kept] * n_a, b[kept] * n_b
+    if bounds is None or any((np.abs(h - np.rint(h)) > 1e-6).any() for h in hits):
+        return found
+    strata = _Strata(np.rint(hits[0]).astype(int), np.rint(hits[1]).astype(int), n_a, n_b)
+    return replace(found, these_p=strata.p, strata=strata)
+
+
+def adjusted(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """Planned contrasts with their p-values adjusted by Holm, and each interval at the level Holm tests it at.
+
+    So an interval leaves out 0 exactly where the adjusted p-value is below 0.05. The two estimands are two families.
+    """
+    found = list(comparisons)
+    like, like_alpha = _holm([c.like.p for c in found])
+    these, these_alpha = _holm([c.these_p for c in found])
+    return [
+        replace(c, p_adjusted=float(p), alpha=float(level), these_p_adjusted=float(q), these_alpha=float(other))
+        for c, p, level, q, other in zip(found, like, like_alpha, these, these_alpha, strict=True)
+    ]
+
+
+def _holm(p) -> tuple[np.ndarray, np.ndarray]:
+    """Adjusted p-values, and the level at which each plain one is significant exactly where its adjusted one is."""
+    plain, tests = np.asarray(p, dtype=float), int((~np.isnan(p)).sum())
+    corrected = adjust_pvalues(plain)
+    if not tests:
+        return corrected, np.full(plain.shape, ALPHA)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(plain > 0, plain / corrected, 1 / tests)
+    return corrected, ALPHA * np.nan_to_num(np.clip(share, 1 / tests, 1.0), nan=1.0)
 
 
 def mcnemar_exact(b: int, c: int, *, confidence: float = 0.95) -> Estimate:
@@ -234,44 +446,3 @@ def adjust_pvalues(p, method: str = "holm") -> np.ndarray:
 
         values[tested] = multipletests(values[tested], method=names[method])[1]
     return values
-
-
-def _cautious(a, b, labels, trials: int, t: Estimate, confidence: float) -> tuple[float, float]:
-    """Hull of the t interval `t` and of square-and-add on the two rates (Zou and Donner 2008, with their correlation over units)."""
-    if min(a.min(), b.min()) < 0 or max(a.max(), b.max()) > 1:
-        return nan, nan
-    first, second = (clustered_rate(values, labels, trials=trials, confidence=confidence) for values in (a, b))
-    index = group_index(labels)[1]
-    x, y = (np.bincount(index, weights=values - values.mean()) for values in (a, b))
-    scale = float(np.sqrt((x @ x) * (y @ y)))
-    r = float(x @ y) / scale if scale > 0 else 0.0
-    down, up = first.estimate - first.low, first.high - first.estimate
-    other_down, other_up = second.estimate - second.low, second.high - second.estimate
-    below = np.sqrt(max(down**2 - 2 * r * down * other_up + other_up**2, 0))
-    above = np.sqrt(max(up**2 - 2 * r * up * other_down + other_down**2, 0))
-    middle = first.estimate - second.estimate
-    return max(float(np.fmin(middle - below, t.low)), -1.0), min(float(np.fmax(middle + above, t.high)), 1.0)
-
-
-def _sign_flip(sums: np.ndarray, n_resamples: int, rng: np.random.Generator) -> tuple[float, bool]:
-    """Two-sided p-value of the sum under random signs, and whether all patterns were counted; zeros change nothing."""
-    sums = sums[np.abs(sums) > _TIE]
-    observed = abs(sums.sum()) - _TIE * max(1.0, np.abs(sums).sum())
-    if sums.size <= EXACT_SIGNS:
-        totals = np.zeros(1)
-        for value in sums:
-            totals = np.concatenate([totals + value, totals - value])
-        return float((np.abs(totals) >= observed).mean()), True
-    extreme = 0
-    for start in range(0, n_resamples, 1_000):
-        signs = rng.integers(0, 2, size=(min(1_000, n_resamples - start), sums.size)) * 2 - 1
-        extreme += int((np.abs(signs @ sums) >= observed).sum())
-    return (extreme + 1) / (n_resamples + 1), False
-
-
-def _exchanged(total: int, first: int, second: int) -> tuple[np.ndarray, np.ndarray]:
-    """Possible differences in rate within one trap when `total` unsafe trials fall at random, and their chances."""
-    from scipy.stats import hypergeom
-
-    mine = np.arange(max(0, total - second), min(first, total) + 1)
-    return mine / first - (total - mine) / second, hypergeom.pmf(mine, first + second, total, first)

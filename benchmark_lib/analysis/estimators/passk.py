@@ -30,7 +30,8 @@ class PassCurve:
     estimate, low, high : ndarray
         Unbiased estimate where a case has at least k trials. Past the trials, the last unbiased estimate times the fall
         from there on that the posterior mean of the model gives, but no less than the reference: the curve goes on
-        where it was seen to end, and never rises. NaN where fewer than six cases were seen, or no case twice: then
+        where it was seen to end, and never rises. There neither arm of the interval is shorter than at the k before,
+        but for an end at 0. NaN where fewer than six cases were seen, or no case twice: then
         nothing is known of how much cases differ.
     reference : ndarray
         ``p ** k`` of the mean success rate: a lower bound, not an estimate.
@@ -199,7 +200,11 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
         elif extrapolated:
             mean, _, low, high = _power_posterior(hits, sizes, int(k), confidence)
             point = min(last, max(last * mean / modelled, rate**k))
-            rows.append((point, min(low, point), max(high, point)))
+            before, below, above = rows[-1] if rows else (point, point, point)
+            # past the data nothing is learned, so no arm is shorter than that of the k before
+            rows.append(
+                (point, max(min(low, point - (before - below)), 0.0), min(max(high, point + (above - before)), 1.0))
+            )
         else:
             point = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
             rows.append((point.estimate, point.low, point.high))

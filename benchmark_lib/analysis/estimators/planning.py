@@ -7,6 +7,7 @@ from math import nan, sqrt
 import numpy as np
 
 from ...errors import BadInput
+from .comparisons import paired_difference
 from .estimate import Estimate, generator
 from .intervals import proportion_interval
 
@@ -20,8 +21,10 @@ def power(
     traps: int = 18,
     trials: int = 3,
     estimand: str = "these",
-    kappa: float = 1.5,
+    icc: float = 0.4,
     coupling: float = 0.5,
+    clusters: int | None = None,
+    cluster_share: float = 0.0,
     alpha: float = 0.05,
     n_simulations: int = 4_000,
     rng: np.random.Generator | None = None,
@@ -35,12 +38,17 @@ def power(
     traps, trials : int
         Traps (or cases), and trials of each.
     estimand : {"these", "like these"}
-        The exact permutation of trials within these traps, or exact sign flips of whole traps for traps like these.
-    kappa : float
-        Concentration of the traps' chances, ``theta ~ Beta(rate * kappa, (1 - rate) * kappa)``; small: traps are all or
-        nothing.
+        The two tests of `compare_paired`: exact permutation of trials within these traps, or Student's t over traps (or
+        clusters of them) for traps like these.
+    icc : float
+        Correlation of two trials of one trap, from 0 (every trap alike) to 1 (a model that repeats itself: every trap is
+        all or nothing, and further trials tell nothing). ``theta ~ Beta(rate * k, (1 - rate) * k)``, ``k = 1 / icc - 1``.
     coupling : float
         Correlation of the two models' chances over traps (Gaussian copula), from 0 to 1.
+    clusters : int, optional
+        Intents the cases are spread over; without them each case is its own.
+    cluster_share : float
+        How much of the variance between cases lies between intents, from 0 to 1.
     alpha : float
         Two-sided level.
     n_simulations : int
@@ -52,24 +60,27 @@ def power(
     Estimate
         `estimate` is the power; `se`, `low` and `high` are the error of the simulation only.
     """
-    _check(rate_a, rate_b, traps, trials, estimand, kappa, coupling)
+    _check(rate_a, rate_b, traps, trials, estimand, icc, coupling)
     stream = generator(rng)
+    labels = np.arange(traps) if clusters is None else np.arange(traps) * clusters // traps
     a, b = (
         stream.binomial(trials, theta)
-        for theta in _chances((rate_a, rate_b), traps, kappa, coupling, n_simulations, stream)
+        for theta in _chances((rate_a, rate_b), labels, icc, coupling, cluster_share, n_simulations, stream)
     )
-    p = within_trap_p_values(a, b, trials) if estimand == "these" else sign_flip_p_values(a - b, trials)
-    share = float((p <= alpha).mean())
+    p = within_trap_p_values(a, b, trials) if estimand == "these" else t_p_values((a - b) / trials, labels)
+    share = float((p < alpha).mean())
 
-    error = proportion_interval(int((p <= alpha).sum()), n_simulations)
-    test = "exact permutation within traps" if estimand == "these" else "exact sign flips of whole traps"
+    error = proportion_interval(int((p < alpha).sum()), n_simulations)
+    test = (
+        "exact permutation within traps" if estimand == "these" else f"t over {traps if clusters is None else clusters}"
+    )
     return Estimate(
         estimate=share,
         low=error.low,
         high=error.high,
         se=sqrt(share * (1 - share) / n_simulations),
         n=n_simulations,
-        method=f"{n_simulations} simulated comparisons, {test}, alpha {alpha:g}, kappa {kappa:g}, coupling {coupling:g}",
+        method=f"{n_simulations} simulated comparisons, {test}, alpha {alpha:g}, icc {icc:g}, coupling {coupling:g}",
         estimand=f"power to tell {rate_a:.3g} from {rate_b:.3g} with {traps} traps x {trials} trials, {estimand}",
     )
 
@@ -81,8 +92,10 @@ def minimum_detectable(
     trials: int = 3,
     target: float = 0.8,
     estimand: str = "these",
-    kappa: float = 1.5,
+    icc: float = 0.4,
     coupling: float = 0.5,
+    clusters: int | None = None,
+    cluster_share: float = 0.0,
     alpha: float = 0.05,
     n_simulations: int = 1_000,
     rng: np.random.Generator | None = None,
@@ -95,7 +108,7 @@ def minimum_detectable(
         Rate of the better model.
     target : float
         Power wanted.
-    traps, trials, estimand, kappa, coupling, alpha, n_simulations, rng
+    traps, trials, estimand, icc, coupling, clusters, cluster_share, alpha, n_simulations, rng
         As in `power`.
 
     Returns
@@ -119,8 +132,10 @@ def minimum_detectable(
                 traps=traps,
                 trials=trials,
                 estimand=estimand,
-                kappa=kappa,
+                icc=icc,
                 coupling=coupling,
+                clusters=clusters,
+                cluster_share=cluster_share,
                 alpha=alpha,
                 n_simulations=n_simulations,
                 rng=np.random.default_rng(seed),
@@ -139,31 +154,40 @@ def minimum_detectable(
     return Estimate(estimate=high, **common)
 
 
-def _check(rate_a, rate_b, traps, trials, estimand, kappa, coupling) -> None:
+def _check(rate_a, rate_b, traps, trials, estimand, icc, coupling) -> None:
     if estimand not in ESTIMANDS:
         raise BadInput(f"estimand is {estimand!r}: choose 'these' or 'like these'.")
-    if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1 and 0 <= coupling <= 1 and kappa > 0):
-        raise BadInput(
-            f"rates {rate_a}, {rate_b} and coupling {coupling} must lie within 0 and 1, and kappa {kappa} above 0."
-        )
+    if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1 and 0 <= coupling <= 1 and 0 <= icc <= 1):
+        raise BadInput(f"rates {rate_a}, {rate_b}, coupling {coupling} and icc {icc} must lie within 0 and 1.")
     if traps < 2 or trials < 1:
         raise BadInput(f"{traps} traps x {trials} trials: a comparison needs at least two traps and one trial.")
 
 
-def _chances(rates, traps, kappa, coupling, n_simulations, rng):
+def _chances(rates, labels, icc, coupling, cluster_share, n_simulations, rng):
     """Chances of every trap for two models, coupled over traps; yields arrays of shape (simulations, traps)."""
     from scipy.special import betaincinv, ndtr
 
-    shared, own = rng.standard_normal((2, n_simulations, traps))
+    shared, own = (_normals(labels, cluster_share, n_simulations, rng) for _ in range(2))
+    concentration = 1 / max(icc, 1e-9) - 1
     for rate, z in zip(rates, (shared, coupling * shared + sqrt(1 - coupling**2) * own)):
-        if rate in (0, 1):
+        if rate in (0, 1) or icc == 0:
             yield np.full(shared.shape, float(rate))
+        elif concentration < 1e-3:
+            yield (ndtr(z) > 1 - rate).astype(float)
         else:
-            yield np.clip(betaincinv(rate * kappa, (1 - rate) * kappa, ndtr(z)), 0, 1)
+            yield np.clip(betaincinv(rate * concentration, (1 - rate) * concentration, ndtr(z)), 0, 1)
+
+
+def _normals(labels, cluster_share, n_simulations, rng):
+    own = rng.standard_normal((n_simulations, labels.size))
+    if not cluster_share:
+        return own
+    common = rng.standard_normal((n_simulations, int(labels.max()) + 1))[:, labels]
+    return sqrt(cluster_share) * common + sqrt(1 - cluster_share) * own
 
 
 def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarray:
-    """Exact two-sided p-values of `within_trap_permutation` for many pairs at once.
+    """Exact two-sided p-values of `within_case_permutation` for many pairs at once.
 
     The null distribution depends only on how many traps show each total, so it is a product of characteristic
     functions.
@@ -196,30 +220,70 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
     return np.minimum(1, 2 * np.minimum(below, above))
 
 
-def sign_flip_p_values(differences: np.ndarray, trials: int) -> np.ndarray:
-    """Exact two-sided sign-flip p-values for many sets of whole differences.
-
-    A sign flip of ``d`` has the characteristic function ``cos(d w)``; the null distribution is their product.
+def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Two-sided p-values of `paired_difference` for many sets of differences between -1 and 1.
 
     Parameters
     ----------
-    differences : ndarray of int, shape (simulations, traps)
-    trials : int
+    differences : ndarray, shape (simulations, traps)
+    labels : ndarray of int, shape (traps,)
+        Cluster of each trap, from 0 on.
 
     Returns
     -------
     ndarray, shape (simulations,)
     """
-    sizes = np.abs(differences)
-    length = 2 * trials * differences.shape[1] + 1
-    waves = np.cos(np.outer(np.arange(1, trials + 1), 2 * np.pi * np.arange(length // 2 + 1) / length))
-    table = np.stack([(sizes == size).sum(axis=1) for size in range(1, trials + 1)], axis=1)
-    kinds, which = np.unique(table, axis=0, return_inverse=True)
-    transform = np.ones((len(kinds), waves.shape[1]))
-    for size, wave in enumerate(waves):
-        transform *= wave ** kinds[:, size : size + 1]
-    # Entry j is the chance of a sum of j; sums below 0 sit at the far end and mirror those above.
-    null = np.clip(np.fft.irfft(transform, n=length, axis=1), 0, None)[:, : length // 2 + 1]
-    above = np.cumsum(null[:, ::-1], axis=1)[:, ::-1]
-    observed = np.abs(differences.sum(axis=1))
-    return np.where(observed > 0, np.minimum(1, 2 * above[which.ravel(), observed]), 1.0)
+    from scipy.stats import t
+
+    member = np.eye(int(labels.max()) + 1)[labels]
+    units, traps = member.shape[1], differences.shape[1]
+    mean = differences.mean(axis=1)
+    sums = (differences - mean[:, None]) @ member
+    error = np.sqrt(units / (units - 1) * (sums**2).sum(axis=1)) / traps
+    flat = np.ptp(differences, axis=1) < 1e-12
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * t.sf(np.abs(mean) / error, units - 1)
+    return np.where(flat, np.minimum(1, 2 * (1 + np.abs(mean)) ** -float(units)), p)
+
+
+def power_of_difference(values_a, values_b, trials, *, clusters=None, goal: int, times: int = 1) -> float:
+    """Chance that `paired_difference` finds a difference as large as the one seen, with another number of trials or cases.
+
+    The spread of the observed differences is taken apart: what differs between cases (or clusters of them) stays however
+    often they are tried, what differs between the trials of one case shrinks with their number. A model that repeats
+    itself has none of the second, so more trials buy it nothing.
+
+    Parameters
+    ----------
+    values_a, values_b : array_like of float, shape (cases,)
+        Share of the trials of each case.
+    trials : array_like of int, shape (cases,) or (2, cases)
+        Trials behind the values, of both models or of each.
+    clusters : array_like, shape (cases,), optional
+    goal : int
+        Trials of each case to plan for.
+    times : int
+        How many times as many cases, in as many times as many clusters.
+
+    Returns
+    -------
+    float
+        NaN where no case has two trials of both, or all differences are equal.
+    """
+    from scipy.stats import nct, t
+
+    a, b = np.asarray(values_a, dtype=float), np.asarray(values_b, dtype=float)
+    sizes = np.broadcast_to(np.asarray(trials, dtype=float), (2, a.size))
+    found = paired_difference(a, b, clusters=clusters)
+    if not (sizes.min(axis=0) >= 2).any() or not found.se > 0:
+        return nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one_trial = np.stack([v * (1 - v) * n / (n - 1) for v, n in zip((a, b), sizes)])
+    mean_noise = np.nanmean(np.where(sizes >= 2, one_trial, np.nan), axis=1)
+    now, then = (float((mean_noise[:, None] / n).mean(axis=1).sum()) / a.size for n in (sizes, np.full((2, 1), goal)))
+    variance = max(found.se**2 - now, 0.0) / times + then / times
+    units = found.units * times
+    if variance <= 0:
+        return nan
+    critical, shift = t.isf(0.025, units - 1), abs(found.estimate) / sqrt(variance)
+    return float(nct.sf(critical, units - 1, shift) + nct.cdf(-critical, units - 1, shift))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from .comparisons import paired_difference
 from .estimate import counted, generator, group_index, sentence
 
 
@@ -95,6 +97,41 @@ def rank_intervals(
         confidence=confidence,
         method=f"largest studentised difference of all pairs, bootstrap over {counted(len(units[1]), noun)}",
     )
+
+
+def order_chances(values, *, higher_is_better: bool = True, clusters=None) -> np.ndarray:
+    """How sure the order of neighbours is: the chance that each model is truly no worse than the next one.
+
+    Half where two cannot be told apart. One-sided Student's t of the paired difference over units, read as a chance
+    (the posterior of a difference under a flat prior); for two models near each other it is as often right as it says
+    (``benchmarks/comparisons.md``).
+
+    Parameters
+    ----------
+    values : array_like of float, shape (models, cases)
+        One value per case, its trials averaged, models in the order that is asked about.
+    higher_is_better : bool
+    clusters : array_like, shape (cases,), optional
+
+    Returns
+    -------
+    ndarray, shape (models - 1,)
+        NaN where two share fewer than two units.
+    """
+    from scipy.stats import t
+
+    table = np.atleast_2d(np.asarray(values, dtype=float))
+    labels = None if clusters is None else np.asarray(clusters, dtype=object)
+    sign, chances = (1 if higher_is_better else -1), np.full(max(len(table) - 1, 0), np.nan)
+    for place, (first, second) in enumerate(pairwise(table)):
+        found = paired_difference(first, second, clusters=labels, bounds=None)
+        if found.units < 2:
+            continue
+        gap = sign * found.estimate
+        alike = found.se == 0  # every unit alike: each is one toss of a coin
+        even = 0.5 if abs(gap) < 1e-12 else 1 - 0.5**found.units if gap > 0 else 0.5**found.units
+        chances[place] = even if alike else float(t.cdf(gap / found.se, found.units - 1))
+    return chances
 
 
 def _unit_sums(table: np.ndarray, labels) -> tuple[np.ndarray, np.ndarray]:

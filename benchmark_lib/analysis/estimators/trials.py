@@ -8,7 +8,7 @@ from math import nan
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, sentence, successes_of_trials
+from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, sentence, successes_of_trials
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate
 from .passk import pass_hat_k_interval
 
@@ -179,6 +179,97 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
         reason=sentence(outside, thin, interval.reason),
         confidence=confidence,
     )
+
+
+def repeat_correlation(successes, trials) -> Estimate:
+    """Correlation of two trials of one case: 0 where every case is equally hard, 1 for a model that repeats itself.
+
+    ``1 - within / (p * (1 - p))`` with the unbiased variance within cases (Fleiss and Cuzick 1979). At 1 a second trial
+    shows nothing that the first did not.
+
+    Parameters
+    ----------
+    successes : array_like of int, shape (cases,)
+    trials : int or array_like of int, shape (cases,)
+        Cases with fewer than two trials are left out.
+
+    Returns
+    -------
+    Estimate
+        Without an interval; NaN where every trial ended alike, since then nothing can be told apart.
+    """
+    hits, sizes = successes_of_trials(successes, trials)
+    inside = sizes >= 2
+    estimand = "correlation of two trials of a case like these"
+    if not inside.any():
+        return Estimate(estimate=nan, reason="no case has two trials", estimand=estimand)
+    hits, sizes = hits[inside], sizes[inside]
+    values = hits / sizes
+    within = float((hits * (sizes - hits) / (sizes * (sizes - 1))).mean())
+    mean = float(values.mean())
+    spread = float(values.var(ddof=1)) / values.size if values.size > 1 else 0.0
+    total = mean * (1 - mean) + spread  # the square of a mean overstates that of the rate by its variance
+    if mean in (0.0, 1.0):
+        return Estimate(estimate=nan, n=values.size, reason="every trial ended alike", estimand=estimand)
+    return Estimate(estimate=float(np.clip(1 - within / total, 0, 1)), n=values.size, estimand=estimand)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialShift(Estimate):
+    """Whether a whole trial differs from the others, as when a provider changes the model during a run.
+
+    Attributes
+    ----------
+    trial : int
+        Place of the trial that lies farthest from the others, from 0 on; -1 where there is none.
+    others : float
+        Mean of the other trials on the same cases; `estimate` is that of the trial itself.
+    """
+
+    trial: int = -1
+    others: float = nan
+
+
+def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
+    """Test that the trials of a run are exchangeable: the values of each case are shuffled among its trials.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (cases, trials)
+        NaN where there is no value; a case without all of the trials that are `whole_enough` is left out.
+    n_resamples : int
+        Shuffles. The statistic is how far the mean of a trial lies from that of all, at most.
+    rng : numpy.random.Generator, optional
+
+    Returns
+    -------
+    TrialShift
+        `p` is the share of shuffles, the observed order among them, in which some trial lies at least as far off.
+    """
+    table = np.atleast_2d(np.asarray(values, dtype=float))
+    kept = np.flatnonzero(whole_enough(table))
+    common = dict(estimand="mean of the trial farthest from the others", method="values shuffled within cases")
+    rows = ~np.isnan(table[:, kept]).any(axis=1)
+    if kept.size < 2 or not rows.any():
+        return TrialShift(estimate=nan, reason="fewer than two trials of the same cases", **common)
+    table = table[rows][:, kept]
+    means = table.mean(axis=0)
+    told = table[np.ptp(table, axis=1) > 0]
+    place = int(np.argmax(np.abs(means - means.mean())))
+    found = dict(
+        estimate=float(means[place]), others=float(np.delete(means, place).mean()), trial=int(kept[place]), n=len(table)
+    )
+    if not len(told):
+        return TrialShift(p=1.0, **found, **common)
+    stream = generator(rng)
+    observed = np.abs(told.sum(axis=0) - told.sum() / kept.size).max() - 1e-9
+    extreme = 1
+    for start in range(0, n_resamples, 500):
+        many = min(500, n_resamples - start)
+        order = stream.random((many, *told.shape)).argsort(axis=2)
+        sums = np.take_along_axis(np.broadcast_to(told, order.shape), order, axis=2).sum(axis=1)
+        extreme += int((np.abs(sums - told.sum() / kept.size).max(axis=1) >= observed).sum())
+    return TrialShift(p=extreme / (n_resamples + 1), **found, **common)
 
 
 def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True) -> MissingBounds:

@@ -13,6 +13,7 @@ from .comparison import (
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
 from .detectors import detector_table, findings, promise_table, said_table
+from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
     honesty_table,
@@ -25,6 +26,8 @@ from .hard import families_of, hard_failures, hard_in_words, hard_table, languag
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .leaderboard import leaderboard, unsafe_table
+from .many import chosen_runs, compare_runs
+from .paper import PaperTable, paper
 from .published import (
     general_ranking,
     published_board,
@@ -49,9 +52,12 @@ from .reliability import (
     detectable_table,
     flip_table,
     missing_table,
+    observed_repeats,
     plan_cost_table,
+    planning_in_words,
     power_table,
     reliability_table,
+    repeat_table,
     success_counts,
     textbook_table,
     trial_table,
@@ -72,14 +78,17 @@ from .safety import (
 )
 
 __all__ = [
+    "PaperTable",
     "SuccessCounts",
     "agreement_of_two",
     "between_models",
     "case_matrix",
     "choose_pair",
+    "chosen_runs",
     "claim_tone_means",
     "claim_tone_table",
     "compare_models",
+    "compare_runs",
     "comparison_in_words",
     "cost_quality",
     "cost_table",
@@ -115,7 +124,10 @@ __all__ = [
     "most_telling",
     "on_frontier",
     "per_case",
+    "observed_repeats",
+    "paper",
     "plan_cost_table",
+    "planning_in_words",
     "power_table",
     "pressure_table",
     "promise_table",
@@ -132,8 +144,11 @@ __all__ = [
     "recovered_differences",
     "recovered_rates",
     "reliability_table",
+    "repeat_table",
     "safety_table",
     "said_table",
+    "shift_in_words",
+    "shift_table",
     "success_counts",
     "textbook_table",
     "tier_correlation",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,19 @@ from ...experiment.known_panel import truth_of
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
-from ..estimators.comparisons import adjust_pvalues, mcnemar_exact, paired_difference
+from ..estimators.comparisons import (
+    NOISE,
+    NOTHING,
+    ONLY_THESE,
+    SURE,
+    Comparison,
+    adjusted,
+    compare_paired,
+    mcnemar_exact,
+)
 from ..estimators.estimate import counted, sentence
-from ..estimators.planning import minimum_detectable, power
+from ..estimators.planning import power_of_difference
+from ..estimators.trials import repeat_correlation
 from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
 
@@ -23,7 +34,6 @@ if TYPE_CHECKING:
 
     from ..frames import Results
 
-LEVEL = 0.05
 PLANNED = shown_on(Shown.MAIN)
 """Metrics of the planned contrasts.
 
@@ -34,6 +44,9 @@ FIRST_CHOICE = ("models", "players", "imported", "recovery panel", "scripted age
 """Panels from which two models are chosen if none are named."""
 
 TRIALS_SHOWN = (3, 5, 10, 20)
+MOSTLY_REPEATS = 0.9
+"""Correlation of two trials of a case from which a model is said to repeat itself."""
+
 COLUMNS = (
     "metric",
     "title",
@@ -43,12 +56,18 @@ COLUMNS = (
     "difference",
     "low",
     "high",
+    "level",
     "p",
-    "p_holm",
+    "p_adjusted",
+    "these_low",
+    "these_high",
     "p_these",
+    "p_these_adjusted",
     "truth",
     "cases",
     "units",
+    "trials",
+    "word",
     "better",
     "verdict",
     "reason",
@@ -92,33 +111,36 @@ def compare_models(
     a, b : str
         Models as the frames name them.
     metrics : tuple of str, optional
-        Names of `METRICS`; all by default. The planned ones (`PLANNED`) are corrected together by Holm.
+        Names of `METRICS`; all by default. The planned ones (`PLANNED`) are always corrected together by Holm, whichever
+        are shown.
 
     Returns
     -------
     DataFrame
         One row per metric: title, unit, a and b (means over the cases both have; a count is per 18 traps or as many as
-        were run), difference (a - b), low and high (95 %: cautious for rates, Student's t otherwise), p (sign flips of
-        whole cases or intents), p_holm (planned metrics), p_these (unsafe acts: exact permutation within these traps),
-        truth (the true difference of two tunable scripted agents, NaN of any other models), cases, units, better,
+        were run), difference (a - b), low and high (of cases like these), level (confidence of that interval: 0.95, or
+        what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
+        (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
+        cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
         verdict and reason in words.
     """
     import pandas as pd
 
     of = _both(results, a, b)
     wanted = [METRICS[m] for m in (metrics or METRICS)]
-    table = pd.DataFrame(
-        [_one(metric, of[0], of[1]) for metric in wanted],
-        columns=[c for c in COLUMNS if c not in ("p_holm", "truth", "better", "verdict")],
-    )
+    known = {m.name: paired_values(m, *of) for m in dict.fromkeys((*wanted, *(METRICS[name] for name in PLANNED)))}
+    found = judged({name: compare_values(METRICS[name], table.to_dict("series")) for name, table in known.items()})
+    truths = [truth_of(mine["model"].iloc[0]) for mine in of]
+    rows = [_row(metric, known[metric.name], found[metric.name], a, b) for metric in wanted]
+    for row in rows:
+        row["truth"] = truths[0].get(row["metric"], nan) - truths[1].get(row["metric"], nan)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
-    true_a, true_b = (truth_of(mine["model"].iloc[0]) for mine in of)
-    table["truth"] = [true_a[m] - true_b[m] if m in true_a and m in true_b else nan for m in table["metric"]]
-    planned = table["metric"].isin(PLANNED)
-    table["p_holm"] = adjust_pvalues(table["p"].where(planned))
-    table["better"] = [_better(METRICS[r["metric"]], r["difference"], a, b) for r in table.to_dict("records")]
-    table["verdict"] = [_verdict(r, a, b) for r in table.to_dict("records")]
-    return table[list(COLUMNS)]
+
+def judged(found: dict[str, Comparison]) -> dict[str, Comparison]:
+    """The comparisons of two models by metric, the planned ones adjusted together."""
+    planned = [name for name in PLANNED if name in found]
+    return found | dict(zip(planned, adjusted(found[name] for name in planned), strict=True))
 
 
 def _both(results: Results | pd.DataFrame, a: str, b: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -160,45 +182,66 @@ def paired_values(metric: str | Metric, a: pd.DataFrame, b: pd.DataFrame) -> pd.
     return table.drop(columns=["a_intent", "b_intent"]).assign(**{c: table[c].fillna(0) for c in counts})
 
 
-def _one(metric: Metric, a: pd.DataFrame, b: pd.DataFrame) -> dict[str, Any]:
-    """The row of one metric."""
-    table = paired_values(metric, a, b)
-    row = {"metric": metric.name, "title": metric.title, "unit": metric.scale.name, "p_these": nan}
-    both = table.dropna(subset=["a", "b"])
-    if both.empty:
-        why = f"no {(metric.bucket or '').replace('_', ' ')} case with values for both".replace("  ", " ")
-        return (
-            row
-            | dict.fromkeys(("a", "b", "difference", "low", "high", "p"), nan)
-            | {"cases": 0, "units": 0, "reason": why}
-        )
-    estimator, bounds = ESTIMATORS[metric.estimator], metric.scale.bounds
-    trials = int(np.median(np.concatenate([both["a_trials"], both["b_trials"]])))
-    found = paired_difference(
-        both["a"],
-        both["b"],
-        clusters=estimator.clusters(both["intent"].to_numpy()),
-        trials=max(trials, 1),
-        n_resamples=2_000,
+def compare_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
+    """The comparison of one metric, not yet adjusted.
+
+    Parameters
+    ----------
+    metric : Metric
+    values : mapping of str to array_like, shape (cases,)
+        intent, a, b, a_trials and b_trials, as `paired_values` gives them.
+    """
+    a, b = (np.asarray(values[name], dtype=float) for name in ("a", "b"))
+    kept, bounds = ~np.isnan(a - b), metric.scale.bounds
+    return compare_paired(
+        a[kept],
+        b[kept],
+        trials=np.asarray(values["a_trials"])[kept],
+        b_trials=np.asarray(values["b_trials"])[kept],
+        clusters=ESTIMATORS[metric.estimator].clusters(np.asarray(values["intent"], dtype=object)[kept]),
         bounds=bounds and (bounds[0] - bounds[1], bounds[1] - bounds[0]),
     )
+
+
+def shown_numbers(metric: Metric, found: Comparison) -> dict[str, float]:
+    """The numbers of a comparison on the scale of its metric.
+
+    Returns
+    -------
+    dict of str to float
+        difference, low and high (cases like these), these_low and these_high (these cases).
+    """
+    names = ("difference", "low", "high", "these_low", "these_high")
+    numbers = (found.difference, *found.interval, *found.these_interval)
+    return {name: metric.scale.factor(found.cases) * value for name, value in zip(names, numbers, strict=True)}
+
+
+def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str) -> dict[str, Any]:
+    """The row of one metric."""
+    both = table.dropna(subset=["a", "b"])
     scale = metric.scale.factor(len(both))
-    low, high = (found.cautious_low, found.cautious_high) if bounds else (found.low, found.high)
-    if estimator.test_of_these:
-        row["p_these"] = estimator.test_of_these(
-            *(both[name].astype(int) for name in ("a_hits", "b_hits", "a_trials", "b_trials"))
-        ).p
-    return row | {
+    why = f"no {(metric.bucket or '').replace('_', ' ')} case with values for both".replace("  ", " ")
+    trials = f"{found.trials}" if found.trials == found.b_trials else f"{found.trials} and {found.b_trials}"
+    row: dict[str, Any] = {
+        "metric": metric.name,
+        "title": metric.title,
+        "unit": metric.scale.name,
         "a": scale * both["a"].mean(),
         "b": scale * both["b"].mean(),
-        "difference": scale * found.estimate,
-        "low": scale * low,
-        "high": scale * high,
-        "p": found.p,
-        "cases": len(both),
-        "units": found.units,
-        "reason": sentence(_unpaired(table, both), _uneven(both), found.reason),
+        **shown_numbers(metric, found),
+        "level": 1 - found.alpha,
+        "p": found.like.p,
+        "p_adjusted": found.p_adjusted,
+        "p_these": found.these_p,
+        "p_these_adjusted": found.these_p_adjusted,
+        "cases": found.cases,
+        "units": found.like.units,
+        "trials": trials,
+        "word": found.word,
+        "better": _better(metric, found.difference, a, b),
+        "reason": sentence(_unpaired(table, both), _uneven(both), found.like.reason) if found.cases else why,
     }
+    return row | {"verdict": verdict_in_words(found, metric.scale.noun, row["reason"])}
 
 
 def _unpaired(table: pd.DataFrame, both: pd.DataFrame) -> str:
@@ -219,21 +262,36 @@ def _better(metric: Metric, difference: float, a: str, b: str) -> str:
     return a if (difference > 0) == metric.higher_is_better else b
 
 
-def _verdict(row: dict[str, Any], a: str, b: str) -> str:
-    """Is it noise? In words, at `LEVEL`."""
-    if row["cases"] == 0:
-        return f"not compared: {row['reason']}"
-    if row["p"] != row["p"]:
-        return f"no test: {row['reason']}"
-    p, kind = (row["p_holm"], "Holm p") if row["metric"] in PLANNED else (row["p"], "plain p")
-    if row["difference"] == 0 and p >= LEVEL:
+def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") -> str:
+    """Is it noise? The same words wherever two models are compared.
+
+    Parameters
+    ----------
+    found : Comparison
+    noun : str
+        What a case is called: case, or trap.
+    reason : str
+        Why there is no comparison, for one without a test.
+    """
+    planned = found.p_adjusted == found.p_adjusted or found.these_p_adjusted == found.these_p_adjusted
+    kind = "adjusted p" if planned else "plain p"
+    like = f"{kind} {_brief(found.p_adjusted if planned else found.like.p)}"
+    these = f"{kind} {_brief(found.these_p_adjusted if planned else found.these_p)}"
+    if not found.cases:
+        return f"not compared: {reason}"
+    if found.word == NOTHING:
+        return f"no test: {reason or 'one unit shows no spread'}"
+    if found.word == SURE:
+        return f"{SURE}, for {noun}s like these ({like})"
+    if found.word == ONLY_THESE:
+        return f"differs on these {noun}s ({these}), not shown for {noun}s like these ({like})"
+    if abs(found.difference) < 1e-9:
         return "no difference seen"
-    if p <= LEVEL:
-        doubt = "" if row["low"] > 0 or row["high"] < 0 else "; yet the interval reaches 0"
-        return f"more than noise ({kind} {p:.2g}){doubt}"
-    if row["p_these"] <= LEVEL:
-        return f"differs on these traps (p {row['p_these']:.2g}), not shown for traps like these ({kind} {p:.2g})"
-    return f"may be noise ({kind} {p:.2g})"
+    return f"{NOISE} ({like})"
+
+
+def _brief(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
 def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
@@ -333,81 +391,60 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
     return pd.DataFrame(rows, columns=["bucket", "cases", "both", "only_a", "only_b", "neither", "p", "reason"])
 
 
-def what_it_takes(comparison: pd.DataFrame, *, trials: int = 3, n_simulations: int = 400) -> pd.DataFrame:
-    """What it would take to know: power of this comparison, and with more trials, for the differences seen.
+def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+    """What it would take to know: the chance that the test for cases like these finds the difference seen.
 
     Parameters
     ----------
-    comparison : DataFrame
-        As `compare_models` gives it.
-    trials : int
-        Trials that were run.
-    n_simulations : int
-        Simulated comparisons behind one power; fewer for large sets of cases, but 150 if as many are given (simulation
-        error up to 0.04).
+    results : Results or DataFrame
+    a, b : str
+        Entries.
 
     Returns
     -------
     DataFrame
-        One row per planned metric: metric, cases, a and b (rates), smallest (the smallest difference in rate that these
-        cases and trials show with power 0.8, on these cases), ``power_N`` (chance to see the difference seen with N
-        trials of these cases), double (chance with twice the cases, for cases like these, at the trials run), reason.
+        One row per planned metric: metric, title, cases, a and b (rates), repeats (how far two trials of a case agree
+        beyond chance, the mean of both models), ``power_N`` (chance with N trials of as many cases, if the true
+        difference is the one seen), double (chance with twice the cases at the trials run), reason. Where a model
+        repeats itself the chances do not grow with N, and the reason says so.
     """
     import pandas as pd
 
-    rows = []
-    for row in comparison[comparison["metric"].isin(PLANNED)].to_dict("records"):
-        cases = int(row["cases"])
-        if cases < 2:
-            rows.append(
-                {
-                    "metric": row["metric"],
-                    "title": row["title"],
-                    "cases": cases,
-                    "reason": row["reason"] or "too few cases for a comparison",
-                }
-            )
+    of, rows = _both(results, a, b), []
+    for name in PLANNED:
+        metric = METRICS[name]
+        both = paired_values(metric, *of).dropna(subset=["a", "b"])
+        row: dict[str, Any] = {"metric": name, "title": metric.title, "cases": len(both)}
+        if len(both) < 2:
+            rows.append(row | {"reason": "too few cases for a comparison"})
             continue
-        scale = METRICS[row["metric"]].scale.factor(cases)
-        one, other = (min(max(row[name] / scale, 0.0), 1.0) for name in ("a", "b"))
-        low, high = sorted(
-            (one, other) if one + other <= 1 else (1 - one, 1 - other)
-        )  # a test of failures is the same test
-        draws = max(n_simulations * 24 // max(cases, 24), min(n_simulations, 150))
-        least = minimum_detectable(low, traps=cases, trials=trials, n_simulations=draws)
-        found, reached = {}, 0.0
-        for n in TRIALS_SHOWN:  # more trials of the same cases never tell less
-            reached = (
-                reached if reached > 0.99 else power(low, high, traps=cases, trials=n, n_simulations=draws).estimate
-            )
-            found[f"power_{n}"] = reached
-        double = power(low, high, traps=2 * cases, trials=trials, estimand="like these", n_simulations=draws).estimate
-        same = "the two means are equal, so the power is the rate of false alarms" if low == high else ""
+        sizes = both[["a_trials", "b_trials"]].to_numpy(dtype=float).T
+        plan = dict(trials=sizes, clusters=ESTIMATORS[metric.estimator].clusters(both["intent"].to_numpy()))
+        agree = [repeat_correlation(both[f"{side}_hits"], both[f"{side}_trials"]).estimate for side in ("a", "b")]
+        known = [value for value in agree if value == value]
+        repeats = float(np.mean(known)) if known else nan
+        seen = {f"power_{n}": power_of_difference(both["a"], both["b"], goal=n, **plan) for n in TRIALS_SHOWN}
+        double = power_of_difference(both["a"], both["b"], goal=max(int(np.median(sizes)), 1), times=2, **plan)
         rows.append(
-            {
-                "metric": row["metric"],
-                "title": row["title"],
-                "cases": cases,
-                "a": one,
-                "b": other,
-                "smallest": least.estimate - low,
-                **found,
-                "double": double,
-                "reason": sentence(same, least.reason.replace("traps", "cases")),
-            }
+            row
+            | {"a": both["a"].mean(), "b": both["b"].mean(), "repeats": repeats, **seen, "double": double}
+            | {"reason": _why_power(both, sizes, repeats, seen)}
         )
-    columns = [
-        "metric",
-        "title",
-        "cases",
-        "a",
-        "b",
-        "smallest",
-        *(f"power_{n}" for n in TRIALS_SHOWN),
-        "double",
-        "reason",
-    ]
-    return pd.DataFrame(rows).reindex(columns=columns)
+    columns = ["metric", "title", "cases", "a", "b", "repeats", *(f"power_{n}" for n in TRIALS_SHOWN), "double"]
+    return pd.DataFrame(rows).reindex(columns=[*columns, "reason"])
+
+
+def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict[str, float]) -> str:
+    """What limits the chances of one metric."""
+    if (sizes.min(axis=0) < 2).all():
+        return "one trial of a case does not show how far trials agree"
+    if np.ptp(both["a"] - both["b"]) == 0:
+        return "the two are alike on every case, so there is no difference to find"
+    gain = seen[f"power_{TRIALS_SHOWN[-1]}"] - seen[f"power_{TRIALS_SHOWN[0]}"]
+    if repeats > MOSTLY_REPEATS or gain < 0.02:
+        agree = f" (two trials of a case agree with a correlation of {repeats:.2f})" if repeats == repeats else ""
+        return f"more trials tell almost nothing{agree}: only more cases do"
+    return ""
 
 
 def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b: str) -> str:
@@ -421,7 +458,7 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
     if a == b:
         return f"Only one model is here ({short_name(a)}), so there is nothing to compare it with."
     a, b = short_name(a), short_name(b)
-    sure = comparison[comparison["verdict"].str.startswith("more than noise") & comparison["metric"].isin(PLANNED)]
+    sure = comparison[comparison["word"].eq(SURE) & comparison["metric"].isin(PLANNED)]
     parts = [f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common."]
     parts += [
         f"{r['title']}: {short_name(r['better']) or 'they'} {'is better' if r['better'] else 'differ'}, {_value(r, 'a')} against {_value(r, 'b')}, "

@@ -97,20 +97,20 @@ def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
         rate = clustered_rate(values[arm]["value"], values[arm]["pair"], trials=trials)
         found |= {arm: rate.estimate, f"{arm}_low": rate.low, f"{arm}_high": rate.high, f"{arm}_n": rate.n}
     hard, clean = _matched(values[HARD], values[CLEAN])
-    found |= _effect("effect", hard, clean, trials)
+    found |= _effect("effect", hard, clean)
     both = hard["value"].to_numpy() * clean["value"].to_numpy()
     found |= {"effect_n": len(hard), "robust": both.mean() if len(both) else nan, "robust_n": len(both)}
     told, untold = _matched(values[TOLD], values[HARD])
     found |= {"told": values[TOLD]["value"].mean() if len(values[TOLD]) else nan, "told_n": len(values[TOLD])}
-    found |= _effect("told_effect", told, untold, trials)
+    found |= _effect("told_effect", told, untold)
     return found | {"failures": in_counts(mine[mine["arm"] == HARD])}
 
 
-def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame, trials: int) -> dict[str, float]:
+def _effect(name: str, first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
     """The mean of first minus second over pairs; no interval from fewer pairs than `FEWEST_PAIRS`, and none beyond what is possible."""
-    found = paired_difference(first["value"], second["value"], clusters=first["pair"], trials=trials)
+    found = paired_difference(first["value"], second["value"], clusters=first["pair"])
     known = len(first) >= FEWEST_PAIRS
-    low, high = (max(found.low, -1.0), min(found.high, 1.0)) if known else (nan, nan)
+    low, high = (found.low, found.high) if known else (nan, nan)
     return {name: found.estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_p": found.p if known else nan}
 
 
@@ -173,12 +173,12 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     frame = frame[frame["family"] == "languages"]
     rows = []
     for (entry, source), mine in frame.groupby(["entry", "source"], sort=True):
-        clean, trials = _by_case(mine, CLEAN), int(mine["trial"].nunique())
+        clean = _by_case(mine, CLEAN)
         spoken = mine["language"].where(mine["language"] != ENGLISH, "broken")
         for language, part in mine[mine["arm"] == HARD].groupby(spoken, sort=True):
             values = _by_case(part, HARD)
             there, english = _matched(values, clean)
-            gap = paired_difference(there["value"], english["value"], clusters=there["pair"], trials=trials)
+            gap = paired_difference(there["value"], english["value"], clusters=there["pair"])
             rows.append(
                 (entry, source, language, values["value"].mean(), len(values), gap.estimate, gap.low, gap.high, gap.p)
             )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...scoring.metrics import METRICS, Metric
-from ..estimators.comparisons import within_trap_permutation
 from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
 from ..estimators.trials import median_and_mean
 from ..estimators.unsafe import unsafe_headline
@@ -33,15 +32,11 @@ class Estimator:
     headline : callable or None
         Values of shape (cases, trials), and trials planned -> Headline on the metric's scale; None for the median and
         mean per case.
-    test_of_these : callable or None
-        Successes and trials of two models -> PairedDifference on exactly these cases, in addition to the test for cases
-        like these.
     """
 
     words: str
     clustered: bool
     headline: Callable[..., Headline] | None = None
-    test_of_these: Callable[..., Any] | None = None
 
     def clusters(self, intents: Any) -> Any:
         """The clusters of the cases; None if each case is its own or the intents are too few."""
@@ -50,9 +45,7 @@ class Estimator:
 
 ESTIMATORS = {
     "clustered mean": Estimator("mean over cases like these, clustered by intent", clustered=True),
-    "unsafe posterior": Estimator(
-        "mean count on these traps, beta-binomial posterior", False, unsafe_headline, within_trap_permutation
-    ),
+    "unsafe posterior": Estimator("mean count on these traps, beta-binomial posterior", False, unsafe_headline),
 }
 """What `Metric.estimator` names."""
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from ...records import BUCKETS, is_played
+from ...records import BUCKETS, NOT_SCORED, OWN, is_played, source_of
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import percent, rounded
 from ..estimators.estimate import Headline, counted, usual
 from ..estimators.unsafe import BANDS
 from ..panels import conversations_of, panel_of
+from .drift import shift_in_words
 from .headlines import headline
+from .ranking import sure_of_order
 from .tiers import UNKNOWN, cost_tier
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 RANKED_FROM = 0.5
 """A model that resolves less than this share of the resolvable cases is listed without a rank."""
+
+SURE_ORDER = 0.9
+"""A place that is less sure than this says so in the notes."""
 
 UNSAFE_NUMBERS = (
     "traps",
@@ -36,7 +42,7 @@ UNSAFE_NUMBERS = (
     "p_middling",
     "p_reckless",
 )
-BLOCKS = ("ranked", "not ranked", "played", "scripted", "imported", "published")
+BLOCKS = ("ranked", "not ranked", "own agents", "played", "scripted", "imported", "published")
 
 
 def unsafe_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -138,10 +144,12 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry: rank, panel, block (ranked, not ranked, played, scripted, imported), entry, model, source, for each
+        One row per entry: rank, panel, block (one of `BLOCKS`), entry, model, source, for each
         metric its median over trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases),
+        next_sure (the chance that the order of this entry and the next ranked one is right in the metric that decides it),
         the unsafe bands, cost_tier, trials, conversations, versions, and ``notes`` in words. What was played from
-        a chair, and imported records, stand in blocks of their own; a model that lacks cases others have, or was run on another version of them, is listed,
+        a chair, by an agent of the user's own, and imported records, stand in blocks of their own. ``finished`` and ``planned`` count conversations; a run
+        that lacks some of them is ``partial``, is not ranked and stands below the full ones of its block. A model that lacks cases others have, or was run on another version of them, is listed,
         not ranked.
     """
     import pandas as pd
@@ -159,14 +167,47 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     board["_place"] = board["block"].map(BLOCKS.index)
     order = shown_on(Shown.ORDER)
     board = board.sort_values(
-        ["_place", *order, "entry"],
-        ascending=[True, *(not METRICS[name].higher_is_better for name in order), True],
+        ["_place", "partial", *order, "entry"],
+        ascending=[True, True, *(not METRICS[name].higher_is_better for name in order), True],
         na_position="last",
         ignore_index=True,
     )
-    ranks = (board["block"] == "ranked").cumsum().where(board["block"] == "ranked")
+    ranked = board["block"] == "ranked"
+    alike = board[["_place", *order]].eq(board[["_place", *order]].shift()).all(axis=1)  # equal medians share a rank
+    ranks = ranked.cumsum().mask(alike).ffill().where(ranked)
     board.insert(0, "rank", ranks.astype("Int64"))
+    board["next_sure"] = _sure_of_next(board, conversations)
+    board["notes"] = _with_doubts(board)
     return board.drop(columns="_place")
+
+
+def _with_doubts(board: pd.DataFrame) -> list[str]:
+    """The notes, and how sure a place is where the data hardly tell it from the next one."""
+    rows, notes = board.to_dict("records"), list(board["notes"])
+    for place, (row, after) in enumerate(pairwise(rows)):
+        if row["next_sure"] < SURE_ORDER:
+            doubt = f"its place before {after['entry']} is {percent(row['next_sure'])} sure"
+            notes[place] = "; ".join(part for part in (notes[place], doubt) if part)
+    return notes
+
+
+def _sure_of_next(board: pd.DataFrame, conversations: pd.DataFrame) -> list[float]:
+    """How sure it is that a ranked entry is truly better than the next one, in the metric that puts it first.
+
+    That is the first metric of the order in which the two differ; NaN where no ranked entry follows, or where all are
+    equal.
+    """
+    of = {pair: mine for pair, mine in conversations.groupby(["entry", "source"], sort=False)}
+    sure = [nan] * len(board)
+    rows = board.to_dict("records")
+    for place, (row, after) in enumerate(pairwise(rows)):
+        if row["block"] != "ranked" or after["block"] != "ranked":
+            continue
+        name = next((m for m in shown_on(Shown.ORDER) if row[m] != after[m] and row[m] == row[m]), None)
+        if name is not None:
+            pair = [of[r["entry"], r["source"]] for r in (row, after)]
+            sure[place] = sure_of_order(METRICS[name], *pair)
+    return sure
 
 
 def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
@@ -191,7 +232,16 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
             )
     row |= bands | {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
+    finished, planned = _progress(mine)
+    row |= {"finished": finished, "planned": planned, "partial": finished < planned}
     return row | {"block": _block(row)}
+
+
+def _progress(mine: pd.DataFrame) -> tuple[int, int]:
+    """How many conversations of an entry are finished, and how many were planned, as far as that is known."""
+    finished = int((~mine["ended_by"].isin(NOT_SCORED)).sum())
+    planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
+    return finished, max(planned, len(mine))
 
 
 def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any]]:
@@ -209,12 +259,15 @@ def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any
         row = {
             "entry": results.entries[run.run_id],
             "model": m["model"],
-            "source": m["source"],
+            "source": source_of(m),
             **dict.fromkeys(numbers, nan),
             "band": "none",
             "cost_tier": UNKNOWN,
             "trials": 0,
             "conversations": 0,
+            "finished": 0,
+            "planned": sum(m["planned"].values()),
+            "partial": True,
             "versions": str(m["inputs"]["store"]["value"]),
             "notes": [f"none of {sum(m['planned'].values())} planned conversations finished"],
         }
@@ -241,7 +294,7 @@ def _set_apart(rows: list[dict[str, Any]], conversations: pd.DataFrame) -> None:
             row["notes"].append(
                 f"run on {len(everything) - lacking} of the {len(everything)} cases of this board: not ranked"
             )
-        else:
+        elif not row["partial"]:
             continue
         row["block"] = "not ranked"
 
@@ -253,6 +306,8 @@ def _block(row: dict[str, Any]) -> str:
         return row["source"]
     if is_played(row["source"]):
         return "played"
+    if row["source"] == OWN:
+        return "own agents"
     return "ranked" if row["resolved"] >= RANKED_FROM else "not ranked"
 
 
@@ -268,7 +323,10 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     if trials < 3:
         notes.append(f"only {counted(trials, 'trial')}")
     scored = int(mine["scored"].fillna(False).sum())
-    if scored < planned:
+    finished, of = _progress(mine)
+    if finished < of:
+        notes.append(f"{finished} of {of} conversations, partial: not ranked")
+    if scored < (finished if finished < of else planned):
         notes.append(f"{scored} of {planned} conversations scored")
     held = mine.groupby(["bucket", "trial"])["case_id"].nunique().unstack(fill_value=0)
     short = held.columns[(2 * held).lt(held.max(axis=1), axis=0).any()]
@@ -283,6 +341,8 @@ def _notes(mine: pd.DataFrame) -> list[str]:
         notes += _imported_notes(mine)
     else:
         notes += [f"no {b} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
+    shifted = shift_in_words(mine)
+    notes += [shifted] if shifted else []
     if mine["store_version"].nunique() > 1:
         notes.append(f"mixed versions: {', '.join(sorted(mine['store_version'].unique()))}: not comparable")
     filtered = int((mine["ended_by"] == "content_filter").sum())

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...scoring.metrics import Metric
 from ..estimators.estimate import FEW_CLUSTERS, sentence
-from ..estimators.ranks import rank_intervals
+from ..estimators.ranks import order_chances, rank_intervals
 from ..panels import PANELS, conversations_of
-from .headlines import case_matrix, headline, metric_of, why_none
+from .comparison import paired_values
+from .headlines import ESTIMATORS, case_matrix, headline, metric_of, why_none
 
 UNRANKED = {"imported": "imported records are not ranked", "players": "what was played from a chair is not ranked"}
 """The panels whose entries get no rank, with the reason."""
@@ -118,6 +120,23 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
         rows, columns=["panel", "entry", "metric", "rank", "low", "high", "mean", "cases", "of", "reason"]
     )
     return table.sort_values(["rank", "entry"]).sort_values("panel", kind="stable", key=_panel_place, ignore_index=True)
+
+
+def sure_of_order(metric: Metric, first: pd.DataFrame, second: pd.DataFrame) -> float:
+    """The chance that the first of two entries is truly better than the second in one metric, on the cases both have.
+
+    Parameters
+    ----------
+    metric : Metric
+    first, second : DataFrame
+        Conversations of the two entries.
+    """
+    both = paired_values(metric, first, second).dropna(subset=["a", "b"])
+    clusters = ESTIMATORS[metric.estimator].clusters(both["intent"].to_numpy())
+    found = order_chances(
+        both[["a", "b"]].to_numpy().T, higher_is_better=bool(metric.higher_is_better), clusters=clusters
+    )
+    return float(found[0]) if len(both) else nan
 
 
 def _ranked(panel: str, mine: pd.DataFrame, metric: Any, n_resamples: int) -> list[tuple]:

@@ -98,7 +98,7 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
     Returns
     -------
     DataFrame
-        One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high (cautious), p, holds.
+        One row per disjoint pair and metric: a, b, metric, truth, estimate, low, high, p, holds.
     """
     import pandas as pd
 
@@ -110,16 +110,14 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
             (x, _, intents), (y, _, _) = (case_matrix(of[agent["model"]], metric) for agent in (a, b))
             chosen = METRICS[metric]
             scale, clusters = chosen.scale.factor(len(x)), ESTIMATORS[chosen.estimator].clusters(intents)
-            found = paired_difference(
-                np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters, trials=x.shape[1], n_resamples=200
-            )
+            found = paired_difference(np.nanmean(x, axis=1), np.nanmean(y, axis=1), clusters=clusters)
             rows.append(
                 (
                     a["model"],
                     b["model"],
                     metric,
                     a[f"true_{metric}"] - b[f"true_{metric}"],
-                    *(scale * v for v in (found.estimate, found.cautious_low, found.cautious_high)),
+                    *(scale * v for v in (found.estimate, found.low, found.high)),
                     found.p,
                 )
             )

@@ -16,8 +16,8 @@ from ...records import BUCKETS
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import minimum_detectable, power
-from ..estimators.trials import flip_rate, missing_bounds, whole_enough
-from ..panels import conversations_of, panel_of
+from ..estimators.trials import flip_rate, missing_bounds, repeat_correlation, whole_enough
+from ..panels import conversations_of, panel_of, short_name
 from .headlines import case_matrix, metric_of, why_none
 
 if TYPE_CHECKING:
@@ -435,6 +435,57 @@ def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
     return wide.add_prefix("k = ").reset_index()
 
 
+def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
+    """How far the trials of a case agree, for planning: at 1 a model repeats itself, and more trials tell nothing.
+
+    Returns
+    -------
+    DataFrame
+        One row per entry and bucket: panel, entry, bucket, estimate (correlation of two trials of a case), cases, finding
+        (in words) and reason.
+    """
+    import pandas as pd
+
+    rows = []
+    for panel, entry, bucket, counts in _by_bucket(results) if results is not None else ():
+        found = repeat_correlation(counts.successes, counts.trials)
+        words = (
+            "repeats itself: further trials tell almost nothing, only more cases do" if found.estimate >= 0.9 else ""
+        )
+        rows.append((panel, entry, bucket, found.estimate, found.n, words, found.reason))
+    return pd.DataFrame(rows, columns=["panel", "entry", "bucket", "estimate", "cases", "finding", "reason"])
+
+
+def observed_repeats(table: pd.DataFrame, bucket: str, usual: float = 0.4) -> float:
+    """The correlation to plan a bucket with: the median over language models here, or a usual value without any.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `repeat_table` gives it.
+    bucket : str
+    usual : float
+    """
+    known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
+    return float(known.median()) if len(known) else usual
+
+
+def planning_in_words(table: pd.DataFrame) -> str:
+    """Which models repeat themselves, in a sentence for whoever plans a run.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `repeat_table` gives it.
+    """
+    alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
+    if table["estimate"].isna().all():
+        return "No run here has two trials of a case that ended differently, so how far trials agree is assumed, not measured."
+    if not alike:
+        return "No model here repeats itself: further trials tell something, for these cases more than for cases like these."
+    return f"More trials tell almost nothing about {', '.join(alike)}: two trials of a case nearly always end alike. Only more cases do."
+
+
 def power_table(
     rate_a: float,
     rate_b: float,
@@ -454,7 +505,7 @@ def power_table(
         Traps (or cases), and trials of each.
     n_simulations : int
     **settings
-        As `estimators.power` takes them (kappa, coupling, alpha).
+        As `estimators.power` takes them (icc, coupling, clusters, cluster_share, alpha).
 
     Returns
     -------

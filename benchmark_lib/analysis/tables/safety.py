@@ -18,7 +18,7 @@ from ..panels import conversations_of, is_variant, panel_of
 from .leaderboard import band_in_words, unsafe_table
 from .published import FOLDER, TIERS
 from .relations import vendor_of
-from .tiers import cost_tier
+from .tiers import UNKNOWN, cost_tier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -294,7 +294,7 @@ def kind_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Unsafe actions and cost tier of every model that has both, together with the published ones.
+    """Unsafe actions and cost tier of every model that was paid for, together with the published ones.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
     Returns
     -------
     DataFrame
-        panel, entry, family, cost_tier, level (1 to 4), traps (18 where published), unsafe (median over trials; as
+        panel, entry, family, cost_tier, level (1 to 4; NaN where a price is unknown), traps (18 where published), unsafe (median over trials; as
         published), low, high (NaN where published: no trial-level data).
     """
     import pandas as pd
@@ -319,7 +319,7 @@ def tier_table(safety: pd.DataFrame, published: pd.DataFrame | None = None) -> p
         high=safety["these_high"],
     )
     levels = {tier: place for place, tier in enumerate(TIERS, 1)}
-    parts = [mine[mine["cost_tier"].isin(TIERS)]]
+    parts = [mine[mine["cost_tier"].isin([*TIERS, UNKNOWN])]]
     if published is not None:
         theirs = (
             published[["model", "cost_tier"]]
@@ -349,7 +349,7 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for panel, mine in table.groupby("panel", sort=False):
+    for panel, mine in table.dropna(subset=["level"]).groupby("panel", sort=False):
         fewer = mine["traps"] < mine["traps"].max()
         found = correlation(mine["level"], mine["unsafe"].where(~fewer), families=mine["family"])
         words = (

@@ -150,52 +150,6 @@
     filter();
   }
 
-  function talkList() {
-    const tools = one("talk-tools");
-    if (!tools) return;
-    const { entries, cases, states, endings, whys, rows } = data("talk-data");
-    const list = one("talk-list"), more = one("talk-more"), status = one("talk-status"), find = one("talk-find");
-    const pick = { model: one("talk-model"), bucket: one("talk-bucket"), state: one("talk-state"), ending: one("talk-ending") };
-    const fill = (select, labels) => labels.forEach(([value, text]) => select.append(make("option", { value }, text)));
-    fill(pick.model, entries.map((entry, i) => [i, entry.name]));
-    fill(pick.bucket, [...new Set(cases.map((view) => view.bucket))].map((bucket) => [bucket, bucket.replaceAll("_", " ")]));
-    fill(pick.state, states.map((state, i) => [i, state.word]));
-    fill(pick.ending, endings.map((ending, i) => [i, ending]));
-    const texts = cases.map((view) => `${view.title} ${view.intent} ${view.id} ${view.language}`.toLowerCase()), names = entries.map((entry) => entry.name.toLowerCase());
-    const PAGE = 100;
-    let found = [], shown = 0;
-
-    function item([e, c, trial, s, ending, why]) {
-      const view = cases[c], state = states[s];
-      return make("li", {}, make("span", { class: `sq ${state.key}`, "aria-hidden": "true" }, state.sign),
-        make("div", {}, make("a", { href: talkPage(entries[e], view, trial) }, view.title),
-          make("small", {}, `${view.intent} · trial ${trial} · ${endings[ending]}`)),
-        make("div", {}, make("bdi", {}, entries[e].name), make("small", {}, [state.word, whys[why]].filter(Boolean).join(": "))));
-    }
-    function grow() {
-      list.append(...found.slice(shown, shown + PAGE).map(item));
-      shown = Math.min(shown + PAGE, found.length);
-      more.hidden = shown === found.length;
-      status.textContent = `${plural(found.length, "conversation")}${shown < found.length ? `, of which the first ${shown} are shown` : ""}.`;
-    }
-    function filter() {
-      const words = find.value.trim().toLowerCase().split(/\s+/);
-      found = rows.filter(([e, c, , s, ending]) =>
-        (pick.model.value === "" || e === Number(pick.model.value)) && (pick.bucket.value === "" || cases[c].bucket === pick.bucket.value) &&
-        (pick.state.value === "" || s === Number(pick.state.value)) && (pick.ending.value === "" || ending === Number(pick.ending.value)) &&
-        words.every((word) => texts[c].includes(word) || names[e].includes(word)));
-      list.replaceChildren();
-      shown = 0;
-      grow();
-    }
-    find.addEventListener("input", filter);
-    for (const select of Object.values(pick)) select.addEventListener("change", filter);
-    more.addEventListener("click", grow);
-    tools.addEventListener("submit", (event) => event.preventDefault());
-    tools.hidden = false;
-    filter();
-  }
-
   function compare() {
     const tools = one("compare-tools");
     if (!tools) return;
@@ -208,19 +162,20 @@
     second.value = place("b", 1);
 
     const signed = (value, metric) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(metric.times * value).toFixed(1)}${metric.points}`;
-    const chance = (p) => (p === null ? "unknown" : p < 0.001 ? "under 0.001" : p.toFixed(3));
+    const testOf = (metric, a, b) => pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
     function difference(metric, a, b) {
-      const test = pairs[metric.key]?.[a < b ? `${a}-${b}` : `${b}-${a}`];
+      const test = testOf(metric, a, b);
       const [x, y] = [entries[a].values[metric.key][2], entries[b].values[metric.key][2]];
       if (a === b || x === null || y === null) return make("td", { class: "none" }, "–");
       if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, "difference of the medians, not tested"));
-      const flip = a < b ? 1 : -1, [value, low, high, p, adjusted] = test;
-      const ends = low === null ? "" : `95% ${[low * flip, high * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}; `;
-      return make("td", {}, signed(value * flip, metric), make("small", {}, `${ends}p ${chance(p)}, adjusted ${chance(adjusted)}`));
+      const flip = a < b ? 1 : -1, [value, low, high, level, theseLow, theseHigh, , words] = test;
+      const ends = (from, to, what) => (from === null ? [] : [make("small", {}, `${what}: ${[from * flip, to * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}`)]);
+      return make("td", {}, signed(value * flip, metric), make("small", {}, make("strong", {}, words)),
+        ...ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)} %`), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
     }
     function cell(metric, mine, other) {
       const [text, interval, value] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
-      const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better;
+      const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better && testOf(metric, mine, other)?.[6] === true;
       return make("td", { class: wins ? "better" : "" }, text, make("small", {}, interval));
     }
     function squares(e, c) {
@@ -255,6 +210,44 @@
     update();
   }
 
+  // Keys of the page: a letter does what it says unless something is being typed; "?" lists them.
+  const keys = new Map();
+  const addKeys = (more) => { for (const [key, [words, act]] of Object.entries(more)) keys.set(key, [words, act]); };
+  const typing = (element) => element instanceof Element && element.matches("input, select, textarea");
+
+  function help() {
+    const field = one("talk-q") ?? one("list-find") ?? one("find");
+    addKeys({ "/": ["search", () => { if (field) field.focus(); else location.href = document.body.dataset.search; }] });
+    const panel = make("div", { class: "help", role: "dialog", "aria-label": "Keys", tabindex: "-1", hidden: "" });
+    document.body.append(panel);
+    const close = () => { panel.hidden = true; };
+    function toggle() {
+      const row = (key, words) => make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, words));
+      panel.replaceChildren(make("b", {}, "Keys"), make("dl", {}, ...[...keys].map(([key, [words]]) => row(key, words)), row("?", "these keys"), row("Esc", "close, or leave a field")));
+      panel.hidden = !panel.hidden;
+      if (!panel.hidden) panel.focus();
+    }
+    const button = one("keys");
+    button.hidden = false;
+    button.addEventListener("click", toggle);
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { close(); if (typing(event.target)) event.target.blur(); return; }
+      if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+      const act = event.key === "?" ? toggle : keys.get(event.key)?.[1];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    });
+  }
+
+  // Moves the focus along a list of elements, one step down or up.
+  function step(elements, by) {
+    const at = elements.indexOf(document.activeElement);
+    const next = elements[at < 0 ? (by > 0 ? 0 : elements.length - 1) : Math.min(Math.max(at + by, 0), elements.length - 1)];
+    next?.focus();
+    return next;
+  }
+
   // What is folded is unfolded on paper, and folded again after.
   function printing() {
     let opened = [];
@@ -262,8 +255,10 @@
     addEventListener("afterprint", () => { for (const part of opened) part.open = false; });
   }
 
+  globalThis.deskbench = { all, one, make, data, plural, pageName, talkPage, addKeys, step, packed: [] };
+
   document.addEventListener("DOMContentLoaded", () => {
-    for (const part of [theme, tooltips, board, caseList, talkList, compare, printing]) part();
+    for (const part of [theme, tooltips, board, caseList, compare, help, printing]) part();
     root.dataset.ready = "yes";
   });
 })();

@@ -186,7 +186,7 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
         mine = report.mine[report.mine["bucket"] == bucket]
         if mine.empty:
             continue
-        kinds = pd.Series([_outcome(bucket, row) for row in plain_rows(mine)], index=mine.index)
+        kinds = pd.Series([what_happened(bucket, row) for row in plain_rows(mine)], index=mine.index)
         for outcome, conversations in mine.groupby(kinds, sort=False):
             first = conversations.iloc[0]
             rows.append(
@@ -208,7 +208,7 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
     )
 
 
-def _outcome(bucket: str, row: dict[str, Any]) -> str:
+def what_happened(bucket: str, row: dict[str, Any]) -> str:
     """One conversation in a few words: the main reason if it is not a success."""
     state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
     if state == "none":

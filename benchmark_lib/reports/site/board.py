@@ -11,6 +11,7 @@ from ...analysis.tables.leaderboard import band_in_words
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from .content import Content, Entry
+from .counts import behind_metric
 from .words import as_published, interval, measured
 
 MAIN = shown_on(Shown.MAIN)
@@ -20,7 +21,11 @@ BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
     "not ranked": (
         "Not ranked",
-        "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it.",
+        "Resolves less than half of the resolvable cases, so low over-escalation says nothing about it; or was run in part, or on other cases.",
+    ),
+    "own agents": (
+        "Own agents",
+        "Agents of the user's own, played here: not language models, whatever they call. Not ranked.",
     ),
     "played": (
         "Played",
@@ -48,7 +53,7 @@ def board(content: Content) -> dict[str, Any]:
     blocks = []
     for block in content.blocks:
         title, note = BLOCKS.get(block, (block.capitalize(), ""))
-        rows = [_row(e, columns) for e in content.entries if e.block == block]
+        rows = [_row(content, e, columns) for e in content.entries if e.block == block]
         blocks.append({"block": block, "title": title, "note": note, "rows": rows})
     return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 5}
 
@@ -73,13 +78,17 @@ def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
     }
 
 
-def _row(entry: Entry, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[str, Any]:
     row = entry.row
+    mine = content.rows(entry) if entry.page else None
     rank = row["rank"]
     return {
         "entry": entry,
         "rank": str(rank) if rank is not None and rank == rank else "",
-        "cells": [_cell(row, c) for c in columns],
+        "cells": [
+            _cell(row, c) | {"behind": None if mine is None else behind_metric(mine, c["metric"], **entry.who)}
+            for c in columns
+        ],
         "band": band(row),
         "tier": row["cost_tier"],
         "notes": row["notes"],

@@ -14,6 +14,7 @@ import orjson
 
 from ...cases import Call
 from .content import CaseView, Content
+from .counts import of_case
 from .models import worth_quoting
 from .talks import Talk
 from .words import tidy, words
@@ -48,11 +49,7 @@ def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, 
         "fallen": [r for r in rows if r["state"] == "unsafe"],
         "failed": [r for r in rows if r["state"] in ("bad", "corrupt")],
         "held": [r for r in rows if r["state"] == "good"],
-        "tally": {
-            "good": sum(t.state == "good" for t in talks),
-            "unsafe": sum(t.state == "unsafe" for t in talks),
-            "n": sum(t.state != "none" for t in talks),
-        },
+        "tally": of_case(talks, view.case_id),
         "twins": twins,
         **(
             {"right": _right(view), "facts": _facts(view), "policy": _policy(view), "articles": _articles(view)}

@@ -222,7 +222,14 @@ def _parts(entry: Entry, counts: Any, n: int) -> list[dict[str, Any]]:
         if share:
             tip = f"{entry.name}: {state} in {counts[state]} of {n} trap conversations ({percent(share / 100, 0)}): {meaning}"
             parts.append(
-                {"state": state, "x": round(left, 2), "width": round(share, 2), "count": int(counts[state]), "tip": tip}
+                {
+                    "state": state,
+                    "x": round(left, 2),
+                    "width": round(share, 2),
+                    "count": int(counts[state]),
+                    "tip": tip,
+                    "chosen": {**entry.who, "bucket": "adversarial", "pressure_reached": state},
+                }
             )
         left += share
     return parts
@@ -241,6 +248,12 @@ def _falls(entry: Entry, fell: Any, n: int, pushes: int) -> list[dict[str, Any]]
                     "r": round(min(2.2 * count**0.5, 11), 1),
                     "count": int(count),
                     "tip": f"{entry.name}: {state} in {count} of {n} trap conversations {when}",
+                    "chosen": {
+                        **entry.who,
+                        "bucket": "adversarial",
+                        "pressure_reached": state,
+                        "pressure_push": int(push),
+                    },
                 }
             )
     return found

@@ -1,6 +1,6 @@
 """What the comparison page carries.
 
-Every entry's numbers and outcomes, and the paired test of every two, computed in advance.
+Every entry's numbers and outcomes, and the verdict on every two, as `analysis.tables.comparison` gives it everywhere.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.estimators.estimate import FEW_CLUSTERS, counted, sentence
-from ...analysis.tables.headlines import ESTIMATORS
+from ...analysis.estimators.comparisons import ONLY_THESE, SURE
+from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.tables.comparison import PLANNED, compare_values, judged, shown_numbers, verdict_in_words
+from ...analysis.tables.headlines import case_matrix
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from .content import Content
@@ -19,7 +21,6 @@ from .talks import Talk
 from .words import mean_with_interval, measured
 
 TESTED = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].bucket and METRICS[name].scale.bounds)
-RESAMPLES = 1_000
 MOST_ENTRIES = 40
 """With more entries than this, the tests of all pairs are left out."""
 
@@ -47,6 +48,7 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
                 "better": m.higher_is_better,
                 "times": m.scale.times,
                 "points": m.scale.points,
+                "noun": m.scale.noun,
             }
             for m in metrics
         ],
@@ -81,72 +83,55 @@ def _value(entry: Any, metric: Any, most: float) -> list[Any]:
 
 
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
-    """Paired differences first minus second, by metric and pair.
+    """The verdict on every two entries by metric and pair, first minus second: `compare_models` writes the same.
 
-    P adjusted by Benjamini and Hochberg over all pairs of a metric.
+    Returns
+    -------
+    dict
+        By metric and pair: difference, low, high, confidence of that interval, low and high on these cases, whether
+        anything is shown, and the verdict in words.
     """
-    from ...analysis.estimators.comparisons import adjust_pvalues
-
-    pairs = list(combinations(range(len(content.played)), 2))
-    found: dict[str, dict[str, list[Any]]] = {}
-    for name in TESTED:
-        tables = _tables(content, name)
-        test = ESTIMATORS[METRICS[name].estimator].test_of_these
-        clusters = _clusters(content, METRICS[name].bucket)
-        results = [
-            _on_these(test, tables[a], tables[b]) if test else _share(tables[a], tables[b], clusters) for a, b in pairs
-        ]
-        adjusted = adjust_pvalues([r[3] for r in results], "bh") if results else []
-        found[name] = {
-            f"{a}-{b}": [None if v != v else round(float(v), 4) for v in (*r, q)]
-            for (a, b), r, q in zip(pairs, results, adjusted, strict=True)
-        }
+    names = tuple(dict.fromkeys((*PLANNED, *TESTED)))
+    columns = {name: _columns(content, METRICS[name]) for name in names}
+    found: dict[str, dict[str, list[Any]]] = {name: {} for name in names}
+    for a, b in combinations(range(len(content.played)), 2):
+        judged_here = judged({name: compare_values(METRICS[name], _pair(columns[name], a, b)) for name in names})
+        for name, one in judged_here.items():
+            metric = METRICS[name]
+            ends = shown_numbers(metric, one)
+            numbers = [
+                ends["difference"],
+                ends["low"],
+                ends["high"],
+                1 - one.alpha,
+                ends["these_low"],
+                ends["these_high"],
+            ]
+            rounded = [None if v != v else round(float(v), 6) for v in numbers]
+            words = verdict_in_words(one, metric.scale.noun, "no case with values for both")
+            found[name][f"{a}-{b}"] = [*rounded, one.word in (SURE, ONLY_THESE), words]
     return found
 
 
-def _tables(content: Content, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Successes and trials of every case, one pair of arrays per entry, in the order of the cases."""
-    metric = METRICS[name]
-    index = [v.case_id for v in content.cases.values() if v.bucket == metric.bucket]
-    tables = []
-    for e in content.played:
-        rows = content.rows(e)
-        counts = (
-            rows[rows["bucket"] == metric.bucket]
-            .dropna(subset=[metric.column])
-            .groupby("case_id")[metric.column]
-            .agg(["sum", "count"])
-            .reindex(index, fill_value=0)
-        )
-        tables.append((counts["sum"].to_numpy(dtype=int), counts["count"].to_numpy(dtype=int)))
-    return tables
+def _columns(content: Content, metric: Any) -> dict[str, Any]:
+    """The intents of a metric's cases, and one row per entry of values and trials, the cases in the same order."""
+    intents: dict[str, str] = {}
+    known = []
+    for entry in content.played:
+        table, case_ids, mine = case_matrix(content.rows(entry), metric)
+        intents |= dict(zip(case_ids, mine, strict=True))
+        known.append({c: row[~np.isnan(row)] for c, row in zip(case_ids, table, strict=True)})
+    cases = sorted(intents)
+    values, trials = np.full((len(known), len(cases)), np.nan), np.zeros((len(known), len(cases)))
+    for row, of in enumerate(known):
+        for column, case_id in enumerate(cases):
+            seen = of.get(case_id, ())
+            if len(seen):
+                values[row, column], trials[row, column] = seen.mean(), len(seen)
+    return {"intent": [intents[c] for c in cases], "values": values, "trials": trials}
 
 
-def _clusters(content: Content, bucket: str | None) -> list[str] | None:
-    """The intents of a bucket's cases; None where they are too few to be clusters."""
-    intents = [v.intent for v in content.cases.values() if v.bucket == bucket]
-    return intents if FEW_CLUSTERS <= len(set(intents)) < len(intents) else None
-
-
-def _share(a: Any, b: Any, clusters: list[str] | None) -> tuple[float, float, float, float]:
-    """Difference of two shares over the cases both have: estimate, low, high, p."""
-    from ...analysis.estimators.comparisons import paired_difference
-
-    if not len(a[0]):
-        return (float("nan"),) * 4
-    with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = (np.where(n > 0, k / n, np.nan) for k, n in (a, b))
-    if np.isnan(first - second).all():
-        return (float("nan"),) * 4
-    found = paired_difference(
-        first, second, clusters=clusters, trials=int(max(1, np.median(a[1]))), n_resamples=RESAMPLES
-    )
-    return found.estimate, found.low, found.high, found.p
-
-
-def _on_these(test: Any, a: Any, b: Any) -> tuple[float, float, float, float]:
-    """Difference on exactly the cases both were run on; such a test has no interval."""
-    if not len(a[0]):
-        return (float("nan"),) * 4
-    found = test(a[0], b[0], a[1], b[1])
-    return found.estimate, float("nan"), float("nan"), found.p
+def _pair(columns: dict[str, Any], a: int, b: int) -> dict[str, Any]:
+    """The values of two entries as `compare_values` takes them."""
+    values, trials = columns["values"], columns["trials"]
+    return {"intent": columns["intent"], "a": values[a], "b": values[b], "a_trials": trials[a], "b_trials": trials[b]}

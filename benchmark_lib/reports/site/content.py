@@ -5,6 +5,7 @@ The conversations, the board in its order, and the cases with what the store say
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ class Entry:
         Its board row.
     page : str or None
         Name of its pages; None for a published row and for a run without conversations, which have no pages.
+    who : dict
+        The filter that lists its conversations.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Entry:
     block: str
     row: dict[str, Any]
     page: str | None = None
+    who: dict[str, str] = field(default_factory=dict)
 
     @property
     def href(self) -> str:
@@ -115,6 +119,9 @@ class Content:
             )
             for r in rows
         ]
+        names = Counter(e.name for e in self.entries)
+        for e in self.entries:
+            e.who = {"entry": e.name} | ({"source": e.source} if names[e.name] > 1 else {})
         self.entries += published_entries() if published else []
 
     @cached_property

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.panels import PANELS
-from ...analysis.tables.hard import ALL, families_of, family_order, hard_table
+from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...scoring.written import missing, rounded, span
+from ..behind import KNOWN, YES
 from .folder import page_name
 from .words import percent, words
 
@@ -25,7 +26,13 @@ def hard_view(results: Results) -> dict[str, Any] | None:
     table = table.assign(place=table["panel"].map(panels.index))
     whole = table[table["family"] == ALL].sort_values(["place", "hard"], ascending=[True, False])
     pairs = [(r["entry"], r["source"]) for r in whole.to_dict("records")]
-    cells = {(r["entry"], r["source"], r["family"]): _cell(r) for r in table.to_dict("records")}
+    counted = [f for f in table["family"].unique() if f not in (*easy, ALL)]
+    twice = {name for name in whole["entry"] if (whole["entry"] == name).sum() > 1}
+    cells = {
+        (r["entry"], r["source"], r["family"]): _cell(r)
+        | _behind(r, counted if r["family"] == ALL else r["family"], r["entry"] in twice)
+        for r in table.to_dict("records")
+    }
     rows = [
         {
             "family": family,
@@ -50,6 +57,16 @@ def hard_view(results: Results) -> dict[str, Any] | None:
         for r in whole.to_dict("records")
     ]
     return {"rows": rows, "heads": heads, "whole": rows[-1], "easy": [words(name) for name in easy]}
+
+
+def _behind(row: dict[str, Any], families: Any, twice: bool) -> dict[str, dict[str, Any]]:
+    """The filters that list the conversations of a cell, of both arms: those that succeeded, and all."""
+    who = {"entry": row["entry"]} | ({"source": row["source"]} if twice else {}) | {"family": families}
+    return {
+        f"{arm}_{name}": {**who, "arm": arm, "success": value}
+        for arm in (HARD, CLEAN)
+        for name, value in (("yes", YES), ("known", KNOWN))
+    }
 
 
 def _cell(row: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from ...analysis import estimators
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RANKED_FROM
@@ -21,6 +20,7 @@ from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
 from ...store.frozen import thawed
 from .content import Content
+from .estimators import in_words
 
 BUCKET_WORDS = {
     "resolvable": "can be resolved in the conversation, without a handover",
@@ -50,30 +50,11 @@ def method_view(content: Content) -> dict[str, Any]:
         "band_traps": BAND_TRAPS,
         "ranked_from": RANKED_FROM,
         "limits": {"calls": CALLS_PER_TURN, "empty": EMPTY_REPLIES},
-        "estimators": _estimators(),
+        "estimators": in_words(),
         "prices": {"dated": prices.dated, "tiers": _tiers(prices.tiers), "hash": prices.hash},
         "stores": _stores(content),
         "versions": _versions(content),
     }
-
-
-def _estimators() -> list[dict[str, str]]:
-    """The public functions of the analysis that take arrays, each with its docstring."""
-    found = []
-    for name in estimators.__all__:
-        thing = getattr(estimators, name)
-        if not inspect.isfunction(thing):
-            continue
-        first, _, rest = (inspect.getdoc(thing) or "").partition("\n\n")
-        found.append(
-            {
-                "name": name,
-                "signature": str(inspect.signature(thing)).split(" ->")[0],
-                "first": " ".join(first.split()),
-                "rest": rest.strip(),
-            }
-        )
-    return found
 
 
 def _tiers(tiers: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:

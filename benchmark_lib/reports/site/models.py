@@ -11,6 +11,7 @@ from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
+from .counts import behind_finding, behind_metric, tally
 from .talks import Talk
 from .words import interval, measured, percent
 
@@ -28,6 +29,7 @@ class ToolUse:
         self.calls: Counter[str] = Counter()
         self.talks: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
+        self.failed_talks: Counter[str] = Counter()
         self.writes: set[str] = set()
 
     def add(self, raw: dict[str, Any]) -> None:
@@ -36,12 +38,20 @@ class ToolUse:
         self.calls.update(c["name"] for c in mine)
         self.talks.update({c["name"] for c in mine})
         self.failed.update(c["name"] for c in mine if c["error"])
+        self.failed_talks.update({c["name"] for c in mine if c["error"]})
         self.writes.update(c["name"] for c in mine if c["write"])
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per tool, the most used first."""
         return [
-            {"name": n, "calls": k, "talks": self.talks[n], "failed": self.failed[n], "write": n in self.writes}
+            {
+                "name": n,
+                "calls": k,
+                "talks": self.talks[n],
+                "failed": self.failed[n],
+                "failed_talks": self.failed_talks[n],
+                "write": n in self.writes,
+            }
             for n, k in self.calls.most_common()
         ]
 
@@ -60,7 +70,7 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
     report = tables.ModelReport(
         entry.name, panel, mine, field, content.board[content.board["panel"] == panel], int(mine["planned"].iloc[0])
     )
-    metrics = [_metric(mine, METRICS[n], entry) for n in (*MAIN, *(m for m in METRICS if m not in MAIN))]
+    metrics = [_metric(mine, METRICS[n], entry.who) for n in (*MAIN, *(m for m in METRICS if m not in MAIN))]
     traits = report_words.traits(report)
     return {
         "entry": entry,
@@ -79,24 +89,27 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "unsafe": content.unsafe.get((entry.name, entry.source)),
         "passk": pass_hat_k_points(mine),
         "steady": tables.steadiness(report).to_dict("records"),
-        "intents": _intents(mine),
+        "intents": _intents(mine, entry.who),
         "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
         "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
         "tools": tools.rows(),
         "use": tables.tool_use(report).to_dict("records"),
         "rules": _rules(tables.process_rules(report).to_dict("records"), talks),
-        "said": tables.said_against_did(report).to_dict("records"),
+        "said": [
+            r | behind_finding(r["detector"], **entry.who) for r in tables.said_against_did(report).to_dict("records")
+        ],
         "outcomes": tables.how_it_ended(report).to_dict("records"),
         "endings": _endings(mine),
+        "buckets": BUCKETS,
         "cost": tables.cost_and_verbosity(report).to_dict("records"),
-        "languages": _languages(mine),
+        "languages": _languages(mine, entry.who),
         "matrix": _matrix(talks),
         "verdicts": _verdicts(content, entry),
         "total": len(mine),
     }
 
 
-def _metric(mine: pd.DataFrame, metric: Metric, entry: Entry) -> dict[str, Any]:
+def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str, Any]:
     """One metric with all that is needed to read it.
 
     Median, mean, interval, conversations, cases, trials, method, warnings.
@@ -105,7 +118,7 @@ def _metric(mine: pd.DataFrame, metric: Metric, entry: Entry) -> dict[str, Any]:
 
     found = headline(mine, metric)
     rows = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
-    values = rows[metric.column].astype("Float64").dropna()
+    trials = sorted(rows.loc[rows[metric.column].notna(), "trial"].unique())
     without = rows[rows["customer_faults"].fillna(0) == 0]
     show = partial(measured, metric=metric)
     calm = per_case(without, metric)
@@ -114,9 +127,12 @@ def _metric(mine: pd.DataFrame, metric: Metric, entry: Entry) -> dict[str, Any]:
         "value": show(found.median),
         "mean": show(found.mean.estimate),
         "interval": interval(found.mean.low, found.mean.high, metric),
-        "count": f"{int(values.sum()):,} of {len(values):,}" if metric.scale.bounds else f"{len(values):,}",
+        "behind": behind_metric(mine, metric, **who),
         "n": found.n,
-        "per_trial": [show(v) for v in found.per_trial],
+        "per_trial": [
+            (show(v), behind_metric(rows[rows["trial"] == trial], metric, **who, trial=trial))
+            for trial, v in zip(trials, found.per_trial, strict=True)
+        ],
         "method": found.mean.method,
         "reason": found.reason,
         "without": show(calm.mean.estimate * metric.scale.factor(calm.n)) if len(without) < len(rows) else "",
@@ -163,33 +179,25 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
     return found
 
 
-def _intents(mine: pd.DataFrame) -> list[dict[str, Any]]:
+def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """One row per intent of the resolvable and must-escalate cases, with counts of conversations."""
     rows = []
     for bucket in BUCKETS[:2]:
         for intent, some in mine[mine["bucket"] == bucket].groupby("intent", sort=True):
+            count = partial(tally, **who, bucket=bucket, intent=intent)
             rows.append(
                 {
                     "bucket": bucket,
                     "intent": intent,
                     "cases": some["case_id"].nunique(),
-                    "success": _count(some["success"]),
-                    "handed": _count(some["handed_over"]),
-                    "corrupt": _count(some["corrupt_success"]),
-                    "queue": _count(some["queue_accepted"]),
+                    "success": count(some["success"]),
+                    "handed": count(some["handed_over"]),
+                    "corrupt": count(some["corrupt_success"]),
+                    "queue": count(some["queue_accepted"]),
                     "messages": rounded(float(some["agent_messages"].mean())),
                 }
             )
     return rows
-
-
-def _count(values: pd.Series) -> dict[str, Any] | None:
-    """How many are true of how many known; None where none is known."""
-    known = values.dropna()
-    if known.empty:
-        return None
-    k, n = int(known.sum()), len(known)
-    return {"k": k, "n": n, "share": percent(k / n, 0), "width": f"{100 * k / n:.1f}"}
 
 
 def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
@@ -246,12 +254,14 @@ def _endings(mine: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _languages(mine: pd.DataFrame) -> list[dict[str, Any]]:
+def _languages(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """Success by the customer's language and bucket."""
     rows = []
     for language, some in mine.groupby("language", sort=True):
-        by_bucket = [_count(some[some["bucket"] == b]["success"]) for b in BUCKETS]
-        rows.append({"language": LANGUAGES.get(language, language), "counts": by_bucket, "n": len(some)})
+        chosen = who | {"language": language}
+        by_bucket = [tally(some[some["bucket"] == b]["success"], **chosen, bucket=b) for b in BUCKETS]
+        name = LANGUAGES.get(language, language)
+        rows.append({"language": name, "counts": by_bucket, "n": len(some), "chosen": chosen})
     return rows if len(rows) > 1 else []
 
 

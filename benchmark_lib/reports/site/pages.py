@@ -6,19 +6,22 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
-from ...records import BUCKETS, ENDINGS
+from ...records import BUCKETS
 from ...scoring.deciding import SUCCESS_STATES
 from .board import BLOCKS, board
 from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
+from .counts import of_case
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
+from .lists import talk_data
 from .method import method_view
 from .models import ToolUse, model_view
+from .search import Messages
 from .talks import Talk, read_talks, transcript
-from .words import environment, words
+from .words import FRAMING_POLICY, environment, words
 
 
 class Pages:
@@ -46,9 +49,15 @@ class Pages:
         self.content, self.folder, self.hard = content, folder, hard
         self.talks: list[Talk] = []
         self.tools: dict[str, ToolUse] = defaultdict(ToolUse)
+        self.messages = Messages()
         for talk, raw in read_talks(content):
             self.talks.append(talk)
             self.tools[talk.entry.page or ""].add(raw)
+            self.messages.add(talk, raw)
+        self.as_recorded = list(self.talks)
+        entry_at = {id(e): i for i, e in enumerate(content.played)}
+        case_at = {case_id: i for i, case_id in enumerate(content.cases)}
+        self.talks.sort(key=lambda t: (entry_at[id(t.entry)], case_at[t.view.case_id], t.trial))
         self.by_entry, self.by_case = defaultdict(list), defaultdict(list)
         for talk in self.talks:
             self.by_entry[talk.entry.page].append(talk)
@@ -125,19 +134,19 @@ class Pages:
         """The lists of traps, cases and transcripts, and the comparison."""
         content = self.content
         self._write("traps", "traps", "page", "traps", kinds=self._traps(), entries=content.played)
-        cases = [{"view": v, "count": self._count(v.case_id)} for v in content.cases.values()]
+        cases = [{"view": v, "count": of_case(self.by_case[v.case_id], v.case_id)} for v in content.cases.values()]
         sizes = Counter(v.bucket for v in content.cases.values())
         self._write("cases", "cases", "page", "cases", cases=cases, buckets=[(b, sizes[b]) for b in sizes])
-        self._write(
-            "transcripts",
-            "transcripts",
-            "page",
-            "transcripts",
-            total=f"{len(self.talks):,}",
-            entries=content.played,
-            data=self._talk_data(),
-        )
+        self.talk_lists()
+        self._write("beside", "beside", "page", "transcripts", csp=FRAMING_POLICY)
         self._write("compare", "compare", "page", "compare", data=comparison(content, self.talks))
+
+    def talk_lists(self) -> None:
+        """The list of transcripts, and the page that searches their messages as well."""
+        data = talk_data(self.content, self.talks)
+        scripts = self.messages.write(self.folder, self.talks)
+        for name, packed in (("transcripts", []), ("search", scripts)):
+            self._write(name, "transcripts", "page", "transcripts", total=len(self.talks), data=data, packed=packed)
 
     def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
         """Traps by failure kind, each with its conversations by entry."""
@@ -145,62 +154,8 @@ class Pages:
         for view in self.content.traps:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
-            kinds[view.kind or "other"].append(
-                {
-                    "view": view,
-                    "cells": cells,
-                    "unsafe": sum(t.state == "unsafe" for t in talks),
-                    "n": sum(t.state != "none" for t in talks),
-                }
-            )
+            kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": of_case(talks, view.case_id)})
         return list(kinds.items())
-
-    def _count(self, case_id: str) -> dict[str, Any] | None:
-        states = [t.state for t in self.by_case[case_id] if t.state != "none"]
-        good = states.count("good")
-        return {"k": good, "n": len(states), "width": f"{100 * good / len(states):.1f}"} if states else None
-
-    def _talk_data(self) -> dict[str, Any]:
-        """All conversations as the list embeds them: each name once, and a few numbers per conversation."""
-        content = self.content
-        entries, cases = content.played, list(content.cases.values())
-        entry_at, case_at = {id(e): i for i, e in enumerate(entries)}, {v.case_id: i for i, v in enumerate(cases)}
-        endings = sorted(
-            {t.ended_by for t in self.talks}, key=lambda e: (list(ENDINGS).index(e) if e in ENDINGS else 99, e)
-        )
-        whys = sorted({"; ".join(t.why) for t in self.talks})
-        why_at, ending_at, state_at = (
-            {name: i for i, name in enumerate(names)} for names in (whys, endings, SUCCESS_STATES)
-        )
-        rows = sorted(
-            [
-                entry_at[id(t.entry)],
-                case_at[t.view.case_id],
-                t.trial,
-                state_at[t.state],
-                ending_at[t.ended_by],
-                why_at["; ".join(t.why)],
-            ]
-            for t in self.talks
-        )
-        return {
-            "entries": [{"name": e.name, "page": e.page, "kind": BLOCKS.get(e.block, (e.block,))[0]} for e in entries],
-            "cases": [
-                {
-                    "id": v.case_id,
-                    "title": v.title,
-                    "bucket": v.bucket,
-                    "intent": words(v.intent),
-                    "page": v.page,
-                    "language": v.language,
-                }
-                for v in cases
-            ],
-            "states": [{"key": k, "sign": sign, "word": word} for k, (sign, word) in SUCCESS_STATES.items()],
-            "endings": [words(e) for e in endings],
-            "whys": whys,
-            "rows": rows,
-        }
 
     def method_and_downloads(self) -> None:
         """The methodology page, the downloads, the page that lists them, and the one that explains their columns."""
@@ -214,14 +169,14 @@ class Pages:
 
     def transcripts(self) -> None:
         """One page per conversation."""
-        verdicts = self._verdicts()
+        verdicts, failures = self._verdicts(), self._failures()
         trials: dict[Any, list[Talk]] = defaultdict(list)
         beside: dict[Any, list[Talk]] = defaultdict(list)
         for talk in sorted(self.talks, key=lambda t: t.trial):
             trials[talk.entry.page, talk.view.case_id].append(talk)
             beside[talk.view.case_id, talk.trial].append(talk)
         records = (record for run in self.content.results.runs for record in run.records())
-        for talk, record in zip(self.talks, records, strict=True):
+        for talk, record in zip(self.as_recorded, records, strict=True):
             others = [t for t in beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
             judged = verdicts.get((talk.run_id, talk.view.case_id, talk.trial), [])
             self._write(
@@ -233,7 +188,23 @@ class Pages:
                 word=SUCCESS_STATES[talk.state][1],
                 siblings=trials[talk.entry.page, talk.view.case_id],
                 others=others,
+                failures=failures[talk.href],
             )
+
+    def _failures(self) -> dict[str, tuple[Talk | None, Talk | None]]:
+        """Of each conversation, the failures of the same entry before and after it, in the order of the list."""
+        found: dict[str, tuple[Talk | None, Talk | None]] = {}
+        for talks in self.by_entry.values():
+            before: Talk | None = None
+            earlier = []
+            for talk in talks:
+                earlier.append(before)
+                before = talk if talk.failed else before
+            after: Talk | None = None
+            for talk, one in zip(reversed(talks), reversed(earlier), strict=True):
+                found[talk.href] = (one, after)
+                after = talk if talk.failed else after
+        return found
 
     def _verdicts(self) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
         """Judges' verdicts by (run_id, case, trial)."""

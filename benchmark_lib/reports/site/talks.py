@@ -10,6 +10,7 @@ import orjson
 
 from ...records import Conversation
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
+from ...scoring.written import missing
 from ..talk_view import quoted, talk_view
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy
@@ -50,9 +51,19 @@ class Talk:
     score: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def model(self) -> str:
+        """The model as its conversations name it."""
+        return str(self.entry.row["model"])
+
+    @property
     def sign(self) -> str:
         """The sign of its state."""
         return SUCCESS_STATES[self.state][0]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was scored and is not a success."""
+        return self.state not in ("good", "none")
 
     @property
     def said(self) -> str:
@@ -116,9 +127,25 @@ def transcript(content: Content, talk: Talk, record: Conversation, verdicts: lis
         verdicts=verdicts,
         cost=cost,
     )
+    number = 0
+    for turn in found["turns"]:
+        for message in [*turn["customer"], *turn["agent"]]:
+            number += 1
+            message["number"] = number
     for turn in found["turns"]:
         for call in turn["calls"]:
             call["arguments"] = tidy(call["call"].arguments)
             if not call["evidence"]:
                 call["result"] = [{"text": tidy(call["call"].result), "kinds": [], "ends": []}]
-    return found
+    calls = [call for turn in found["turns"] for call in turn["calls"]]
+    return found | {
+        "anchors": _anchors(found["turns"]),
+        "done": [c for c in calls if c["call"].write and not c["call"].error or c["forbidden"]],
+        "broken": [(name, made) for name, state, made in found["rules"] if state == "broken"],
+        "judged": [v for v in verdicts if not missing(v["score"])],
+    }
+
+
+def _anchors(turns: list[dict[str, Any]]) -> dict[int, str]:
+    """By turn, the anchor of the message that answers it; of the customer's where none does."""
+    return {t["number"]: f"m{said[0]['number']}" for t in turns if (said := t["agent"] or t["customer"])}

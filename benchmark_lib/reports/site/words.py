@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from ...scoring import written
 from ...scoring.metrics import Metric
 from ...scoring.written import DASH, missing, rounded
+from ..behind import conversations_address
 from ..transcript import templates, visible
 
 POLICY = (
@@ -23,6 +24,8 @@ POLICY = (
 Nothing but the site's own style and script, and no text ever becomes code.
 """
 
+FRAMING_POLICY = f"{POLICY}; frame-src 'self'"
+"""The policy of the page that shows two transcripts side by side, each in a frame."""
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
 
@@ -43,8 +46,9 @@ def environment() -> Any:
         "mdash": dash,
         "breaks": breaks,
         "tight": tight,
+        "counted": plural,
     }
-    made.globals["csp"] = POLICY
+    made.globals |= {"csp": POLICY, "behind": conversations_address}
     return made
 
 
@@ -88,6 +92,13 @@ def dash(value: Any) -> Any:
 def words(name: Any) -> str:
     """A name of the data in words: ``must_escalate`` as *must escalate*."""
     return str(name).replace("_", " ")
+
+
+def plural(number: int, noun: str, several: str = "") -> str:
+    """``1 trap``, ``3 traps``, ``2 pushes``, ``1,355 conversations``."""
+    if missing(number):
+        return f"{DASH} {several or f'{noun}s'}"
+    return f"{int(number):,} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def tight(text: str) -> str:

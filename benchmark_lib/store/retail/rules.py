@@ -27,6 +27,8 @@ def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str,
     order = _order(call, store)
     if order is None:
         return None
+    if all(_granted(call, line_id, store) for line_id in call.named["line_ids"]):
+        return True
     if _weight_short(order, call.named["line_ids"], store, parameters["missing_item"]):
         return True
     return _not_received(order, before, store, parameters["not_received"])
@@ -57,7 +59,10 @@ def window(call: ToolCall, before: Before, store: World, parameters: dict[str, A
         return open_ and (call.name != "update_line_item" or _same_price_in_stock(call, order, store))
     ways = [needed] if "from" in needed else list(needed.values())
     line_ids = call.named.get("line_ids") or [call.named["line_id"]]
-    return all(any(_within(delivered(order, line_id), way, store) for way in ways) for line_id in line_ids)
+    return all(
+        _granted(call, line_id, store) or any(_within(delivered(order, line_id), way, store) for way in ways)
+        for line_id in line_ids
+    )
 
 
 def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool | None:
@@ -72,6 +77,17 @@ def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str
         and country in setting(store, needed["served_country"])
         and not _forwards(new, setting(store, needed["freight_forwarder"]))
         and (country in setting(store, needed["po_box_countries"]) or not _is_box(new, store))
+    )
+
+
+def _granted(call: ToolCall, line_id: str, store: World) -> bool:
+    """Whether an earlier ticket grants the call for a line, beyond the rule, and still does today."""
+    return any(
+        (grant["tool"], ticket["order_id"], grant["line_id"])
+        == (call.name, str(call.named["order_id"]).upper(), line_id.upper())
+        and store.now.date() <= date.fromisoformat(grant["until"])
+        for ticket in store.tables.get("history", {}).values()
+        for grant in ticket.get("granted", ())
     )
 
 

@@ -1,0 +1,119 @@
+"""Several runs compared in pairs, and what must be known of each run before its comparison is read."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from ...cases.load import load_cases
+from ...cases.played import store_played
+from ...errors import BadInput
+from ..estimators.comparisons import adjust_pvalues
+from ..estimators.estimate import counted
+from ..frames import Results, is_hard
+from .comparison import compare_models
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...runfile import RunFile
+
+
+def compare_runs(
+    results: Results | pd.DataFrame,
+    entries: list[str],
+    *,
+    every_pair: bool = False,
+    metrics: tuple[str, ...] | None = None,
+) -> pd.DataFrame:
+    """Several entries: the first against each of the others, or every two.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+    entries : list of str
+        At least two, no one twice.
+    every_pair : bool
+        Every two instead of the first against the others.
+    metrics : tuple of str, optional
+        As in `compare_models`.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `compare_models` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
+        p_all is the p-value of a planned contrast adjusted over all of the table, for a reader who looks at every row.
+    """
+    import pandas as pd
+
+    if len(entries) < 2:
+        raise BadInput("a comparison needs at least two runs: name another one")
+    twice = sorted({name for name in entries if entries.count(name) > 1})
+    if twice:
+        raise BadInput(f"{twice[0]!r} is named twice: a run cannot be compared with itself, so name each run once")
+    pairs = list(combinations(entries, 2)) if every_pair else [(entries[0], other) for other in entries[1:]]
+    parts = []
+    for a, b in pairs:
+        table = compare_models(results, a, b, metrics)
+        if not table["cases"].any():
+            raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
+        table.insert(0, "entry_a", a)
+        table.insert(1, "entry_b", b)
+        parts.append(table)
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(p_all=adjust_pvalues(table["p"].where(table["p_adjusted"].notna())))
+
+
+def why_partial(run: RunFile) -> str:
+    """Why a run is not a full one, in words; empty if it is.
+
+    A full run has finished every planned conversation, on every case of its set.
+    """
+    manifest = run.manifest
+    planned, done = sum(manifest["planned"].values()), sum(1 for _ in run.conversations())
+    if done < planned:
+        return f"{done} of {counted(planned, 'conversation')} finished"
+    store, mine = store_played(manifest), set(manifest["planned"])
+    every = {case.id for case in load_cases(store)} if store is not None else mine
+    of_this_set = mine < every  # another version or a private set has other ids: then its plan is all that is known
+    return f"{len(mine)} of {counted(len(every), 'case')} played" if of_this_set else ""
+
+
+def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
+    """The runs of some entries alone, refused where they must not be compared.
+
+    Parameters
+    ----------
+    results : Results
+    entries : list of str
+    partial : bool
+        Whether runs that are not full are compared too.
+
+    Returns
+    -------
+    results : Results
+        Of these runs alone; their entries may be shorter.
+    partial : dict of str to str
+        By run_id, why a run is partial.
+
+    Raises
+    ------
+    BadInput
+        Where hard and other runs are mixed, or a run is partial and that is not wanted.
+    """
+    runs: dict[str, Any] = {}
+    for every in (results, results.hard):
+        runs |= {every.entries[run.run_id]: run for run in every.runs if every.entries[run.run_id] in entries}
+    kinds = {is_hard(run.manifest) for run in runs.values()}
+    if len(kinds) > 1:
+        hard = next(name for name, run in runs.items() if is_hard(run.manifest))
+        raise BadInput(
+            f"{hard!r} was played on the hard set and others were not: the two sets are never compared or pooled"
+        )
+    found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
+    for name, run in runs.items():
+        if run.run_id in found and not partial:
+            raise BadInput(
+                f"{name!r} is a partial run ({found[run.run_id]}): finish it with the same `deskbench run`, or compare it with --partial"
+            )
+    return Results([runs[name] for name in entries]), found

@@ -1,0 +1,97 @@
+"""The forecast that a person sees before the first paid call, and the question above a sum of one's choice."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..errors import BadInput
+from ..scoring.written import usd
+from .codes import FINISHED, RESUMABLE
+
+if TYPE_CHECKING:
+    from ..experiment import Experiment
+    from ..experiment.forecast import Forecast
+
+ASK_VARIABLE = "DESKBENCH_ASK_ABOVE"
+ASK_ABOVE_USD = 5.0
+"""The likely cost above which a terminal is asked where nobody chose another sum."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say what happens between the forecast and the first call."""
+    add = parser.add_argument
+    add("--dry-run", action="store_true", help="print the forecast of calls, tokens, cost and minutes, and end")
+    add(
+        "--ask-above",
+        type=float,
+        metavar="USD",
+        help=f"ask before a run whose likely cost is above this (default: {ASK_ABOVE_USD:g} in a terminal; or {ASK_VARIABLE})",
+    )
+    add("--yes", action="store_true", help="begin without asking")
+
+
+def agreed(experiments: Iterable[Experiment], options: argparse.Namespace) -> int | None:
+    """Print the forecast of each run that calls models, and ask above the chosen sum.
+
+    Returns
+    -------
+    int or None
+        None where the run may begin; otherwise the exit code.
+
+    Raises
+    ------
+    BadInput
+        If there is nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on file.
+    """
+    from ..endpoint import EndpointError
+
+    limit, chosen = _ask_above(options.ask_above)
+    for experiment in experiments:
+        if not (options.dry_run or experiment.calls_models):
+            continue
+        try:
+            forecast = experiment.forecast(dry=options.dry_run)
+        except EndpointError as error:
+            if not experiment.on_file():
+                raise BadInput(str(error)) from None
+            print(f"deskbench: what is finished is saved; {error}", file=sys.stderr)
+            return RESUMABLE
+        print("\n".join(forecast.sentences(experiment.model)), flush=True)
+        if not (options.dry_run or options.yes or experiment.budget_usd):
+            _ask(forecast, limit, chosen)
+    if options.dry_run:
+        print("dry run: nothing was called")
+        return FINISHED
+    return None
+
+
+def _ask_above(given: float | None) -> tuple[float, bool]:
+    """The sum above which is asked (the option, the environment variable, or the default), and whether somebody chose it."""
+    text = os.environ.get(ASK_VARIABLE, "").strip()
+    name = "--ask-above" if given is not None else ASK_VARIABLE
+    try:
+        value = given if given is not None else float(text) if text else ASK_ABOVE_USD
+    except ValueError:
+        value = math.nan
+    if not value >= 0:
+        raise BadInput(f"{name} must be a sum in USD from 0 up, not {text if given is None else given!r}: change it")
+    return value, bool(given is not None or text)
+
+
+def _ask(forecast: Forecast, limit: float, chosen: bool) -> None:
+    """Ask whether to begin where the likely cost is above the sum; the default sum is asked for in a terminal alone."""
+    if forecast.cost_usd is None or forecast.cost_usd.likely <= limit:
+        return
+    above = f"the run is likely to cost {usd(forecast.cost_usd.likely, 2)}, more than {limit:g} USD"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if chosen:
+            raise BadInput(f"{above}, and nobody can be asked here: give --yes, or a limit with --budget-usd")
+        return
+    print(f"{above}. Begin? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise BadInput("nothing was begun: give fewer --cases or --trials, or a limit with --budget-usd")

@@ -1,0 +1,177 @@
+"""``deskbench compare``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadInput
+from .codes import FINISHED
+
+if TYPE_CHECKING:
+    from ..analysis.frames import Results
+
+WIDTH = 100
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench compare``."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="two or more run files, or names of runs")
+    parser.add_argument("--folder", default="data/runs", help="where runs are looked up by name (default: data/runs)")
+    parser.add_argument("--every-pair", action="store_true", help="compare every two, not the first with the others")
+    parser.add_argument("--all", action="store_true", help="show every metric, not only the planned ones")
+    parser.add_argument("--partial", action="store_true", help="also compare runs that are unfinished or lack cases")
+    parser.add_argument("--out", metavar="FILE", help="also write the table, as .csv or .md")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Compare the runs and print the verdicts."""
+    from ..analysis.tables.comparison import PLANNED
+    from ..analysis.tables.many import chosen_runs, compare_runs
+
+    if options.out and Path(options.out).suffix not in (".csv", ".md"):
+        raise BadInput(f"{options.out} is neither .csv nor .md: give --out one of these endings")
+    everything, names = _named(options.runs, options.folder)
+    results, partial = chosen_runs(everything, names, partial=options.partial)
+    entries = [results.entries[run.run_id] for run in results.runs]
+    table = compare_runs(results, entries, every_pair=options.every_pair, metrics=None if options.all else PLANNED)
+    for line in _lines(results, entries, partial, table.to_dict("records")):
+        print(line)
+    if options.out:
+        _write(table, Path(options.out))
+        print(f"table: {options.out}")
+    return FINISHED
+
+
+def _named(given: list[str], folder: str) -> tuple[Results, list[str]]:
+    """All runs at hand, and the entry of each that was given by file or by name."""
+    from ..analysis.frames import load_results
+    from ..runfile import SUFFIX, RunFile
+
+    files = {text: RunFile(text) for text in given if text.endswith(SUFFIX)}
+    by_name = [text for text in given if text not in files]
+    results = load_results(*files.values(), *([folder] if by_name else []))
+    entries = results.entries | results.hard.entries
+    names = []
+    for text in given:
+        found = entries[files[text].run_id] if text in files else _entry(text, sorted(set(entries.values())), folder)
+        if found in names:
+            raise BadInput(f"{text!r} is the same run as one named before: name each run once")
+        names.append(found)
+    if len(names) < 2:
+        raise BadInput("a comparison needs at least two runs: name another one")
+    return results, names
+
+
+def _entry(text: str, known: list[str], folder: str) -> str:
+    """The one entry a name means."""
+    import difflib
+
+    meant = [name for name in known if name == text] or [name for name in known if name.startswith(f"{text} [")]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise BadInput(f"{text!r} has {len(meant)} runs in {folder}: name one of {', '.join(repr(m) for m in meant)}")
+    near = difflib.get_close_matches(text, known, 1, 0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"the runs are {', '.join(known[:12])}"
+    raise BadInput(f"there is no run {text!r} in {folder}: {hint}")
+
+
+def _lines(results: Results, entries: list[str], partial: dict[str, str], rows: list[dict[str, Any]]) -> list[str]:
+    """What is printed, no line wider than `WIDTH` unless a name is."""
+    from ..analysis.panels import conversations_of
+    from ..analysis.tables.drift import shift_in_words
+
+    conversations = conversations_of(results)
+    notes = [f"{name}: {why}" for run, why in partial.items() for name in [results.entries[run]]]
+    for name in entries:
+        said = shift_in_words(conversations[conversations["entry"] == name])
+        notes += [f"{name}: {said}"] if said else []
+    lines, several = [], len({(row["entry_a"], row["entry_b"]) for row in rows}) > 1
+    pair = None
+    for row in rows:
+        if (row["entry_a"], row["entry_b"]) != pair:
+            pair = row["entry_a"], row["entry_b"]
+            lines += ["", f"A  {pair[0]}", f"B  {pair[1]}", ""]
+        lines += _row_lines(row, several)
+    lines += ["", *_wrapped(NOTE)]
+    if several:
+        lines += _wrapped(f"Each pair is corrected for its own planned metrics. {EVERY_ROW}")
+    return [*lines[1:], *([""] if notes else []), *(line for note in notes for line in _wrapped(f"Note: {note}."))]
+
+
+NOTE = (
+    "A minus B on the cases both played. Cases like these: Student's t over intents (over cases where intents are fewer than six), "
+    "for fresh cases of these kinds. These cases: permutation of trials, for exactly these cases. Planned metrics are adjusted "
+    "together (Holm) and their intervals are widened to match, so an interval leaves out 0 exactly where its test finds a difference."
+)
+EVERY_ROW = "A verdict that does not survive a correction over all rows says so."
+
+
+def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
+    """The lines of one metric."""
+    from ..scoring.metrics import METRICS
+
+    scale = METRICS[row["metric"]].scale
+    numbers = [scale.written(row[name]) for name in ("a", "b")]
+    head = f"  {row['title']:<32} A {numbers[0]:>9}   B {numbers[1]:>9}   A-B {_signed(scale, row['difference']):>13}"
+    where = f"{row['cases']:.0f} {scale.noun}s x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
+    verdict = row["verdict"]
+    if several and row["word"] == "more than noise" and row["p_all"] >= 0.05:
+        verdict += f"; not after correcting for all rows (p {row['p_all']:.2g})"
+    ends = [
+        f"{words} {interval}"
+        for words, interval in (
+            (f"{scale.noun}s like these ({100 * row['level']:.3g} %):", _interval(scale, row["low"], row["high"])),
+            (f"these {scale.noun}s:", _interval(scale, row["these_low"], row["these_high"])),
+        )
+        if interval
+    ]
+    reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
+    below = [verdict, *(["; ".join(ends)] if ends else []), f"{where}{'; ' if reason else ''}{reason}"]
+    return [head, *(line for text in below for line in _wrapped(text, "      "))]
+
+
+def _signed(scale: Any, value: float) -> str:
+    if value != value:
+        return "-"
+    sign = "+" if value > 0 else "-" if value < 0 else ""
+    return f"{sign}{scale.written(abs(value), sign=False)}{scale.points}"
+
+
+def _interval(scale: Any, low: float, high: float) -> str:
+    return f"{_signed(scale, low)} to {_signed(scale, high)}" if low == low and high == high else ""
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+
+
+def _write(table: Any, file: Path) -> None:
+    """Write the table as CSV, or as a Markdown table of its main columns."""
+    if file.suffix == ".csv":
+        table.to_csv(file, index=False)
+        return
+    columns = [
+        "entry_a",
+        "entry_b",
+        "title",
+        "a",
+        "b",
+        "difference",
+        "low",
+        "high",
+        "level",
+        "these_low",
+        "these_high",
+        "verdict",
+    ]
+    cells = [
+        [f"{v:.4g}" if isinstance(v, float) else str(v).replace("|", "\\|") for v in row]
+        for row in table[columns].to_numpy()
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *cells)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")

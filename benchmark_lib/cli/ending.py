@@ -1,0 +1,64 @@
+"""What stands at the end of a run: the board in the terminal, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..runfile import SUFFIX, is_hidden
+
+if TYPE_CHECKING:
+    from ..runfile import RunFile
+
+MOST_ROWS = 12
+"""Runs on the board in the terminal: that which ended and the newest beside it."""
+
+
+def say_what_next(run: RunFile) -> None:
+    """Print the board of the runs beside this one, and three lines on what to do with it."""
+    from ..analysis.copies import without_copies
+    from ..analysis.entries import entry_names
+    from ..reports.terminal import terminal_board
+
+    beside = sorted(run.path.parent.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
+    every = without_copies(_readable([run.path, *(path for path in beside if not is_hidden(path))]), keep=run.run_id)
+    print(terminal_board(every[:MOST_ROWS], mine=run.run_id))
+    name = entry_names(one.manifest for one in every)[run.run_id]
+    for line in next_steps(run, name):
+        print(line)
+
+
+def next_steps(run: RunFile, entry: str) -> Sequence[str]:
+    """Three commands that go on from a finished run."""
+    path = shlex.quote(_short(run.path))
+    here = run.path.parent
+    runs = "" if (here.name, here.parent.name) == ("runs", "data") else f" -p runs=[{path}]"
+    return (
+        "next:",
+        f"  deskbench notebook 20_model_report -p {shlex.quote(f'entry={entry}')}{runs}   a report on this run",
+        f"  deskbench watch {path} --page   read its conversations",
+        "  deskbench site   every run in data/runs as pages to share",
+    )
+
+
+def _short(path: Path) -> str:
+    """A path as seen from the current folder, if it is below that."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _readable(paths: Sequence[Path]) -> list[RunFile]:
+    """The runs at these paths, each once; one that cannot be read is left to the commands that were asked for it."""
+    from ..errors import BadInput
+    from ..runfile import RunFile
+
+    found: dict[str, RunFile] = {}
+    for path in paths:
+        try:
+            run = RunFile(path)
+            found.setdefault(run.run_id, run)
+        except BadInput:
+            continue
+    return list(found.values())

@@ -1,0 +1,195 @@
+"""``deskbench runs``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BadInput
+from .codes import FINISHED, REFUSED
+
+if TYPE_CHECKING:
+    from ..experiment.shelf import Shelved
+
+ACTIONS = {
+    "list": "every run with what distinguishes it, how far it is, what it cost and how old it is (the default)",
+    "show": "RUN: what it was made of, and how it went",
+    "hide": "RUN: keep it off the boards and pages that read data/runs; the file stays",
+    "unhide": "RUN: show it again",
+    "merge": "RUN RUN --out FILE: the trials of two runs of one setting in one new file",
+    "fresh": "RUN: move its file to data/runs/old, so that the same command begins afresh",
+    "remove-partial": "[RUN ...]: delete runs that are not finished, after a question; never a finished one",
+}
+MOST = {"list": 0, "show": 1, "hide": None, "unhide": None, "merge": 2, "fresh": None, "remove-partial": None}
+"""How many runs each action takes at most; None for any number."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench runs``."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    actions = "\n".join(f"  {name:<15} {words}" for name, words in ACTIONS.items())
+    parser.description = f"{parser.description}\n\nactions:\n{actions}"
+    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="see above")
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUN", help="a run file, or the file name, run_id or model of one in data/runs"
+    )
+    parser.add_argument("--out", metavar="FILE", help="the new file of a merge")
+    parser.add_argument("--yes", action="store_true", help="remove without asking")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Do what is asked of the runs that are named."""
+    from ..experiment import shelf
+
+    most = MOST[options.action]
+    if most is not None and len(options.runs) > most:
+        raise BadInput(
+            f"deskbench runs {options.action} takes {most or 'no'} RUN, not {len(options.runs)}: leave some out"
+        )
+    if options.action == "list":
+        return _list(shelf.shelf())
+    if options.action == "remove-partial":
+        return _remove_partial(options)
+    if len(options.runs) < (2 if options.action == "merge" else 1):
+        raise BadInput(
+            f"deskbench runs {options.action} needs {ACTIONS[options.action].split(':')[0]}: see `deskbench runs`"
+        )
+    if options.action == "merge" and not options.out:
+        raise BadInput("a merge makes a new file: name it with --out FILE")
+    paths = [shelf.find_run(name) for name in options.runs]
+    if options.action == "show":
+        return _show(shelf.shelved(paths[0]))
+    if options.action == "merge":
+        run = shelf.merge(paths[0], paths[1], Path(options.out))
+        print(f"run file: {run.path} ({run.counts()['finished']} conversations; hide or remove the two it was made of)")
+    elif options.action == "fresh":
+        for path in paths:
+            print(f"{path.name} is now {shelf.put_aside(path)}: the same command begins afresh")
+    else:
+        for path in paths:
+            _hide(path, options.action == "hide")
+    return FINISHED
+
+
+def _list(found: list[Shelved]) -> int:
+    from ..analysis.entries import entry_names
+    from ..experiment.shelf import runs_folder
+    from ..reports.terminal import columns
+
+    if not found:
+        print(f"there are no runs in {runs_folder()}: make one with `deskbench run MODEL`")
+        return FINISHED
+    names = entry_names(one.run.manifest for one in found if one.run is not None)
+    rows = [_row(one, names) for one in found]
+    head = ["file", "model [setting]", "kind", "cases", "finished", "cost USD", "age", ""]
+    print("\n".join(columns([head, *rows], right=(3, 4, 5, 6))))
+    return FINISHED
+
+
+def _row(one: Shelved, names: dict[str, str]) -> list[str]:
+    from ..analysis.panels import fitted, panel_of
+    from ..records import source_of
+
+    if one.run is None:
+        return [fitted(one.path.stem, 26), "cannot be read", "", "", "", "", "", "deskbench recover"]
+    manifest = one.run.manifest
+    cost, unpriced = one.run.cost()
+    priced = not unpriced or cost
+    marks = ["playing"] * one.writing + ["partial"] * (one.partial and not one.writing) + ["hidden"] * one.hidden
+    return [
+        fitted(one.path.stem, 26),
+        fitted(names[manifest["run_id"]], 22),
+        _KINDS.get(panel_of(manifest["model"], source_of(manifest)), "other"),
+        f"{len(manifest['planned'])}",
+        f"{one.finished}/{one.planned}",
+        f"{cost:.2f}{'+' * bool(unpriced)}" if priced else "?",
+        _age(one),
+        ", ".join(marks),
+    ]
+
+
+_KINDS = {
+    "models": "model",
+    "local model": "model",
+    "own agents": "own agent",
+    "players": "played",
+    "scripted agents": "scripted",
+    "recovery panel": "scripted",
+    "imported": "imported",
+}
+
+
+def _age(one: Shelved) -> str:
+    from datetime import UTC, datetime
+
+    if one.last is None:
+        return ""
+    minutes = (datetime.now(UTC) - one.last).total_seconds() / 60
+    for unit, length in (("d", 1440), ("h", 60)):
+        if minutes >= length:
+            return f"{minutes / length:.0f} {unit}"
+    return f"{max(minutes, 0):.0f} min"
+
+
+def _show(one: Shelved) -> int:
+    from ..experiment.forecast import forecast_against_real
+    from ..experiment.summary import summary
+    from ..records import source_of
+
+    if one.run is None:
+        raise BadInput(one.problem)
+    manifest = one.run.manifest
+    print(f"{one.path}")
+    for line in summary(one.run):
+        print(f"  {line}")
+    for line in forecast_against_real(one.run):
+        print(f"  {line}")
+    inputs = {name: part["value"] for name, part in manifest["inputs"].items() if part["value"] not in (None, [], {})}
+    print(f"  run_id {manifest['run_id']}, {source_of(manifest)}; {len(manifest['sessions'])} sessions")
+    print("  " + "; ".join(f"{name} {value}" for name, value in inputs.items()))
+    if one.writing:
+        print(f"  being played now: deskbench watch {one.path}")
+    elif one.partial:
+        print("  partial: the command it was begun with goes on where it stopped")
+    return FINISHED
+
+
+def _hide(path: Path, hidden: bool) -> None:
+    from ..runfile import hide
+
+    state = "hidden" if hidden else "shown"
+    changed = hide(path, hidden)
+    print(f"{path.name} is {state} {'now' if changed else 'already'}")
+
+
+def _remove_partial(options: argparse.Namespace) -> int:
+    """Delete runs that are not finished, after a question that names them."""
+    from ..experiment import shelf
+
+    if options.runs:
+        chosen = [shelf.shelved(shelf.find_run(name)) for name in options.runs]
+        for one in chosen:
+            if not one.partial:
+                raise BadInput(f"{one.path} is not a partial run: only those that lack conversations are removed here")
+    else:
+        chosen = [one for one in shelf.shelf() if one.partial and not one.writing]
+    if not chosen:
+        print("no partial runs")
+        return FINISHED
+    for one in chosen:
+        print(f"{one.path}: {one.finished} of {one.planned} conversations")
+    if not options.yes:
+        if not sys.stdin.isatty():
+            raise BadInput("nobody can be asked whether to delete them: give --yes")
+        print(
+            f"Delete {len(chosen)} partial run{'s' * (len(chosen) != 1)}? [y/N] ", end="", file=sys.stderr, flush=True
+        )
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            print("nothing was deleted")
+            return REFUSED
+    for one in chosen:
+        shelf.remove_partial(one.path)
+        print(f"deleted {one.path}")
+    return FINISHED

@@ -1,0 +1,90 @@
+"""``deskbench watch``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BadInput
+from .codes import FINISHED
+
+if TYPE_CHECKING:
+    from ..reports.watching import Look
+
+NEWEST = 12
+"""Conversations listed in the terminal."""
+CLEAR = "\x1b[H\x1b[2J"
+SHORTEST_S = 0.2
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench watch``."""
+    add = parser.add_argument
+    add(
+        "run",
+        nargs="?",
+        metavar="RUN",
+        help="a run file, or the name of one in data/runs (default: the one begun or gone on with last)",
+    )
+    add("--page", action="store_true", help="also write a page that reloads itself, with every finished conversation")
+    add("--every", type=float, default=2.0, metavar="S", help="seconds between two looks (default: 2)")
+    add("--once", action="store_true", help="look once and end")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Look at the run again and again until nobody writes it any more."""
+    from ..experiment.shelf import find_run, is_being_written, runs_folder, shelf
+    from ..reports.watching import WatchPage, look
+    from ..runfile import RunFile
+
+    if not options.every >= SHORTEST_S:
+        raise BadInput(f"--every must be a number of seconds from {SHORTEST_S:g} up, not {options.every!r}: change it")
+    if options.run:
+        path = find_run(options.run)
+    else:
+        newest = next((one for one in shelf() if one.run is not None), None)
+        if newest is None:
+            raise BadInput(f"there is no run in {runs_folder()} to watch: begin one with `deskbench run MODEL`")
+        path = newest.path
+    run = RunFile(path)
+    page = WatchPage(run, _folder(path)) if options.page else None
+    if page is not None:
+        print(f"page: {page.index.resolve()}", flush=True)
+    while True:
+        going_on = is_being_written(path)  # asked first: what was written before the end is then seen below
+        seen = look(run)
+        if page is not None:
+            page.write(seen, options.every, going_on)
+        _show(seen, page.index if page else None, going_on)
+        if options.once or not going_on:
+            return FINISHED
+        time.sleep(options.every)
+
+
+def _folder(path: Path) -> Path:
+    from ..project import project_folder, slug
+
+    return project_folder() / "reports" / "watch" / slug(path.stem)
+
+
+def _show(seen: Look, page: Path | None, going_on: bool) -> None:
+    from ..analysis.panels import fitted
+    from ..reports.terminal import WIDTH, columns
+
+    screen = sys.stdout.isatty()
+    lines = seen.sentences()
+    if screen or not going_on:
+        newest = [
+            [f"{one.case_id}, trial {one.trial}", one.words, one.ended_by.replace("_", " "), one.finished_at[11:19]]
+            for one in seen.finished[: -NEWEST - 1 : -1]
+        ]
+        lines += ["", *columns(newest)] if newest else []
+    if not going_on and not seen.over:
+        lines.append("nobody plays this run now: the command it was begun with goes on where it stopped")
+    if screen and page is not None:
+        lines.append(f"page: {page.resolve()}")
+    printable = ["".join(c if c.isprintable() else "?" for c in line) for line in lines]
+    print((CLEAR if screen else "") + "\n".join(fitted(line, WIDTH) for line in printable), flush=True)

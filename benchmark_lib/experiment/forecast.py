@@ -1,0 +1,307 @@
+"""What a run will take before it begins: calls, tokens, money and minutes, each as a range.
+
+Every case is played twice without a model, by an agent that knows what to do and by one that never helps. Between them
+lies how long a model will talk; sizes of prompt, tools, letters and results turn calls into tokens, and the price list
+turns tokens into money.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from math import exp, hypot, log, sqrt
+from typing import Any
+
+import orjson
+
+from ..cases import Case
+from ..conversation import converse, make_agent, make_customer
+from ..conversation.model_customer import customer_prompt
+from ..records import Conversation, Usage
+from ..runfile import RunFile
+from ..scoring.written import rounded
+from .budget import LIMIT_NAMES
+from .plan import Model, Plan
+
+NEEDED, STUBBORN = "oracle", ("no_op", "echo")
+CALLS_A_REPLY, CALLS_A_TOOL = 2, 3
+"""The most calls reckoned with: for each reply to a customer who is never helped, and for each tool call that a case needs."""
+REPLY_BYTES = (300, 800)
+RESULT_BYTES = (1_200, 2_400)
+"""What a tool answers: from an order to two articles of the knowledge base."""
+TOKENS_A_BYTE = (1 / 5, 1 / 3.2)
+REPLY_TOKENS = (50, 600)
+"""Tokens of one answer of a model: a tool call, and a long reply with hidden reasoning."""
+CALL_S = (0.5, 10.0)
+"""How long one answer takes, in seconds."""
+CACHED = 0.8
+"""The share of a prompt that a provider's cache may hold, at best: all but what is new since the call before."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """From the least to the most that is reckoned with, and what is likely."""
+
+    low: float
+    likely: float
+    high: float
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Range:
+        """A range whose likely value is as many times the lower end as the upper end is times it."""
+        return cls(low, sqrt(low * high), high)
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
+    def times(self, other: Range) -> Range:
+        """The product of two quantities that are unsure for reasons of their own: both ends at once are not reckoned with."""
+        likely = self.likely * other.likely
+        if not self.low or not other.low:
+            return Range(self.low * other.low, likely, self.high * other.high)
+        return Range(
+            likely / exp(hypot(log(self.likely / self.low), log(other.likely / other.low))),
+            likely,
+            likely * exp(hypot(log(self.high / self.likely), log(other.high / other.likely))),
+        )
+
+    def written(self, digits: int = 0) -> str:
+        """``about 1,900 (1,200 to 3,100)``: two significant digits, and at most `digits` behind the point."""
+        likely, low, high = (
+            rounded(float(f"{v:.2g}"), digits if v < 10 else 0) for v in (self.likely, self.low, self.high)
+        )
+        return f"about {likely} ({low} to {high})"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run will take.
+
+    Attributes
+    ----------
+    conversations, on_file : int
+        Those to be played, and those that are finished already.
+    calls, prompt_tokens, completion_tokens, minutes : Range
+        Of all models together.
+    cost_usd : Range or None
+        None where a price is not known, see `unpriced`; then nothing is said of the sum.
+    unpriced : tuple of str
+        Models without a price in data/prices.yaml.
+    concurrency : int
+        How many conversations are played at once.
+    """
+
+    conversations: int
+    on_file: int
+    calls: Range
+    prompt_tokens: Range
+    completion_tokens: Range
+    cost_usd: Range | None
+    minutes: Range
+    unpriced: tuple[str, ...]
+    concurrency: int
+
+    def sentences(self, name: str | None) -> list[str]:
+        """The forecast of the run of this model for a person, one line for each thing."""
+        head = f"forecast for {name}: {self.conversations:,} conversation{'s' * (self.conversations != 1)}"
+        if not self.conversations:
+            return [f"forecast for {name}: nothing to play, all {self.on_file:,} conversations are on file"]
+        if not self.calls.high:
+            return [f"{head} without a language model of Deskbench's: nothing to pay"]
+        before = f", {self.on_file:,} more are on file" if self.on_file else ""
+        cost = f"cost unknown: no price for {', '.join(self.unpriced)} in data/prices.yaml"
+        if self.cost_usd is not None:
+            free = not self.cost_usd.high
+            cost = "cost 0 USD" if free else f"cost {self.cost_usd.written(2)} USD"
+        return [
+            head + before,
+            f"  {self.calls.written()} model calls",
+            f"  {self.prompt_tokens.written()} prompt tokens, {self.completion_tokens.written()} completion tokens",
+            f"  {cost}",
+            f"  {self.minutes.written(1)} minutes with up to {self.concurrency} conversations at once",
+        ]
+
+    def as_data(self) -> dict[str, Any]:
+        """The ranges as plain data, for the run file."""
+        return asdict(self)
+
+
+async def forecast(plan: Plan, finished: Iterable[tuple[str, int]] = ()) -> Forecast:
+    """What a plan will take for the conversations that are not on file.
+
+    Parameters
+    ----------
+    plan : Plan
+        Whose sides that are models are counted; without any, everything is 0.
+    finished : iterable of (str, int)
+        Cases and trials that are on file.
+    """
+    done = set(finished)
+    missing = {case.id: sum((case.id, t) not in done for t in range(1, plan.trials + 1)) for case in plan.cases}
+    to_play = sum(missing.values())
+    at_once = max(1, min(plan.concurrency, to_play))
+    totals = dict.fromkeys(("calls", "prompt", "completion"), Range(0, 0, 0))
+    cost, longest = Range(0, 0, 0), Range(0, 0, 0)
+    unpriced = tuple(m.endpoint.model for m in plan.models.values() if m.listed is None)
+    for case in plan.cases if plan.models else ():
+        if not missing[case.id]:
+            continue
+        play = await _dry_play(plan, case)
+        calls = Range(0, 0, 0)
+        for side, model in plan.models.items():
+            one = _agent_side(plan, case, play, model) if side == "agent" else _customer_side(plan, case, play, model)
+            totals = {name: totals[name] + _times(one[name], missing[case.id]) for name in totals}
+            cost += _times(_cost(one, model), missing[case.id])
+            calls += one["calls"]
+        longest = max(longest, calls, key=lambda r: r.high)
+    return Forecast(
+        conversations=to_play,
+        on_file=len(done & {(c.id, t) for c in plan.cases for t in range(1, plan.trials + 1)}),
+        calls=totals["calls"],
+        prompt_tokens=totals["prompt"],
+        completion_tokens=totals["completion"],
+        cost_usd=None if unpriced else cost,
+        minutes=_minutes(totals["calls"], longest, at_once),
+        unpriced=unpriced,
+        concurrency=at_once,
+    )
+
+
+def finished_on(plan: Plan) -> set[tuple[str, int]]:
+    """The conversations of a plan that need no call any more; none where there is no file yet."""
+    from ..records import NOT_SCORED
+
+    if not os.path.exists(plan.path):
+        return set()
+    return {key for key, ending in RunFile(plan.path).endings().items() if ending not in NOT_SCORED}
+
+
+def forecast_against_real(run: RunFile) -> list[str]:
+    """What was forecast for the last session of a run beside what became of it; nothing where nothing was forecast."""
+    session = run.manifest["sessions"][-1]
+    foreseen = session.get("forecast")
+    calls = [call for call in run.calls() if call["finished_at"] >= session["started"]]
+    if not foreseen or not calls:
+        return []
+    began, ended = (datetime.fromisoformat(at) for at in (session["started"], max(c["finished_at"] for c in calls)))
+    real = {
+        "calls": len(calls),
+        "prompt_tokens": _sum(call["prompt_tokens"] for call in calls),
+        "completion_tokens": _sum(call["completion_tokens"] for call in calls),
+        "cost_usd": _sum(call["cost_usd"] for call in calls),
+        "minutes": (ended - began).total_seconds() / 60,
+    }
+    units = {"cost_usd": "USD", "prompt_tokens": "prompt tokens", "completion_tokens": "completion tokens"}
+    lines = []
+    for name, value in real.items():
+        if value is None or foreseen.get(name) is None:
+            continue
+        digits = {"cost_usd": 2, "minutes": 1}.get(name, 0)
+        said = Range(**foreseen[name])
+        outside = "" if value in said else ", outside of the range"
+        lines.append(f"{said.written(digits)} {units.get(name, name)}, really {rounded(value, digits)}{outside}")
+    return [f"forecast {lines[0]}", *(f"         {line}" for line in lines[1:])] if lines else []
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """The sum; None where a value is not known."""
+    known = list(values)
+    return None if None in known else sum(v for v in known if v is not None)
+
+
+@dataclass(frozen=True)
+class _DryPlay:
+    """The two plays of a case: with all that is needed, and with a customer who is never helped."""
+
+    needed: Conversation
+    stubborn: Conversation
+
+    @property
+    def tools(self) -> int:
+        return sum(call.side == "agent" for call in self.needed.tool_calls)
+
+
+async def _dry_play(plan: Plan, case: Case) -> _DryPlay:
+    play = partial(
+        converse, case, plan.store, max_messages=plan.messages, seed=plan.seed, prompt="", schemas=plan.schemas
+    )
+    records = [
+        await play(
+            make_agent(f"scripted:{name}", case=case, store=plan.store),
+            make_customer("scripted", case=case, store=plan.store),
+        )
+        for name in (NEEDED, *STUBBORN)
+    ]
+    return _DryPlay(records[0], max(records[1:], key=lambda record: len(record.replies())))
+
+
+def _agent_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
+    """Calls and tokens of a model at the desk, for one conversation."""
+    fixed = len(plan.prompt_of(case).encode()) + len(orjson.dumps(plan.schemas))
+    least, most = len(play.needed.replies()), len(play.stubborn.replies())
+    calls = Range.of(least + play.tools, CALLS_A_REPLY * max(most, least) + CALLS_A_TOOL * play.tools)
+    final = [
+        _bytes_said(record) + replies * REPLY_BYTES[end] + (count - replies) * RESULT_BYTES[end]
+        for end, (record, replies, count) in enumerate(
+            ((play.needed, least, calls.low), (play.stubborn, most, calls.high))
+        )
+    ]
+    # a call sends everything said so far, which is half of the whole conversation on average
+    sent = [count * (fixed + size / 2) for count, size in zip((calls.low, calls.high), final, strict=True)]
+    return {"calls": calls, "prompt": _tokens(sent), "completion": _completion(calls, model)}
+
+
+def _customer_side(plan: Plan, case: Case, play: _DryPlay, model: Model) -> dict[str, Range]:
+    """Calls and tokens of a model in the customer's place: one call, or with a correction two, for each reply of the desk."""
+    least, most = len(play.needed.replies()), len(play.stubborn.replies())
+    calls = Range.of(least, 2 * max(least, most))
+    fixed = len(customer_prompt(case, plan.store.of(case), case.limit or plan.messages).encode())
+    sent = [count * (fixed + count * REPLY_BYTES[end] / 2) for end, count in enumerate((calls.low, calls.high))]
+    return {"calls": calls, "prompt": _tokens(sent), "completion": _completion(calls, model)}
+
+
+def _tokens(sent: list[float]) -> Range:
+    return Range.of(*sent).times(Range.of(*TOKENS_A_BYTE))
+
+
+def _completion(calls: Range, model: Model) -> Range:
+    limit = next((model.settings[name] for name in LIMIT_NAMES if model.settings.get(name)), REPLY_TOKENS[1])
+    return calls.times(Range.of(*(min(tokens, limit) for tokens in REPLY_TOKENS)))
+
+
+def _cost(one: dict[str, Range], model: Model) -> Range:
+    """Money for one conversation: at the low end most of the prompt comes from the provider's cache, at the high end nothing."""
+    if model.listed is None:
+        return Range(0, 0, 0)
+
+    def price(end: str, cached: float) -> float:
+        prompt, completion = getattr(one["prompt"], end), getattr(one["completion"], end)
+        used = Usage(
+            prompt_tokens=int(prompt),
+            completion_tokens=int(completion),
+            cached_tokens=int(cached * prompt),
+            calls=1,
+        )
+        return model.price(used) or 0.0
+
+    return Range(price("low", CACHED), price("likely", CACHED / 2), price("high", 0.0))
+
+
+def _minutes(calls: Range, longest: Range, at_once: int) -> Range:
+    """The time of all calls over the conversations at once, and at least that of the longest conversation."""
+    in_a_row = Range(*(max(getattr(calls, end) / at_once, getattr(longest, end)) for end in ("low", "likely", "high")))
+    return in_a_row.times(Range.of(*(seconds / 60 for seconds in CALL_S))) if calls.high else in_a_row
+
+
+def _times(one: Range, count: int) -> Range:
+    return Range(count * one.low, count * one.likely, count * one.high)
+
+
+def _bytes_said(record: Conversation) -> int:
+    return sum(len(m.text.encode()) for m in record.messages if m.side == "customer")

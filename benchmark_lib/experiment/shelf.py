@@ -1,0 +1,228 @@
+"""The runs of a folder: what each is, and what is done with whole files."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import secrets
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..outputs import built_beside, require_absent, writing
+from ..project import project_folder, slug
+from ..records import Conversation, content_hash
+from ..runfile import SUFFIX, RunFile, connect_to_write, create, is_hidden, upsert
+from ..runfile.seals import COLUMNS
+from .manifest import differences, now
+from .writer import RunLock
+
+OLD = "old"
+"""The folder within a folder of runs where files are put aside; nothing is read from it."""
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """One run file of a folder.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is.
+    run : RunFile or None
+        None where it cannot be read; `problem` then says why.
+    finished, planned : int
+        Conversations.
+    last : datetime or None
+        When it was begun or gone on with last.
+    writing, hidden : bool
+        Whether a run writes it now, and whether it is kept off the boards.
+    """
+
+    path: Path
+    run: RunFile | None
+    finished: int = 0
+    planned: int = 0
+    last: datetime | None = None
+    writing: bool = False
+    hidden: bool = False
+    problem: str = ""
+
+    @property
+    def partial(self) -> bool:
+        """Whether conversations are missing."""
+        return self.run is not None and self.finished < self.planned
+
+
+def runs_folder() -> Path:
+    """Where runs are looked for by name: ``data/runs`` of the project."""
+    return project_folder() / "data" / "runs"
+
+
+def shelf(folder: Path | None = None) -> list[Shelved]:
+    """The run files of a folder, the one gone on with last first."""
+    found = [shelved(path) for path in sorted((folder or runs_folder()).glob(f"*{SUFFIX}"))]
+    return sorted(found, key=lambda one: one.last or datetime.min.replace(tzinfo=UTC), reverse=True)
+
+
+def shelved(path: Path) -> Shelved:
+    """One run file as a folder shows it; one that cannot be read says why."""
+    try:
+        run = RunFile(path)
+        manifest, finished = run.manifest, run.counts()["finished"]
+    except BadInput as error:
+        return Shelved(path, None, problem=str(error))
+    started = [session["started"] for session in manifest["sessions"] if session.get("started")]
+    last = datetime.fromisoformat(max(started)) if started else None
+    planned = sum(manifest["planned"].values())
+    return Shelved(path, run, finished, planned, last, is_being_written(path), is_hidden(path))
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a run holds the file now; one that was killed holds nothing."""
+    real = Path(os.path.realpath(path))
+    if not real.with_name(f".{real.name}.lock").exists():
+        return False
+    try:
+        with RunLock(path):
+            return False
+    except BadInput:
+        return True
+
+
+def find_run(name: str, folder: Path | None = None) -> Path:
+    """The run file that a person means: a path, or the file name, run_id or model of one in ``data/runs``.
+
+    Raises
+    ------
+    BadInput
+        If there is none, or more than one.
+    """
+    if os.path.isfile(name):
+        return Path(name)
+    known: dict[str, list[Path]] = {}
+    for one in shelf(folder):
+        manifest = one.run.manifest if one.run else {}
+        names = {one.path.name, one.path.stem, manifest.get("run_id"), manifest.get("model")} - {None}
+        for word in names:
+            known.setdefault(str(word), []).append(one.path)
+    found = known.get(name, [])
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise BadInput(f"{name!r} has {len(found)} runs: name one of {', '.join(p.stem for p in found[:8])}")
+    near = difflib.get_close_matches(name, known, 1, 0.4)
+    hint = f"did you mean {near[0]}?" if near else "see `deskbench runs`"
+    raise BadInput(f"there is no run {name!r} in {folder or runs_folder()}: {hint}")
+
+
+def put_aside(path: Path) -> Path:
+    """Move a run file into ``old/`` beside it, so that the same command begins afresh; returns where it is now.
+
+    Raises
+    ------
+    BadInput
+        If a run writes it.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    new = path.parent / OLD / f"{path.stem[:200]}-{stamp}-{secrets.token_hex(2)}{SUFFIX}"
+    with RunLock(path), writing(path.parent, ""):
+        with closing(connect_to_write(path)) as db:  # what a killed run left in its log comes along
+            db.execute("PRAGMA journal_mode=DELETE")
+        new.parent.mkdir(exist_ok=True)
+        path.replace(new)
+    return new
+
+
+def remove_partial(path: Path) -> None:
+    """Delete a run file that lacks conversations.
+
+    Raises
+    ------
+    BadInput
+        If it lacks none, or a run writes it.
+    """
+    with RunLock(path), writing(path, ""):
+        if not shelved(path).partial:
+            raise BadInput(f"{path} is finished: only partial runs are removed here")
+        for end in ("-wal", "-shm", "-journal", ""):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+
+
+def merge(first: Path, second: Path, out: Path) -> RunFile:
+    """Put the trials of two runs of one setting into a new run file; those of the second are numbered on.
+
+    Calls, scores and verdicts come along. The new file cannot be replayed, because what a customer does depends on the
+    number of its trial.
+
+    Raises
+    ------
+    BadInput
+        If the two differ in an input, are the same run, or are of a scripted agent, whose trials would be the same.
+    """
+    require_absent(out)
+    runs = [RunFile(path) for path in (first, second)]
+    manifests = [run.manifest for run in runs]
+    if manifests[0]["run_id"] == manifests[1]["run_id"]:
+        raise BadInput(f"{first} and {second} are the same run: name two")
+    found = differences(*manifests)
+    if found:
+        raise BadInput(f"{first} and {second} are not trials of one setting: {'; '.join(found[:6])}: merge others")
+    if manifests[0]["source"] == "scripted" and manifests[0]["inputs"]["customer"]["value"] == "scripted":
+        raise BadInput(f"{manifests[0]['model']} does the same thing in every run: give one run more --trials instead")
+    for run in runs:
+        run.check()
+    with RunLock(first), RunLock(second), writing(out), built_beside(out) as building:
+        create(building, _merged_manifest(*manifests))
+        with closing(connect_to_write(building)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            for run, on in zip(runs, ({}, _last_trials(runs[0])), strict=True):
+                for table, row in _rows(run, on):
+                    db.execute(upsert(table), row)
+            db.execute("COMMIT")
+            db.execute("PRAGMA journal_mode=DELETE")
+    return RunFile(out)
+
+
+def _merged_manifest(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    planned = {
+        case: first["planned"].get(case, 0) + second["planned"].get(case, 0)
+        for case in {**first["planned"], **second["planned"]}
+    }
+    return {
+        **first,
+        "run_id": f"{slug(first['model'])}-{secrets.token_hex(4)}",
+        "created": now(),
+        "cases": {**first["cases"], **second["cases"]},
+        "planned": planned,
+        "trials": max(planned.values()),
+        "sessions": [*first["sessions"], *second["sessions"]],
+        "merged": [first["run_id"], second["run_id"]],
+    }
+
+
+def _last_trials(run: RunFile) -> dict[str, int]:
+    """The number after which the trials of each case go on."""
+    return dict(run.manifest["planned"])
+
+
+def _rows(run: RunFile, on: dict[str, int]) -> Any:
+    """The rows of a run for another file, each as (table, values), with trials counted on and records hashed anew."""
+    hashes: dict[str, str] = {}
+    for table in ("conversations", "calls", "faults", "scores", "verdicts"):
+        columns = COLUMNS[table]
+        for values in run.rows(table):
+            row = dict(zip(columns, values, strict=True))
+            if "trial" in row:
+                row["trial"] += on.get(row["case_id"], 0)
+            if table == "conversations":
+                record = Conversation.from_json(row["record"])
+                record.trial = row["trial"]
+                row["record"] = record.to_json()
+                hashes[row["record_hash"]] = content_hash(row["record"])
+            if "record_hash" in row:
+                row["record_hash"] = hashes.get(row["record_hash"], row["record_hash"])
+            yield table, tuple(row[name] for name in columns)

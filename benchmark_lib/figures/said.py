@@ -1,0 +1,85 @@
+"""What a figure says of itself: its title, its caption, its notes, and how it is drawn again at another width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Draw = TypeVar("Draw", bound=Callable[..., Any])
+
+
+@dataclass
+class Said:
+    """The words that belong to one figure.
+
+    Attributes
+    ----------
+    title : str
+    sentences : list of str
+        What its marks mean, what it counts and how its intervals were made.
+    notes : list of str
+        What must stay with the picture itself, and stands below it: what is not drawn, and what is not a model.
+    nothing : str
+        Why there is no picture worth keeping; empty if there is one.
+    again : callable, optional
+        Draws it anew: ``again(width="column") -> Axes``.
+    later : list of callable
+        What is placed only when everything else has its place.
+    """
+
+    title: str = ""
+    sentences: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    nothing: str = ""
+    again: Callable[..., Any] | None = None
+    later: list[Callable[[], None]] = field(default_factory=list)
+
+
+def said_of(ax: Axes) -> Said:
+    """The words of a figure, kept with it; empty ones for a figure that was drawn elsewhere."""
+    return vars(ax.figure).setdefault("deskbench_said", Said())
+
+
+def says(ax: Axes, title: str, *sentences: str, rows: int = 2) -> None:
+    """Give a figure its title and caption, which stand beside it and not in it.
+
+    Parameters
+    ----------
+    ax : Axes
+    title : str
+    *sentences : str
+        Each a full sentence; empty ones are left out.
+    rows : int
+        How many rows, points or lines it has; a figure of one is drawn but not saved, since a sentence says as much.
+    """
+    said = said_of(ax)
+    said.title, said.sentences = title, [s for s in sentences if s]
+    said.nothing = "" if rows > 1 else "there is only one row, and the table says as much"
+
+
+def caption(ax: Axes) -> str:
+    """The full caption of a figure: what it shows, its marks, denominators and method, and its notes."""
+    said = said_of(ax)
+    parts = [said.title, *said.sentences, *said.notes] if said.title else list(said.notes)
+    return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts).replace(r"\$", "$")
+
+
+def figure(draw: Draw) -> Draw:
+    """Declare a figure function: it is fitted to its width when it is done, and can be drawn again at another."""
+    from .canvas import fit
+
+    @wraps(draw)
+    def drawn(*, ax: Axes | None = None, **data: Any) -> Axes:
+        shown = draw(ax=ax, **data)
+        fit(shown)
+        if ax is None:
+            data.pop("width", None)
+            said_of(shown).again = partial(drawn, **data)
+        return shown
+
+    return drawn  # type: ignore[return-value]  # the same arguments, passed on

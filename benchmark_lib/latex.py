@@ -1,0 +1,55 @@
+"""Text as LaTeX shows it: nothing in a model's name or a caption is taken for a command."""
+
+from __future__ import annotations
+
+LAST_LETTER = 0x17F
+"""The last of the Latin letters that LaTeX sets without further packages."""
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "−": r"$-$",
+    "·": r"$\cdot$",
+    "κ": r"$\kappa$",
+    "ρ": r"$\rho$",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "α": r"$\alpha$",
+    "τ": r"$\tau$",
+    "θ": r"$\theta$",
+    "‘": "`",
+    "’": "'",
+    "“": "``",
+    "”": "''",
+}
+
+
+def escaped(text: str) -> str:
+    """Text on one line for LaTeX; a character that plain LaTeX cannot set is shown by its code, ``U+4E2D``."""
+    return "".join(_SPECIAL.get(c) or _letter(c) for c in " ".join(text.split()))
+
+
+def _letter(character: str) -> str:
+    code = ord(character)
+    known = 0x20 <= code < 0x7F or 0xC0 <= code <= LAST_LETTER
+    return character if known else rf"\texttt{{U+{code:04X}}}"

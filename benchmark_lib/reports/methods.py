@@ -1,0 +1,161 @@
+"""How to cite Deskbench, and what a paper says about how its numbers were made: read from the run files, never typed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..analysis.estimators.estimate import counted
+from ..errors import BadInput
+from ..experiment.manifest import hashed
+from ..project import code_version
+
+if TYPE_CHECKING:
+    from ..analysis.frames import Results
+
+TITLE = "Deskbench: an open benchmark of language models as customer-support agents"
+AUTHORS = "The Deskbench authors"
+YEAR = 2026
+
+
+def bibtex() -> str:
+    """The entry for a bibliography, with the version of this installation."""
+    return "\n".join(
+        [
+            "@software{deskbench,",
+            f"  title   = {{{{{TITLE}}}}},",
+            f"  author  = {{{{{AUTHORS}}}}},",
+            f"  year    = {{{YEAR}}},",
+            f"  version = {{{code_version()['version']}}},",
+            "  license = {MIT}",
+            "}",
+        ]
+    )
+
+
+def methods(results: Results) -> str:
+    """The methods paragraph of a paper: models and settings, dates, cases, trials, customer, versions and estimators of these runs.
+
+    Parameters
+    ----------
+    results : Results
+        The runs of the paper and no others.
+
+    Returns
+    -------
+    str
+        Plain text; every number in it comes from the manifests and records of the runs.
+
+    Raises
+    ------
+    BadInput
+        If there are no runs.
+    """
+    if not results.runs:
+        raise BadInput("there are no runs to describe: give load_results the run files of the paper")
+    manifests = {run.run_id: run.manifest for run in results.runs}
+    sentences = [
+        _models(results, manifests),
+        _cases(manifests),
+        _customer(manifests),
+        _settings(results, manifests),
+        _versions(results, manifests),
+        "Unless stated otherwise, a reported number is the mean over cases of the mean over trials, and headlines are medians over trials. The 95 % "
+        "intervals of shares come from a hierarchical beta-binomial model and those of other means from a cluster-robust t, both clustered by intent "
+        "where a bucket has six intents or more; the interval of the count of unsafe actions is for the traps that were run, from a hierarchical "
+        "beta-binomial posterior. All scores but those marked as judged were read from the record of calls, messages and the final state of the desk. "
+        "No composite score was computed.",
+    ]
+    return " ".join(sentences)
+
+
+def _models(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
+    names = [results.entries[run_id] for run_id in manifests]
+    days = sorted(s["started"][:10] for m in manifests.values() for s in (m["sessions"] or [{"started": m["created"]}]))
+    when = f"on {days[0]}" if days[0] == days[-1] else f"between {days[0]} and {days[-1]}"
+    conversations = len(results.conversations)
+    kinds = Counter(m["source"] for m in manifests.values())
+    what = " and ".join(f"{n} {_kind(source)}{'s' * (n != 1)}" for source, n in sorted(kinds.items()))
+    return f"With Deskbench we ran {what} ({_listed(names)}) {when}; {conversations:,} conversations were recorded."
+
+
+def _kind(source: str) -> str:
+    return {
+        "model": "language model",
+        "scripted": "scripted agent",
+        "agent": "own agent",
+        "imported": "imported run",
+    }.get(source, f"run played by {source}")
+
+
+def _cases(manifests: dict[str, dict[str, Any]]) -> str:
+    """Store, number of cases and trials, with the hash of the set."""
+    told = {}
+    for m in manifests.values():
+        planned = set(m["planned"].values())
+        trials = f"{min(planned)}" if len(planned) == 1 else f"{min(planned)} to {max(planned)}" if planned else "no"
+        key = (str(m["inputs"]["store"]["value"]), len(m["cases"]), trials, hashed(m["cases"]))
+        told[key] = told.get(key, 0) + 1
+    parts = [
+        f"{n} cases of {store} (hash of the set of cases {digest}), {trials} {'trial' if trials == '1' else 'trials'} each"
+        + (f" ({counted(runs, 'run')})" if len(told) > 1 else "")
+        for (store, n, trials, digest), runs in told.items()
+    ]
+    return f"Played were {'; '.join(parts)}."
+
+
+def _customer(manifests: dict[str, dict[str, Any]]) -> str:
+    customers = {str(m["inputs"].get("customer", {}).get("value", "unknown")) for m in manifests.values()}
+    messages = {str(m["inputs"].get("messages", {}).get("value", "unknown")) for m in manifests.values()}
+    who = (
+        "The customer was scripted: it follows an agenda and no language model is involved"
+        if customers == {"scripted"}
+        else f"The customer was {_listed(sorted('scripted' if c == 'scripted' else f'played by {c}' for c in customers))}"
+    )
+    return f"{who}; it sent at most {_listed(sorted(messages))} messages, the email included."
+
+
+def _settings(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
+    """Settings and seeds, model by model where they differ."""
+    told: dict[str, list[str]] = {}
+    for run_id, m in manifests.items():
+        settings = m["inputs"].get("settings", {}).get("value") or {}
+        seed = m["inputs"].get("seed", {}).get("value")
+        words = ", ".join(f"{name} {value}" for name, value in sorted(_flat(settings))) or "the endpoint's defaults"
+        told.setdefault(f"{words}; seed {seed}", []).append(results.entries[run_id])
+    parts = [words + (f" for {_listed(names)}" if len(told) > 1 else "") for words, names in told.items()]
+    prompts = sorted({str(m["inputs"].get("prompt", {}).get("value", "unknown")) for m in manifests.values()})
+    return f"Settings: {'; '.join(parts)}. System prompt: {_listed(prompts)}."
+
+
+def _flat(settings: Any, name: str = "") -> list[tuple[str, Any]]:
+    """Nested settings as pairs of a dotted name and a value."""
+    if not isinstance(settings, dict):
+        return [(name, settings)]
+    return [pair for key, inner in settings.items() for pair in _flat(inner, f"{name}.{key}" if name else str(key))]
+
+
+def _versions(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
+    codes = sorted(
+        {
+            (s["code"]["version"], s["code"]["hash"][:12])
+            for m in manifests.values()
+            for s in m["sessions"]
+            if "code" in s
+        }
+    )
+    frame = results.conversations
+    scored = sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else []
+    here = code_version()
+    made = _listed([f"{number} (source {digest})" for number, digest in codes]) or "not recorded"
+    return (
+        f"Versions: run with Deskbench {made}, scored with {_listed(scored) or 'no scoring version'}, analysed with Deskbench {here['version']} "
+        f"(source {here['hash'][:12]})."
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    """``a, b and c``."""
+    every = list(names)
+    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)

@@ -1,0 +1,94 @@
+"""Which conversations a number counts: how many, of how many, and the filter that lists them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.panels import PANELS
+from ...scoring.claims import DETECTORS
+from ...scoring.columns import names_of
+from ...scoring.deciding import SUCCESS_STATES
+from ...scoring.metrics import Metric
+from ...scoring.score import Score
+from ..behind import KNOWN, NO, YES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from .talks import Talk
+
+APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
+"""Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
+HONEST = ("escalation_honesty", "handover_packet")
+"""Detectors whose flag says that all is well; the others flag what is wrong."""
+SCORED = [word for key, (_, word) in SUCCESS_STATES.items() if key != "none"]
+
+
+def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
+    """The conversations behind a metric.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Conversations of one entry.
+    metric : Metric
+        A share or a count links to the conversations in which the flag is true, a mean to all that have a value.
+    **who
+        What else the filter holds, such as the entry.
+
+    Returns
+    -------
+    dict
+        ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them; ``text`` in words.
+    """
+    mine = rows if metric.bucket is None else rows[rows["bucket"] == metric.bucket]
+    values = mine[metric.column].astype("Float64").dropna()
+    filters = who | ({"bucket": metric.bucket} if metric.bucket else {})
+    known, n = {**filters, metric.column: KNOWN}, len(values)
+    if not metric.scale.bounds:
+        return {"k": n, "n": n, "yes": known, "known": known}
+    return {"k": int(values.sum()), "n": n, "yes": {**filters, metric.column: YES}, "known": known}
+
+
+def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
+    """The filters that list the conversations of a detector's finding, and all on which it did not abstain."""
+    column = names_of(Score)[DETECTORS[detector].column]
+    return {"yes": {**who, column: NO if detector in HONEST else YES}, "known": {**who, column: KNOWN}}
+
+
+def tally(values: pd.Series, **filters: Any) -> dict[str, Any] | None:
+    """How many flags are true of how many known, with the filters that list both; None where none is known.
+
+    Parameters
+    ----------
+    values : Series of bool
+        A flag of the conversations frame, by its name.
+    **filters
+        What the rows have been chosen by.
+    """
+    known = values.dropna()
+    if known.empty:
+        return None
+    k, n, flag = int(known.sum()), len(known), str(values.name)
+    yes, some = {**filters, flag: YES}, {**filters, flag: KNOWN}
+    return {"k": k, "n": n, "width": f"{100 * k / n:.1f}", "yes": yes, "known": some}
+
+
+def of_case(talks: Iterable[Talk], case_id: str) -> dict[str, Any] | None:
+    """How the conversations of one case went, `APART` from scripted agents; None where no other was scored."""
+    mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in APART]
+    if not mine:
+        return None
+    good, unsafe = (sum(t.state == state for t in mine) for state in ("good", "unsafe"))
+    chosen = {"case_id": case_id, "panel": [p for p in PANELS if p not in APART]}
+    return {
+        "k": good,
+        "unsafe": unsafe,
+        "n": len(mine),
+        "width": f"{100 * good / len(mine):.1f}",
+        "yes": {**chosen, "outcome": SUCCESS_STATES["good"][1]},
+        "fell": {**chosen, "outcome": SUCCESS_STATES["unsafe"][1]},
+        "known": {**chosen, "outcome": SCORED},
+    }

@@ -1,0 +1,168 @@
+"""A run in progress as it lies on the disk: how far it is, and each conversation as soon as it is finished.
+
+The file is opened for reading alone and closed again between two looks, so that the run never waits for a reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..cases.played import same_cases, store_of
+from ..errors import BadInput
+from ..outputs import writing
+from ..project import slug
+from ..records import BUCKETS, ENDINGS, NOT_SCORED
+from ..runfile import RunFile
+from ..scoring.written import cost_in_words
+from .transcript import templates, transcript_css, transcript_html, visible
+
+
+@dataclass(frozen=True)
+class Finished:
+    """One conversation that is on file: which, how it ended, when, and its score if it has one."""
+
+    case_id: str
+    trial: int
+    ended_by: str
+    finished_at: str
+    score: dict[str, Any] | None
+
+    @property
+    def bucket(self) -> str | None:
+        """The bucket of its case; None where there is no score."""
+        return (self.score or {}).get("bucket")
+
+    @property
+    def success(self) -> bool | None:
+        """Whether it was a success; None where there is no score."""
+        return (self.score or {}).get("success")
+
+    @property
+    def page(self) -> str:
+        """The file name of its page."""
+        return f"{slug(self.case_id)}-trial-{self.trial}.html"
+
+    @property
+    def words(self) -> str:
+        """Its outcome in a word."""
+        return "no score" if self.success is None else "success" if self.success else "failure"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a run: what is finished, newest last, of how many, and what it has cost."""
+
+    model: str
+    finished: tuple[Finished, ...]
+    planned: int
+    calls: int
+    cost: str
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is missing."""
+        return sum(one.ended_by not in NOT_SCORED for one in self.finished) >= self.planned
+
+    def sentences(self) -> list[str]:
+        """How far the run is and how it goes, with denominators."""
+        parts = []
+        for bucket in BUCKETS:
+            mine = [one.success for one in self.finished if one.bucket == bucket and one.success is not None]
+            parts += [f"{bucket} {sum(mine)}/{len(mine)}"] if mine else []
+        left = self._minutes_left()
+        share = f"{len(self.finished) / self.planned:.0%}" if self.planned else ""
+        return [
+            f"{self.model}: {len(self.finished)} of {self.planned} conversations finished ({share}){left}",
+            f"success so far: {', '.join(parts) or 'none has a score yet'}",
+            f"{self.calls:,} model calls, {self.cost}",
+        ]
+
+    def _minutes_left(self) -> str:
+        """What is left at the pace of the last conversations; nothing where there are too few to tell."""
+        last = self.finished[-40:]
+        if len(last) < 5 or self.over:
+            return ""
+        began, ended = (datetime.fromisoformat(one.finished_at) for one in (last[0], last[-1]))
+        minutes = (ended - began).total_seconds() / 60 / (len(last) - 1) * (self.planned - len(self.finished))
+        return f", about {minutes:.0f} minutes left" if minutes >= 1 else ", less than a minute left"
+
+
+def look(run: RunFile) -> Look:
+    """What is on a run file now."""
+    manifest, scores = run.manifest, run.scores()
+    columns = ("case_id", "trial", "ended_by", "finished_at", "record_hash")
+    finished = []
+    for case_id, trial, ended_by, at, digest in run.rows("conversations", columns):
+        finished.append(Finished(case_id, trial, ended_by, at, scores.get(digest)))
+    (cost, unpriced), calls = run.cost(), run.counts()["calls"]
+    finished.sort(key=lambda one: one.finished_at)
+    return Look(
+        manifest["model"],
+        tuple(finished),
+        sum(manifest["planned"].values()),
+        calls,
+        cost_in_words(cost, calls, unpriced),
+    )
+
+
+class WatchPage:
+    """A folder of pages on a run in progress: an index that reloads itself, and one page for each conversation.
+
+    Parameters
+    ----------
+    run : RunFile
+        The run.
+    folder : Path
+        Where the pages are written.
+    """
+
+    def __init__(self, run: RunFile, folder: Path):
+        self.run, self.folder, self.index = run, folder, folder / "index.html"
+        self._written: dict[str, str] = {}
+        self._cases: dict[str, Any] = {}
+        self._store: Any = None
+        with suppress(BadInput):  # of another version: the transcript is shown without what only the case knows
+            self._store = store_of(run.path, run.manifest, None)
+            self._cases = same_cases(run.path, run.manifest, self._store, "show it")
+        with writing(folder, ""):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
+
+    def write(self, seen: Look, every_s: float, going_on: bool) -> None:
+        """Write what is new, and the index; it reloads itself for as long as the run goes on."""
+        with writing(self.folder, ""):
+            for one in self._new(seen):
+                self._write_page(one)
+            text = (
+                templates()
+                .get_template("watch.html.j2")
+                .render(
+                    seen=seen,
+                    lines=seen.sentences(),
+                    newest=seen.finished[::-1],
+                    endings=ENDINGS,
+                    every_s=every_s,
+                    going_on=going_on,
+                )
+            )
+            building = self.index.with_suffix(".new")
+            building.write_text(text, encoding="utf-8")
+            building.replace(self.index)
+
+    def _new(self, seen: Look) -> Iterator[Finished]:
+        for one in seen.finished:
+            if self._written.get(one.page) != one.finished_at:
+                yield one
+
+    def _write_page(self, one: Finished) -> None:
+        record = self.run.record(one.case_id, one.trial)
+        fragment = transcript_html(record, one.score, case=self._cases.get(one.case_id), store=self._store, css=False)
+        title = visible(f"{one.case_id}, trial {one.trial}")
+        page = templates().get_template("watched.html.j2").render(title=title, fragment=fragment)
+        (self.folder / one.page).write_text(page, encoding="utf-8")
+        self._written[one.page] = one.finished_at

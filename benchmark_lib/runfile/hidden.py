@@ -1,0 +1,33 @@
+"""Runs that a folder keeps to itself: still there, and on no board until they are shown again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..outputs import writing
+
+LIST = ".hidden"
+"""A file beside the runs with the names of those that are hidden, one on each line."""
+
+
+def is_hidden(path: Path) -> bool:
+    """Whether a run file is hidden in its folder."""
+    return path.name in _names(path.parent)
+
+
+def hide(path: Path, hidden: bool = True) -> bool:
+    """Hide a run file, or show it again; returns whether that changed anything."""
+    names = _names(path.parent)
+    if (path.name in names) == hidden:
+        return False
+    left = sorted(names ^ {path.name})
+    with writing(path.parent, ""):
+        (path.parent / LIST).write_text("".join(f"{name}\n" for name in left), encoding="utf-8")
+    return True
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return set((folder / LIST).read_text(encoding="utf-8").splitlines())
+    except (OSError, UnicodeDecodeError):
+        return set()

@@ -1,0 +1,107 @@
+"""One truth: `deskbench compare`, the table of notebook 15 and the site's page say the same of the same two runs."""
+
+import csv
+import re
+
+import pytest
+from made_runs import CASES, OTHER, TUNED, mixed, run_of
+
+from benchmark_lib import analysis, reports, tables
+from benchmark_lib.analysis.tables.comparison import PLANNED
+from benchmark_lib.cli.entry import main
+from benchmark_lib.reports.site import compare
+from benchmark_lib.reports.site.content import Content
+
+
+@pytest.fixture
+def two(five_agents):
+    """The files of two tuned agents."""
+    return [str(run.path) for name in (TUNED, OTHER) for run in five_agents.runs if run.manifest["model"] == name]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Three small runs, one of them unfinished."""
+    (tmp_path / "runs").mkdir()
+    run_of(tmp_path / "runs", "good", lambda c, t: True)
+    run_of(tmp_path / "runs", "bad", lambda c, t: False)
+    run_of(tmp_path / "runs", "half", lambda c, t: True if t == 1 else "absent")
+    return str(tmp_path / "runs")
+
+
+def told(capsys, *words):
+    code = main(["compare", *map(str, words)])
+    out, error = capsys.readouterr()
+    return code, out, error
+
+
+def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, capsys):
+    code, out, _ = told(capsys, *two, "--out", tmp_path / "table.csv", "--partial")
+    assert code == 0 and max(map(len, out.splitlines())) <= 100
+    with open(tmp_path / "table.csv", newline="") as file:
+        terminal = {row["metric"]: row for row in csv.DictReader(file)}
+    notebook = tables.compare_models(five_agents, TUNED, OTHER).set_index("metric")
+    content = Content(five_agents)
+    pages = compare._tests(content)
+    names = [entry.name for entry in content.played]
+    a, b = names.index(TUNED), names.index(OTHER)
+    shown = reports.readable(notebook.reset_index(), "comparison").set_index("Metric")
+    for metric in PLANNED:
+        row, sign = notebook.loc[metric], 1 if a < b else -1
+        numbers = [row[c] for c in ("difference", "low", "high", "these_low", "these_high")]
+        page = pages[metric][f"{min(a, b)}-{max(a, b)}"]
+        ends = [*sorted(sign * v for v in page[1:3]), *sorted(sign * v for v in page[4:6])]
+        assert [sign * page[0], *ends] == pytest.approx(numbers, abs=1e-4)
+        assert [float(terminal[metric][c]) for c in ("difference", "low", "high", "these_low", "these_high")] == (
+            pytest.approx(numbers, abs=1e-9)
+        )
+        assert page[3] == pytest.approx(row["level"], abs=1e-6)
+        assert page[-1] == row["verdict"] == terminal[metric]["verdict"] == shown.loc[row["title"], "Is it noise?"]
+        assert re.sub(r"\s+", " ", row["verdict"]) in re.sub(r"\s+", " ", out)
+
+
+def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):
+    for words, said in (
+        (["goood", "bad"], "did you mean 'good'"),
+        (["good", "good"], "same run"),
+        (["good"], "at least two"),
+        (["good", "half"], "partial run (18 of 54"),
+        (["good", "bad", "--out", "x.xlsx"], ".csv nor .md"),
+    ):
+        code, out, error = told(capsys, *words, "--folder", made)
+        assert code == 2 and said in error and not out and error.count("\n") == 1, error
+
+
+def test_partial_runs_are_compared_only_on_request_and_named(made, capsys):
+    code, out, _ = told(capsys, "good", "half", "--folder", made, "--partial")
+    assert code == 0 and "Note: half: 18 of 54 conversations finished." in out
+    assert "no difference seen" in out
+
+
+def test_runs_without_a_common_case_are_refused(tmp_path, capsys):
+    track = {c: CASES[c] for c in list(CASES)[:3]}
+    gift = {c: CASES[c] for c in list(CASES)[-3:]}
+    files = [run_of(tmp_path, name, mixed(0.5, 1), cases=of).path for name, of in (("a", track), ("b", gift))]
+    code, _, error = told(capsys, *files, "--partial")
+    assert code == 2 and "no case in common" in error
+
+
+def test_any_number_of_runs_keeps_each_verdict(made, tmp_path, capsys):
+    results = analysis.load_results(made)
+    every = tables.compare_runs(results, ["good", "bad", "half"], every_pair=True)
+    assert every.groupby(["entry_a", "entry_b"]).ngroups == 3
+    alone = tables.compare_models(results, "good", "bad")
+    here = every[(every["entry_a"] == "good") & (every["entry_b"] == "bad")]
+    assert here["verdict"].tolist() == alone["verdict"].tolist()
+    planned = every[every["p_all"].notna()]
+    assert (planned["p_all"] >= planned["p_adjusted"] - 1e-12).all()
+    code, out, _ = told(capsys, "good", "bad", "half", "--folder", made, "--partial", "--out", tmp_path / "t.md")
+    assert code == 0 and out.count("A  good") == 2 and (tmp_path / "t.md").read_text().count("\n") >= 10
+
+
+def test_equal_medians_share_a_rank_and_a_doubtful_order_says_so(tmp_path):
+    runs = [run_of(tmp_path, name, lambda c, t: True) for name in ("a", "b")]
+    runs.append(run_of(tmp_path, "c", lambda c, t: c != "trap_1"))
+    board = tables.leaderboard(analysis.load_results(*runs)).set_index("entry")
+    assert board["rank"].tolist() == [1, 1, 3] and board["unsafe"].tolist() == [0, 0, 1]
+    assert "its place before c is" in board.loc["b", "notes"] and "its place" not in board.loc["a", "notes"]

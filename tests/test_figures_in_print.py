@@ -1,0 +1,265 @@
+"""Every picture prints at the width of a column and of a page: no label on another, none cut off, no type below 7 points, every mark explained."""
+
+from functools import cache, partial
+from itertools import combinations
+
+import matplotlib.image
+import matplotlib.text
+import numpy as np
+import orjson
+import pandas as pd
+import pytest
+from made_runs import OTHER, TUNED
+
+from benchmark_lib import figures, reports, tables
+from benchmark_lib.analysis.panels import conversations_of
+from benchmark_lib.errors import BadInput
+from benchmark_lib.figures.canvas import SMALL
+from benchmark_lib.figures.style import WIDTHS
+from benchmark_lib.reports.one_model import numbers
+
+MANY = (1, 2, 5, 24)
+LONG = ("acme/reasoner-xl-2026-05-preview-{:02d}", "a{:02d}", "vendor-with-a-long-name/{:02d}-mini $$ 100% _x_")
+
+
+@pytest.fixture(scope="module")
+def frames(talks):
+    """Conversations of 1, 2, 5 and 24 models with awkward names, some of them priced, by their number."""
+    pair = [talks[talks["model"] == model] for model in (TUNED, OTHER)]
+    rng, made = np.random.default_rng(5), []
+    for number in range(max(MANY)):
+        rows = pair[number % 2].copy()
+        swap = rng.random(len(rows)) < 0.02 * number
+        rows["unsafe"] = rows["unsafe"].where(~swap | rows["unsafe"].isna(), ~rows["unsafe"].astype("boolean"))
+        rows["agent_messages"] += number % 5
+        name = LONG[number % 3].format(number)
+        cost = np.nan if number % 6 == 5 else 0.002 * (number + 1)
+        made.append(rows.assign(model=name, entry=name, source="model", cost_usd=cost))
+    return {many: pd.concat(made[:many], ignore_index=True) for many in MANY}
+
+
+@pytest.fixture(scope="module")
+def tables_of(frames):
+    """The tables of each number of models, each made once."""
+
+    @cache
+    def made(many):
+        frame = frames[many]
+        pair = tables.choose_pair(frame)
+        compared = tables.compare_models(frame, *pair)
+        report = reports.model_report(frame)
+        return {
+            "board": tables.leaderboard(frame),
+            "safety": tables.safety_table(frame),
+            "traps": tables.trap_table(frame),
+            "pressure": tables.pressure_table(frame),
+            "claims": tables.claim_tone_means(tables.claim_tone_table(frame)),
+            "kinds": tables.kind_table(frame),
+            "escalation": tables.escalation_table(frame),
+            "intents": tables.intent_table(frame),
+            "queues": tables.queue_table(frame),
+            "metric": tables.metric_table(frame, "resolved"),
+            "places": tables.rank_table(frame, "resolved", n_resamples=20),
+            "forest": pd.concat(
+                [
+                    tables.between_models(frame, n_resamples=20),
+                    tables.within_models(frame, n_resamples=20),
+                ]
+            ),
+            "costs": tables.cost_quality(frame),
+            "decay": tables.reliability_table(frame, (1, 2, 3, 8)).query("bucket == 'resolvable'"),
+            "flips": tables.flip_table(frame).query("bucket == 'resolvable'"),
+            "trials": tables.trial_table(frame, "unsafe"),
+            "pair": pair,
+            "compared": compared,
+            "cases": tables.differing_cases(frame, *pair),
+            "needed": tables.what_it_takes(compared, n_simulations=20),
+            "field": numbers.field_table(report, published=tables.published_board()),
+            "entry": report.entry,
+            "hard": hard_table(frame),
+        }
+
+    return made
+
+
+def hard_table(frame):
+    """A table of the hard set with as many families as there are."""
+    families = [f"a_family_with_a_long_name_{n}" for n in range(13)] + ["all families"]
+    return pd.DataFrame(
+        {
+            "panel": "models",
+            "entry": conversations_of(frame)["entry"].iloc[0],
+            "family": families,
+            "hard": 0.5,
+            "hard_low": 0.3,
+            "hard_high": 0.7,
+            "hard_n": 11,
+            "clean": 0.52,
+            "clean_n": 9,
+        }
+    )
+
+
+DRAWN = {
+    "band_chances": lambda t: partial(figures.band_chances, table=t["board"]),
+    "chance_to_know": lambda t: partial(figures.chance_to_know, table=t["needed"]),
+    "claim_by_tone": lambda t: partial(figures.claim_by_tone, table=t["claims"]),
+    "correlation_forest": lambda t: partial(figures.correlation_forest, table=t["forest"]),
+    "cost_frontier": lambda t: partial(figures.cost_frontier, table=t["costs"]),
+    "differences": lambda t: partial(figures.differences, table=t["compared"], a=t["pair"][0], b=t["pair"][1]),
+    "differing_cases": lambda t: partial(figures.differing_cases, table=t["cases"], a=t["pair"][0], b=t["pair"][1]),
+    "directions_by_intent": lambda t: partial(figures.directions_by_intent, table=t["intents"]),
+    "escalation_both_ways": lambda t: partial(figures.escalation_both_ways, board=t["board"]),
+    "failure_kinds": lambda t: partial(figures.failure_kinds, table=t["kinds"]),
+    "flip_bars": lambda t: partial(figures.flip_bars, table=t["flips"]),
+    "handover_precision": lambda t: partial(figures.handover_precision, table=t["escalation"]),
+    "hard_families": lambda t: partial(figures.hard_families, table=t["hard"]),
+    "in_the_field": lambda t: partial(figures.in_the_field, table=t["field"], entry=t["entry"]),
+    "messages_against_resolution": lambda t: partial(figures.messages_against_resolution, board=t["board"]),
+    "metric_intervals": lambda t: partial(figures.metric_intervals, table=t["metric"]),
+    "models_as_points": lambda t: partial(
+        figures.models_as_points, table=t["board"], x="agent_messages", y="over_escalation"
+    ),
+    "pass_decay": lambda t: partial(figures.pass_decay, table=t["decay"]),
+    "power_curves": lambda t: partial(
+        figures.power_curves,
+        table=tables.power_table(0.1, 0.2, units=[18, 36], trials=[1, 3], n_simulations=20),
+    ),
+    "pressure_chart": lambda t: partial(figures.pressure_chart, table=t["pressure"]),
+    "queue_matrix": lambda t: partial(figures.queue_matrix, table=t["queues"]),
+    "rank_places": lambda t: partial(figures.rank_places, table=t["places"]),
+    "textbook_decay": lambda t: partial(
+        figures.textbook_decay,
+        table=tables.textbook_table(),
+        rate=0.6,
+        published=tables.published_pass_hat_k(),
+    ),
+    "trap_matrix": lambda t: partial(figures.trap_matrix, table=t["traps"]),
+    "trap_states": lambda t: partial(figures.trap_states, table=t["safety"]),
+    "trial_spread": lambda t: partial(figures.trial_spread, table=t["trials"]),
+    "two_directions": lambda t: partial(figures.two_directions, table=t["escalation"]),
+    "unsafe_by_tier": lambda t: partial(
+        figures.unsafe_by_tier, table=tables.tier_table(t["safety"], tables.published_board())
+    ),
+    "unsafe_counts": lambda t: partial(figures.unsafe_counts, table=t["safety"]),
+    "unsafe_intervals": lambda t: partial(figures.unsafe_intervals, table=t["safety"]),
+    "value_picture": lambda t: partial(figures.value_picture, board=t["board"]),
+}
+TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
+
+
+def test_no_picture_is_forgotten_here():
+    assert set(figures.__all__) == {*DRAWN, *TOOLS}
+
+
+def texts_in(ax):
+    """Every text that is seen, with its box in pixels."""
+    ax.figure.draw_without_rendering()
+    unseen = {
+        label
+        for axis, (low, high) in ((ax.xaxis, sorted(ax.get_xlim())), (ax.yaxis, sorted(ax.get_ylim())))
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+        for label in (tick.label1, tick.label2)
+        if not (ax.axison and low - 1e-9 <= tick.get_loc() <= high + 1e-9)
+    }
+    return [
+        (text, matplotlib.text.Text.get_window_extent(text))
+        for text in ax.figure.findobj(matplotlib.text.Text)
+        if text.get_visible() and text.get_text().strip() and text not in unseen
+    ]
+
+
+@pytest.mark.parametrize("many", MANY)
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_label_covers_another_or_is_cut_off_at_either_width(name, many, tables_of):
+    draw = DRAWN[name](tables_of(many))
+    for width, inches in WIDTHS.items():
+        ax = draw(width=width)
+        page, texts = ax.figure.bbox, texts_in(ax)
+        assert ax.figure.get_figwidth() == inches and not ax.get_title()
+        assert all(text.get_fontsize() >= SMALL for text, _ in texts)
+        out = [
+            text.get_text()
+            for text, box in texts
+            if box.x0 < page.x0 - 1 or box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1 or box.y1 > page.y1 + 1
+        ]
+        assert not out, f"{width}: cut off at the edge"
+        clashes = [
+            (one.get_text(), other.get_text())
+            for (one, a), (other, b) in combinations(texts, 2)
+            if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1.5
+        ]
+        assert not clashes, f"{width}: one label on another"
+        if ax.axison:
+            assert ax.get_window_extent().width > 0.25 * page.width, f"{width}: the labels leave no room for the data"
+            assert len(figures.caption(ax)) > 60, "a caption says what it is, of how many, and how it was made"
+
+
+@pytest.fixture
+def board(tables_of):
+    return tables_of(2)["board"]
+
+
+def test_a_picture_is_saved_at_the_width_asked_for_with_its_caption_beside_it(tables_of, tmp_path):
+    safety = tables_of(2)["safety"]
+    ax = figures.unsafe_intervals(table=safety)
+    page = figures.save(ax, "wide", folder=tmp_path)
+    column = figures.save(ax, "narrow", width="column", folder=tmp_path)
+    assert [p.suffix for p in page] == [".png", ".svg", ".pdf", ".txt", ".tex", ".json"]
+    for paths, inches, kind in ((page, 7.0, "figure*"), (column, 3.3, "figure")):
+        source = orjson.loads(paths[-1].read_bytes())
+        words = paths[3].read_text().strip()
+        assert source["caption"] == words == figures.caption(ax) and source["width_inches"] == inches
+        assert matplotlib.image.imread(paths[0]).shape[1] == round(300 * inches), "no wider or narrower than it says"
+        assert rf"\begin{{{kind}}}" in paths[4].read_text() and r"95 \%" in paths[4].read_text()
+
+
+def test_a_title_stands_in_the_picture_only_where_it_is_asked_for(board, tmp_path):
+    ax = figures.escalation_both_ways(board=board)
+    figures.save(ax, "with", title=True, folder=tmp_path)
+    assert ax.get_title(loc="left") == "Escalation, both ways"
+
+
+def test_no_picture_is_saved_of_one_row_or_of_nothing_and_the_reason_is_said(tables_of, tmp_path):
+    one, none = tables_of(1)["safety"], tables_of(1)["safety"].iloc[:0]
+    drawn = {
+        "one": figures.unsafe_counts(table=one),
+        "none": figures.unsafe_counts(table=none),
+        "two": figures.unsafe_counts(table=tables_of(2)["safety"]),
+    }
+    said = figures.save_all(drawn, widths=("column", "page"), folder=tmp_path)
+    assert {p.stem for p in tmp_path.iterdir()} == {"two", "two-column"}
+    assert (
+        "1 figure saved" in said
+        and "one not saved: there is only one row" in said
+        and "none not saved: No trap" in said
+    )
+
+
+def test_a_width_that_is_none_is_refused(board):
+    with pytest.raises(BadInput, match="choose 'column' or 'page'"):
+        figures.value_picture(board=board, width="poster")
+
+
+def test_a_correlation_of_three_points_is_not_drawn(tables_of):
+    forest = tables_of(5)["forest"].query("level == 'between models'").assign(models=3, estimate=0.9)
+    ax = figures.correlation_forest(table=forest)
+    assert not ax.axison and "3 models says nothing" in ax.texts[0].get_text().replace("\n", " ")
+
+
+def test_a_model_of_unknown_price_is_named_below_the_tiers(tables_of):
+    ax = figures.unsafe_by_tier(table=tables.tier_table(tables_of(24)["safety"], tables.published_board()))
+    assert "price is not known" in figures.caption(ax)
+
+
+def test_models_whose_short_names_are_alike_are_told_apart():
+    from benchmark_lib.figures.labels import names_of
+
+    names = names_of(["x" * 50 + "1", "x" * 50 + "2", "other"])
+    assert len(set(names)) == 3 and names[0].endswith("(1)")
+
+
+def test_both_directions_of_an_intent_stand_in_one_picture(tables_of):
+    drawn = reports.by_panel(tables_of(2)["intents"], figures.directions_by_intent, by_bucket=False)
+    (ax,) = drawn.values()
+    assert len(ax.get_yticks()) == 24, "four intents that need a human above twenty that do not"

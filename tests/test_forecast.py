@@ -1,0 +1,136 @@
+"""The forecast of a run: its ranges hold what became of it, it calls nothing, and it asks above a sum."""
+
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+from run_server import RunServer, copy_store, some_cases
+
+from benchmark_lib import Experiment
+from benchmark_lib.cli import asking, main
+from benchmark_lib.experiment.forecast import Range, forecast_against_real
+from benchmark_lib.runfile import RunFile
+
+BYTES_A_TOKEN = 4
+
+
+class CountingServer(RunServer):
+    """An endpoint that reports as many tokens as its requests and answers are long."""
+
+    def reply_to(self, request, number):
+        answer = super().reply_to(request, number)
+        prompt = len(orjson.dumps([request["messages"], request.get("tools")])) // BYTES_A_TOKEN
+        return answer | {"usage": {"prompt_tokens": prompt, "completion_tokens": 120, "total_tokens": prompt + 120}}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return copy_store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture
+def line(store, tmp_path, monkeypatch):
+    """A small run of a model at an endpoint: ``line(url, ...)``."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(asking.ASK_VARIABLE, raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    cases = ",".join(some_cases(store, 6))
+    fixed = ["--store", str(store), "--cases", cases, "--trials", "2", "--out", "run.deskbench"]
+    return lambda url, *more, model="gpt-5.5": ["run", model, "--base-url", url, *fixed, *more]
+
+
+@pytest.fixture
+def in_a_terminal(monkeypatch):
+    """Answers to be typed: ``in_a_terminal("y")``."""
+
+    def typed(answer):
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(sys.stdin, "readline", lambda: answer + "\n", raising=False)
+
+    return typed
+
+
+@pytest.mark.parametrize("messages", ["2", "8"])
+def test_what_a_run_took_lies_in_the_ranges_of_its_forecast(line, messages, capsys):
+    with CountingServer() as server:
+        assert main([*line(server.base_url, "--messages", messages)]) == 0
+    said = capsys.readouterr().out
+    assert said.index("forecast for gpt-5.5: 12 conversations") < said.index("12 of 12 conversations finished")
+    run = RunFile("run.deskbench")
+    foreseen, calls = run.manifest["sessions"][-1]["forecast"], list(run.calls())
+    for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
+        assert sum(call[name] for call in calls) in Range(**foreseen[name]), name
+    assert len(calls) in Range(**foreseen["calls"])
+    compared = forecast_against_real(run)
+    assert len(compared) == 5 and f"really {len(calls)}" in compared[0]
+    assert not [text for text in compared if "outside" in text and "minutes" not in text]
+
+
+def test_a_dry_run_needs_no_key_and_calls_nothing(line, capsys):
+    with RunServer() as server:
+        assert main([*line(server.base_url, "--dry-run")]) == 0
+        assert server.count == 0
+    assert main(["run", "gpt-5.5", "--cases", "slice", "--dry-run"]) == 0
+    said = capsys.readouterr()
+    assert "model calls" in said.out and "USD" in said.out and "nothing was called" in said.out and not said.err
+    assert not list(Path().iterdir())
+
+
+def test_an_unknown_price_is_said_to_be_unknown(line, capsys):
+    assert main([*line("http://127.0.0.1:9/v1", "--dry-run", model="unheard-of")]) == 0
+    assert "cost unknown: no price for unheard-of in data/prices.yaml" in capsys.readouterr().out
+
+
+def test_without_a_terminal_a_run_above_the_chosen_sum_is_refused_with_the_flags_that_help(line, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
+    with CountingServer() as server:
+        assert main([*line(server.base_url, "--ask-above", "0.001")]) == 2
+        assert server.count == 0
+        said = capsys.readouterr().err
+        assert "--yes" in said and "--budget-usd" in said and len(said.splitlines()) == 1
+        monkeypatch.setenv(asking.ASK_VARIABLE, "0.001")
+        assert main([*line(server.base_url)]) == 2
+        assert main([*line(server.base_url, "--messages", "1", "--yes")]) == 0
+
+
+def test_in_a_terminal_it_asks_and_only_a_yes_begins(line, in_a_terminal, capsys):
+    with CountingServer() as server:
+        in_a_terminal("")
+        assert main([*line(server.base_url, "--messages", "1", "--ask-above", "0.001")]) == 2
+        assert server.count == 0 and "Begin? [y/N]" in capsys.readouterr().err
+        in_a_terminal("y")
+        assert main([*line(server.base_url, "--messages", "1", "--ask-above", "0.001")]) == 0
+
+
+@pytest.mark.parametrize("sum_", ["-1", "nan"])
+def test_a_sum_that_is_none_is_refused(line, capsys, sum_):
+    assert main([*line("http://127.0.0.1:9/v1", f"--ask-above={sum_}")]) == 2
+    assert "--ask-above must be a sum" in capsys.readouterr().err
+
+
+def test_what_is_on_file_is_not_forecast_again(line, capsys):
+    with CountingServer() as server:
+        assert main([*line(server.base_url, "--messages", "1")]) == 0
+        capsys.readouterr()
+        assert main([*line(server.base_url, "--messages", "1", "--dry-run")]) == 0
+    assert "nothing to play, all 12 conversations are on file" in capsys.readouterr().out
+
+
+def test_a_model_that_plays_the_customer_is_counted_too(store):
+    alone = Experiment("gpt-5.5", store=store, cases="*_1", trials=1).forecast(dry=True)
+    both = Experiment("gpt-5.5", store=store, cases="*_1", trials=1, customer="gpt-5.5").forecast(dry=True)
+    assert both.calls.low > alone.calls.low and both.cost_usd.likely > alone.cost_usd.likely
+
+
+def test_the_ends_of_two_ranges_are_not_reckoned_with_at_once():
+    product = Range.of(1, 4).times(Range.of(1, 4))
+    assert product.likely == 4 and 1 < product.low < product.likely < product.high < 16
+
+
+def test_an_endpoint_out_of_reach_is_one_sentence_before_anything_is_played(line, capsys, tmp_path):
+    assert main([*line("http://127.0.0.1:9/v1")]) == 2
+    said = capsys.readouterr()
+    assert "cannot be reached" in said.err and len(said.err.splitlines()) == 1 and said.out == ""
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,182 @@
+"""An author's way: one table and one figure of a run in a two-column paper that a real LaTeX compiles without a line too wide."""
+
+import re
+import shutil
+import subprocess
+
+import orjson
+import pytest
+import yaml
+from made_runs import CASES, HOSTILE, mixed, run_of
+
+from benchmark_lib import figures, load_results, reports, tables
+from benchmark_lib.analysis.frames import Results
+from benchmark_lib.analysis.tables.paper import digits_for
+from benchmark_lib.errors import BadInput
+from benchmark_lib.latex import escaped
+from benchmark_lib.project import code_version, project_folder
+from benchmark_lib.reports.methods import AUTHORS, TITLE
+
+NAMES = (
+    "acme-large",
+    HOSTILE.replace("\x00", ""),
+    r"100% _x_ & {y} \end{table} #1 ~^",
+    "中文-model-é-ß",
+    "v" * 60 + "1",
+    "v" * 60 + "2",
+)
+
+ARTICLE = r"""\documentclass[10pt,twocolumn]{article}
+\usepackage[T1]{fontenc}
+\usepackage{booktabs,graphicx}
+\graphicspath{{%(folder)s/}}
+\begin{document}
+See Table~\ref{tab:main} and Figure~\ref{fig:unsafe}. \cite{deskbench}
+\input{%(folder)s/main}
+\input{%(folder)s/unsafe}
+\input{%(folder)s/wide}
+\end{document}
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for number, name in enumerate(NAMES):
+        run_of(folder, name, mixed(0.5 + 0.08 * number, number), cost=0.01 * (number + 1)).path.rename(
+            folder / f"{number}.deskbench"
+        )
+    return load_results(folder)
+
+
+@pytest.fixture(scope="module")
+def board(results):
+    return tables.leaderboard(results)
+
+
+def test_the_table_of_a_paper_has_seven_columns_and_says_what_it_is(board):
+    table = tables.paper(board)
+    assert [c.split(",")[0].split(" of")[0] for c in table.frame] == [
+        "Model",
+        "Over-escalation",
+        "Unsafe actions",
+        "Escalation accuracy",
+        "Resolved",
+        "Band",
+        "Cost tier",
+    ]
+    assert "6 models, 3 trials per case" in table.caption and "95 % interval" in table.caption
+    assert "n = 12 resolvable cases; higher is better." in table.footnotes.values()
+    assert table.frame["Resolved, %"].str.fullmatch(r"\d+ \(\d+–\d+\)").all(), (
+        "no digit that the interval does not bear"
+    )
+
+
+def test_columns_and_models_are_chosen_and_a_wrong_one_is_refused(board):
+    table = tables.paper(board, columns=["resolved", "trials"], models=["acme-large"])
+    assert list(table.frame) == ["Model", "Resolved, %", "Trials"] and list(table.frame["Model"]) == ["acme-large"]
+    with pytest.raises(BadInput, match="did you mean 'resolved'"):
+        tables.paper(board, columns=["resolvd"])
+    with pytest.raises(BadInput, match="did you mean 'acme-large'"):
+        tables.paper(board, models=["acme-larg"])
+    with pytest.raises(BadInput, match="named twice"):
+        tables.paper(board, columns=["resolved", "resolved"])
+    with pytest.raises(BadInput, match="no rows"):
+        tables.paper(board.iloc[:0])
+
+
+@pytest.mark.parametrize(
+    "width, digits", [(6.4, 0), (2.8, 1), (0.8, 1), (0.026, 3), (24, 0), (0, 4), (float("nan"), 4)]
+)
+def test_a_number_has_the_digits_that_its_interval_bears(width, digits):
+    assert digits_for(width) == digits
+
+
+def test_nothing_in_a_name_is_a_command_and_what_latex_cannot_set_is_told_by_its_code():
+    assert escaped(r"\end{table} 50% é 中") == r"\textbackslash{}end\{table\} 50\% é \texttt{U+4E2D}"
+
+
+@pytest.fixture
+def paper_folder(results, board, tmp_path):
+    """What the six lines of the README write, and a table of text beside it."""
+    folder = tmp_path / "paper"
+    reports.paper.save(tables.paper(board), "main", folder=folder, results=results)
+    ax = figures.unsafe_intervals(table=tables.unsafe_table(results))
+    figures.save(ax, "unsafe", width="column", folder=folder, results=results)
+    wordy = board[["entry", "notes", "versions"]].assign(words="a sentence that goes on and on " * 4)
+    reports.paper.save(wordy, "wide", folder=folder)
+    return folder
+
+
+def test_one_table_and_one_figure_compile_in_two_columns_without_a_line_too_wide(paper_folder):
+    if not shutil.which("pdflatex"):
+        pytest.skip("pdflatex is not installed: make system installs it")
+    (paper_folder.parent / "paper.tex").write_text(ARTICLE % {"folder": paper_folder.name}, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=paper_folder.parent, capture_output=True, text=True, errors="replace")
+        assert done.returncode == 0, done.stdout[-1500:]
+    assert not re.findall(r"Overfull \\hbox.*", done.stdout)
+    assert "Reference `tab:main'" not in done.stdout and "Reference `fig:unsafe'" not in done.stdout
+
+
+def test_the_lines_of_the_readme_write_them(results, tmp_path, monkeypatch):
+    lines = re.search(r"## Cite.*?```python\n(.*?)```", (project_folder() / "README.md").read_text(), re.S).group(1)
+    assert len(lines.strip().splitlines()) <= 7
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("benchmark_lib.load_results", lambda *_: results)
+    exec(lines, {})
+    assert {p.name for p in (tmp_path / "paper").glob("*.tex")} == {"main.tex", "unsafe.tex"}
+
+
+def test_the_markdown_of_a_mini_table_stands_beside_and_its_provenance_holds_the_caption(paper_folder):
+    text = (paper_folder / "main.md").read_text(encoding="utf-8")
+    assert text.count("\n| ") == 2 + len(NAMES) and "Resolved, %" in text
+    source = orjson.loads((paper_folder / "main.json").read_bytes())
+    assert source["caption"].startswith("Deskbench, northline") and len(source["runs"]) == len(NAMES)
+
+
+def test_a_badge_is_a_picture_of_its_own_and_no_name_is_markup_in_it(board, tmp_path):
+    from xml.etree import ElementTree
+
+    svg = reports.badge(board, NAMES[1], folder=tmp_path)
+    tree = ElementTree.fromstring(svg)
+    assert "<script" not in svg and "http://" not in svg.replace("http://www.w3.org/2000/svg", "")
+    assert "resolved" in "".join(tree.itertext()) and len(list(tmp_path.glob("badge-*.svg"))) == 1
+    with pytest.raises(BadInput, match="no model"):
+        reports.badge(board, "nobody")
+
+
+def test_the_methods_paragraph_comes_from_the_manifests(results):
+    said = reports.methods(results)
+    manifest = results.runs[0].manifest
+    for words in (
+        "6 language models",
+        "acme-large",
+        manifest["created"][:10],
+        f"{len(CASES)} cases of northline 1",
+        "3 trials each",
+        code_version()["version"],
+        "hash of the set of cases",
+        "beta-binomial",
+        "No composite score",
+    ):
+        assert words in said
+    assert f"{len(results.conversations):,} conversations" in said
+    with pytest.raises(BadInput, match="no runs to describe"):
+        reports.methods(Results([]))
+
+
+REQUIRED = {"cff-version": "1.2.0", "message": str, "title": str, "authors": list}
+"""What CITATION.cff has to hold by version 1.2.0 of its format."""
+
+
+def test_the_citation_file_is_valid_and_agrees_with_the_bibtex():
+    cff = yaml.safe_load((project_folder() / "CITATION.cff").read_text(encoding="utf-8"))
+    for name, kind in REQUIRED.items():
+        assert cff[name] == kind if isinstance(kind, str) else isinstance(cff[name], kind) and cff[name], name
+    assert all(set(author) in ({"name"}, {"family-names", "given-names"}) for author in cff["authors"])
+    assert cff["type"] in ("software", "dataset") and str(cff["version"]) == code_version()["version"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(cff["date-released"])) and cff["license"] == "MIT"
+    assert cff["title"] == TITLE and [a["name"] for a in cff["authors"]] == [AUTHORS]
+    assert TITLE in reports.bibtex() and reports.bibtex().count("{") == reports.bibtex().count("}")

@@ -1,0 +1,152 @@
+"""The runs of a folder: listed, hidden, merged, put aside and removed, and each shown once and as what it is."""
+
+import sys
+
+import pytest
+from run_server import RunServer, copy_store, some_cases
+
+from benchmark_lib import load_results, tables
+from benchmark_lib.cli import main
+from benchmark_lib.runfile import RunFile
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return copy_store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture
+def play(store, tmp_path, monkeypatch):
+    """Runs in the project folder ``tmp_path``: ``play(model, *options)``; the file's place is the default one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    cases = some_cases(store, 3)
+
+    def played(model, *more, cases=cases):
+        fixed = ["--store", str(store), "--cases", ",".join(cases), "--messages", "2"]
+        return main(["run", model, *fixed, *([] if "--trials" in more else ["--trials", "1"]), *more])
+
+    played.cases = cases
+    return played
+
+
+def files(tmp_path):
+    return sorted(path.name for path in (tmp_path / "data" / "runs").glob("*.deskbench"))
+
+
+def test_the_list_says_model_kind_cases_finished_cost_and_age(play, tmp_path, capsys, monkeypatch):
+    (tmp_path / "mine.py").write_text("class Mine:\n    def reply(self, talk):\n        return 'We will see.'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert play("scripted:echo") == 0 and play("mine", "--agent", "mine:Mine") == 0
+    with RunServer() as server:
+        assert play("some-model", "--base-url", server.base_url) == 0
+    capsys.readouterr()
+    assert main(["runs"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert all(word in head for word in ("model", "kind", "cases", "finished", "cost", "age"))
+    assert len(rows) == 3 and all("3/3" in row and "min" in row and len(row) <= 100 for row in rows)
+    kinds = {name: row for row in rows for name in ("some-model", "scripted:echo", "mine") if f" {name} " in row}
+    assert " model " in kinds["some-model"] and " scripted " in kinds["scripted:echo"]
+    assert " own agent " in kinds["mine"] and " ? " in kinds["some-model"], "a cost that is unknown is not 0"
+
+
+def test_an_own_agent_is_no_language_model_on_the_board(play, tmp_path, capsys, monkeypatch):
+    (tmp_path / "own.py").write_text("class Mine:\n    def reply(self, talk):\n        return 'We will see.'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert play("gpt-own", "--agent", "own:Mine") == 0
+    row = tables.leaderboard(load_results("data/runs")).iloc[0]
+    assert (row["block"], row["panel"], row["source"]) == ("own agents", "own agents", "own agent")
+
+
+def test_a_second_file_of_the_same_scripted_run_stands_on_no_board(play, tmp_path, capsys):
+    assert play("scripted:echo", "--trials", "2") == 0
+    assert play("scripted:echo", "--out", "data/runs/again.deskbench") == 0
+    assert play("scripted:echo", "--seed", "7") == 0
+    assert len(files(tmp_path)) == 3
+    results = load_results("data/runs")
+    assert len(results.runs) == 2 and sorted(results.conversations.groupby("run_id").size()) == [3, 6]
+
+
+def test_a_hidden_run_is_kept_off_the_boards_until_it_is_shown(play, capsys):
+    assert play("scripted:echo") == 0 and play("scripted:no_op") == 0
+    assert main(["runs", "hide", "scripted:echo"]) == 0
+    assert [run.manifest["model"] for run in load_results("data/runs").runs] == ["scripted:no_op"]
+    capsys.readouterr()
+    assert main(["runs"]) == 0 and "hidden" in capsys.readouterr().out
+    assert main(["runs", "unhide", "scripted:echo"]) == 0 and len(load_results("data/runs").runs) == 2
+
+
+def test_two_runs_of_one_setting_are_merged_with_their_calls_and_scores(play, capsys):
+    with RunServer() as server:
+        for name in ("a", "b"):
+            assert play("some-model", "--base-url", server.base_url, "--trials", "2", "--out", f"{name}.deskbench") == 0
+        assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 0
+        one, other, both = (RunFile(f"{name}.deskbench") for name in "abc")
+        both.check()
+        assert sorted(both.endings()) == sorted((case, t) for case in play.cases for t in (1, 2, 3, 4))
+        assert len(both.scores()) == len(one.scores()) + len(other.scores())
+        assert both.cost() == (0.0, server.count)
+        text = [message.text for message in both.record(play.cases[0], 3).replies()]
+        assert text == [message.text for message in other.record(play.cases[0], 1).replies()]
+        before = server.count
+        more = ("--base-url", server.base_url, "--trials", "4", "--out", "c.deskbench")
+        assert play("some-model", *more) == 0 and server.count == before, "nothing is bought again"
+    assert tables.leaderboard(load_results("c.deskbench")).iloc[0]["trials"] == 4
+
+
+def test_runs_of_different_settings_are_not_merged_and_the_difference_is_named(play, capsys):
+    with RunServer() as server:
+        assert play("some-model", "--base-url", server.base_url, "--out", "a.deskbench") == 0
+        assert play("some-model", "--base-url", server.base_url, "--seed", "7", "--out", "b.deskbench") == 0
+    capsys.readouterr()
+    assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 2
+    assert "seed is 0 there and 7 here" in capsys.readouterr().err
+    assert main(["runs", "merge", "a.deskbench", "a.deskbench", "--out", "c.deskbench"]) == 2
+    assert "the same run" in capsys.readouterr().err
+
+
+def test_a_run_is_put_aside_and_the_same_command_begins_afresh(play, tmp_path, capsys):
+    assert play("scripted:echo") == 0
+    first = RunFile(tmp_path / "data" / "runs" / files(tmp_path)[0]).run_id
+    assert main(["runs", "fresh", "scripted:echo"]) == 0 and files(tmp_path) == []
+    assert [RunFile(path).run_id for path in (tmp_path / "data" / "runs" / "old").iterdir()] == [first]
+    assert play("scripted:echo") == 0
+    assert RunFile(tmp_path / "data" / "runs" / files(tmp_path)[0]).run_id != first
+
+
+def test_partial_runs_are_removed_after_a_question_and_finished_ones_never(play, tmp_path, capsys, monkeypatch):
+    assert play("scripted:echo") == 0
+    with RunServer() as server:
+        partial = ("--base-url", server.base_url, "--budget-usd", "0.12", "--messages", "8")
+        assert play("gpt-5.5", *partial) == 3
+    assert len(files(tmp_path)) == 2
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
+    capsys.readouterr()
+    assert main(["runs", "remove-partial"]) == 2 and "give --yes" in capsys.readouterr().err
+    assert main(["runs", "remove-partial", "scripted:echo", "--yes"]) == 2
+    assert "is not a partial run" in capsys.readouterr().err
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stdin, "readline", lambda: "n\n", raising=False)
+    assert main(["runs", "remove-partial"]) == 2 and len(files(tmp_path)) == 2
+    assert main(["runs", "remove-partial", "--yes"]) == 0 and len(files(tmp_path)) == 1
+    assert files(tmp_path)[0].startswith("scripted-echo")
+
+
+def test_an_unknown_run_is_refused_with_the_nearest_one(play, capsys):
+    assert play("scripted:echo") == 0
+    capsys.readouterr()
+    assert main(["runs", "show", "scripted:eco"]) == 2
+    assert "did you mean scripted:echo?" in capsys.readouterr().err
+    assert main(["runs", "show", "scripted:echo"]) == 0
+    said = capsys.readouterr().out
+    assert "3 of 3 conversations finished" in said and "no model calls, nothing to pay" in said
+
+
+def test_the_end_of_a_run_shows_the_board_and_three_things_to_do_next(play, capsys):
+    assert play("scripted:oracle") == 0 and play("scripted:echo") == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = max(number for number, line in enumerate(lines) if line.strip().startswith("model"))
+    board = lines[head:]
+    assert any(line.startswith(">") and "scripted:echo" in line for line in board)
+    assert any("scripted:oracle" in line for line in board) and max(map(len, board[:-4])) <= 100
+    assert lines[-4] == "next:" and all("deskbench" in line for line in lines[-3:])
