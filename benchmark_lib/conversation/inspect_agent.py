@@ -1,6 +1,7 @@
 """A solver or agent of Inspect (https://inspect.aisi.org.uk) at the desk, unchanged.
 
-``--agent inspect:module:name`` names it; its model is the one that Inspect's own ``INSPECT_EVAL_MODEL`` names.
+``--agent inspect:module:name`` names it; its model is the one that Inspect's own ``INSPECT_EVAL_MODEL`` names. What
+asks for an evaluation of Inspect's own around it, as its ``react`` agent does, cannot sit here.
 """
 
 from __future__ import annotations
@@ -117,5 +118,7 @@ def inspect_kind(found: Any, spec: str) -> str:
     except (ValueError, AttributeError, TypeError):
         kind = ""
     if kind not in ("solver", "agent"):
-        raise BadInput(f"--agent {spec} is neither a solver nor an agent of Inspect: decorate it with @solver or @agent")
+        raise BadInput(
+            f"--agent {spec} is neither a solver nor an agent of Inspect: decorate it with @solver or @agent"
+        )
     return kind

@@ -30,6 +30,7 @@ from ..conversation import (
     make_customer,
     parse_spec,
 )
+from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import call_own
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY

@@ -22,7 +22,9 @@ def tools_of(talk):
         async def invoke(context, arguments):
             return json.dumps((await talk.call_aside(schema["name"], arguments)).result)
 
-        return FunctionTool(schema["name"], schema["description"], schema["parameters"], invoke, strict_json_schema=False)
+        return FunctionTool(
+            schema["name"], schema["description"], schema["parameters"], invoke, strict_json_schema=False
+        )
 
     return [made(tool["function"]) for tool in talk.tools]
 
