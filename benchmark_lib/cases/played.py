@@ -10,6 +10,7 @@ import orjson
 
 from ..errors import BadInput
 from ..records import content_hash
+from ..store.tau import TauStore
 from ..store.world import load_store
 from .factorial import variants
 from .load import every_case
@@ -24,7 +25,8 @@ _STORE_NAME = re.compile(r"\w[\w.:-]*")
 
 def known_cases(store: Store) -> dict[str, Case]:
     """Every case of a store by its id, including the variants of its evidence x pressure table."""
-    return {case.id: case for case in (*every_case(store), *variants(store))}
+    table = () if isinstance(store, TauStore) else variants(store)
+    return {case.id: case for case in (*every_case(store), *table)}
 
 
 def store_name(manifest: dict[str, Any]) -> str:

@@ -58,7 +58,7 @@ class ModelAgent(BuiltIn):
 def letter(talk: AgentView) -> str:
     """The newest customer message as the agent reads it: with its sender, and what is attached."""
     message = talk.last("customer")
-    head = f"From: {talk.sender}\nSubject: " if message.turn == 1 else ""
+    head = f"From: {talk.sender}\nSubject: " if message.turn == 1 and talk.sender else ""
     tail = "".join(f"\n[attachment: {name}{_depicted(message.shows.get(name))}]" for name in message.attachments)
     return f"{head}{message.text}{tail}"
 
