@@ -11,6 +11,7 @@ from .case import Case
 if TYPE_CHECKING:
     from ..store.tau import TauStore
 
+SHOWN = 40
 KNOWN_DEFECTS, NOT = "known-defects", "not:"
 MESSAGES = 60
 """How many messages a customer of tau2 may send: its own limit counts 100 steps, calls and results among them."""
@@ -41,8 +42,8 @@ def choose(store: TauStore, pattern: str) -> list[Case]:
     for part in (p.strip() for p in pattern.split(",")):
         name = part.removeprefix(NOT)
         hits = {case.id for case in cases if _named(case, name, store)}
-        if not hits:
-            first, last = (cases[i].id.removeprefix(f"{store.domain}_") for i in (0, -1))
+        if not hits and part != f"{NOT}{KNOWN_DEFECTS}":
+            first, last = (_shortened(cases[i].id.removeprefix(f"{store.domain}_")) for i in (0, -1))
             raise BadInput(
                 f"{store.name} has no task {name[:80]!r}: its {len(cases)} base tasks go from {first} to {last}; "
                 f"name one, or all, {KNOWN_DEFECTS} or {NOT}{KNOWN_DEFECTS}"
@@ -59,6 +60,10 @@ def _named(case: Case, name: str, store: TauStore) -> bool:
     if name == KNOWN_DEFECTS:
         return task_id in store.known["defects"]
     return name == "all" or any(name == one or fnmatch.fnmatchcase(one, name) for one in (case.id, task_id))
+
+
+def _shortened(task_id: str) -> str:
+    return task_id if len(task_id) <= SHOWN else f"{task_id[:SHOWN]}..."
 
 
 def _case(task: Any, store: TauStore) -> Case:

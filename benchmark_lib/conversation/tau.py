@@ -60,7 +60,9 @@ class TauScriptedCustomer:
 
     def __init__(self, task: Any, tools: list[dict[str, Any]]):
         self._task, self._said_yes = task, 0
-        self._tools = re.compile("|".join(sorted((re.escape(t["function"]["name"]) for t in tools), reverse=True)) or "$^")
+        self._tools = re.compile(
+            "|".join(sorted((re.escape(t["function"]["name"]) for t in tools), reverse=True)) or "$^"
+        )
         self._expected = [a for a in task.evaluation_criteria.actions or [] if a.requestor == "user"]
 
     async def reply(self, talk: ConversationState) -> Reply:

@@ -192,8 +192,14 @@ def prepare(options: Options) -> Plan:
     settings = load_settings(options.settings)
     own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)
     store = load_store(options.store)
-    if isinstance(store, TauStore) and model.startswith(SCRIPTED) and model not in ("scripted:oracle", "scripted:no_op"):
-        raise BadInput(f"{model} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model")
+    if (
+        isinstance(store, TauStore)
+        and model.startswith(SCRIPTED)
+        and model not in ("scripted:oracle", "scripted:no_op")
+    ):
+        raise BadInput(
+            f"{model} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model"
+        )
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
     store = store.with_tools(guarded(own_tools or {}, store.policy, options.tool_timeout or TOOL_LIMIT_S))
     cases = load_cases(store, options.cases)

@@ -41,7 +41,10 @@ class Rows(dict):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The row of a key, the conversation's own copy of it."""
-        return self[key] if key in self else default
+        try:
+            return self[key]
+        except KeyError:
+            return default
 
 
 class Domain:
@@ -58,6 +61,7 @@ class Domain:
         self._module = _imported(f"tau2.domains.{name}.environment")
         self._parsed = self._module.get_environment()
         self.policy = self._parsed.get_policy()
+        self._began: dict[str, Any] = {}
 
     @cached_property
     def tasks(self) -> dict[str, Any]:
@@ -66,15 +70,12 @@ class Domain:
 
     def environment(self, **_: Any) -> Any:
         """A fresh environment over the parsed databases, as their evaluators ask for one."""
-        given = {"db": self._parsed.tools.db} | (
-            {"user_db": self._parsed.user_tools.db} if self._parsed.user_tools else {}
-        )
         fresh = copy.copy(self._parsed)
         fresh.tools = copy.copy(self._parsed.tools)
-        fresh.tools.db = _opened(given["db"])
-        if "user_db" in given:
+        fresh.tools.db = _opened(self._parsed.tools.db)
+        if self._parsed.user_tools:
             fresh.user_tools = copy.copy(self._parsed.user_tools)
-            fresh.user_tools.db = _opened(given["user_db"])
+            fresh.user_tools.db = _opened(self._parsed.user_tools.db)
         fresh.sync_tools()
         return fresh
 
@@ -87,6 +88,12 @@ class Domain:
             (start.message_history or []) if start else [],
         )
         return environment
+
+    def began(self, task: Any) -> Any:
+        """The environment as a task finds it, opened once and for reading only."""
+        if task.id not in self._began:
+            self._began[task.id] = self.opened(task)
+        return self._began[task.id]
 
     @cached_property
     def schemas(self) -> dict[str, list[dict[str, Any]]]:

@@ -71,7 +71,7 @@ class TauDesk:
 
     def changes(self) -> list[dict[str, Any]]:
         """The field-by-field difference to how the task began."""
-        before = self._domain.opened(self._task)
+        before = self._domain.began(self._task)
         found = []
         for kit in ("tools", "user_tools"):
             old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
