@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import pytest
 import yaml
 
-from benchmark_lib import Experiment
+from benchmark_lib import Experiment, load_results
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation import converse, make_agent, make_customer
 from benchmark_lib.conversation.tau import TauModelCustomer, unconditional
@@ -174,6 +174,23 @@ def test_a_run_is_resumed_replayed_and_summed_up_with_its_floor(tmp_path):
     again = Experiment("scripted:oracle", cases=",".join(first), trials=1, replay=True, **options)
     asyncio.run(again.run())
     assert again.replayed == 2
+
+
+@needs_tau2
+def test_a_run_is_rescored_and_shown_on_a_site_without_its_task(tmp_path):
+    from benchmark_lib.experiment.rescore import rescore
+    from benchmark_lib.reports.site import build_site
+
+    store = load_store("tau:telecom")
+    case = load_cases(store)[0]
+    out = tmp_path / "t.deskbench"
+    asyncio.run(Experiment("scripted:oracle", store=store.name, cases=case.id, trials=1, out=out, progress=False).run())
+    assert rescore(out, again=True) == (1, 1)
+    site = tmp_path / "site"
+    build_site(load_results(out), site, published=False)
+    assert (site / "index.html").is_file()
+    told = store.task(case).user_scenario.instructions.task_instructions
+    assert not any(told in page.read_text() for page in site.rglob("*.html"))
 
 
 @needs_tau2

@@ -36,8 +36,16 @@ def store_name(manifest: dict[str, Any]) -> str:
 
 
 def store_played(manifest: dict[str, Any]) -> Store | None:
-    """The store that a run names; None if it is not available on this machine."""
-    name = store_name(manifest)
+    """The store that a run names, for pages and tables that show its cases.
+
+    None if it is not available on this machine, or is a domain of tau2: its tasks stay in its package, and pages show
+    what was said about them.
+    """
+    found = _store_named(store_name(manifest))
+    return None if isinstance(found, TauStore) else found
+
+
+def _store_named(name: str) -> Store | None:
     if not _STORE_NAME.fullmatch(name):
         return None
     try:
@@ -54,7 +62,7 @@ def store_of(path: Path, manifest: dict[str, Any], given: str | Path | None = No
     BadInput
         If the run names none that is available here, or not by its name.
     """
-    store = load_store(given) if given is not None else store_played(manifest)
+    store = load_store(given) if given is not None else _store_named(store_name(manifest))
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
     return store
