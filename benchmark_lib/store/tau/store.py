@@ -40,7 +40,8 @@ class TauDesk:
         self.environment = domain.opened(task)
         self.tools: dict[str, Any] = {}
         self.calls: list[ToolCall] = []
-        self.turn, self.over = 1, None
+        self.turn = 1
+        self.over: str | None = None
         self.faults: list[Fault] = []
         self.staged: dict[str, str] = {}
 
