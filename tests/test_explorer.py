@@ -363,6 +363,37 @@ def test_two_windows_lose_nothing_of_each_other(tmp_path):
     assert len(labels.read_labels(path)) == 40
 
 
+def test_two_labellers_keep_a_label_each_and_a_file_from_before_there_were_names_is_read(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("run_id,model,case_id,trial,scorer,label,tag,note,at\nr-1,m,a,1,tone,40,,,2026-01-01T00:00:00+00:00\n")
+    labels.save_label(path, **ROW, label=70, labeller="ann")
+    labels.save_label(path, **ROW, label=80, labeller="ann")
+    assert labels.read_labels(path)[["labeller", "label"]].to_numpy().tolist() == [["", 40.0], ["ann", 80.0]]
+
+
+def test_imported_labels_are_added_and_of_two_with_one_key_the_later_one_stays(tmp_path):
+    mine, theirs = tmp_path / "mine.csv", tmp_path / "theirs.csv"
+    head = ",".join(labels.COLUMNS)
+    mine.write_text(f"{head}\nr-1,m,a,1,tone,40,,,2026-01-02T00:00:00+00:00,ann\n")
+    rows = ("a,1,tone,10,,,2026-01-01T00:00:00+00:00", "a,2,tone,20,,=x,2026-01-03T00:00:00+00:00")
+    theirs.write_text("\n".join([head, *(f"r-1,m,{row},ann" for row in rows)]))
+    assert labels.import_labels(mine, theirs) == 1 and labels.import_labels(mine, theirs) == 0
+    assert labels.read_labels(mine)["label"].tolist() == [40.0, 20.0]
+    assert "'=x" in mine.read_text(), "what another program wrote is made harmless for a spreadsheet"
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [("a,one,tone,10", "line 2: the trial 'one'"), ("a,1,tone,110", "line 2: the label '110'"), ("a,1,tone,x", "'x'")],
+)
+def test_a_file_with_an_unsound_label_is_not_imported(tmp_path, row, why):
+    source = tmp_path / "theirs.csv"
+    source.write_text(f"{','.join(labels.COLUMNS)}\nr-1,m,{row},,,2026-01-01T00:00:00+00:00,ann\n")
+    with pytest.raises(BadInput, match=why):
+        labels.import_labels(tmp_path / "mine.csv", source)
+    assert not (tmp_path / "mine.csv").exists()
+
+
 def test_the_calibration_of_judges_reads_the_labels(judged, tmp_path):
     explorer = reports.explore(judged, labels=tmp_path / "labels.csv")
     explorer.read("made-1", "made_case")
