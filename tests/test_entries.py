@@ -231,7 +231,7 @@ OF_ONE_ENTRY = {
     "queue_table": T.queue_table,
     "reliability_table": T.reliability_table,
     "safety_table": T.safety_table,
-    "said_table": T.said_table,
+    "claims_table": T.claims_table,
     "trap_table": T.trap_table,
     "trial_table": T.trial_table,
     "unsafe_table": T.unsafe_table,

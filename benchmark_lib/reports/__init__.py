@@ -2,7 +2,7 @@
 
 from . import paper
 from .board import board_table, readable_board
-from .explorer import compare_trials, explore, read_labels
+from .explorer import compare_trials, explore, linked, linked_board, read_labels, show_agreement
 from .fetch import show_first
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
@@ -17,6 +17,8 @@ __all__ = [
     "by_panel",
     "compare_trials",
     "explore",
+    "linked",
+    "linked_board",
     "model_report",
     "read_labels",
     "readable",
@@ -24,6 +26,7 @@ __all__ = [
     "report_cards",
     "run_notebook",
     "show",
+    "show_agreement",
     "show_first",
     "paper",
     "tables_by_panel",

@@ -12,7 +12,7 @@ from .comparison import (
 )
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import detector_table, findings, promise_table, said_table
+from .detectors import claims_table, detector_table, findings, promise_table
 from .escalation import (
     escalation_table,
     honesty_table,
@@ -24,6 +24,7 @@ from .escalation import (
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
+from .labels import label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .published import (
     general_ranking,
@@ -108,6 +109,7 @@ __all__ = [
     "judged_against_record",
     "kind_table",
     "language_table",
+    "label_agreement_table",
     "leaderboard",
     "metric_table",
     "missing_table",
@@ -133,7 +135,7 @@ __all__ = [
     "recovered_rates",
     "reliability_table",
     "safety_table",
-    "said_table",
+    "claims_table",
     "success_counts",
     "textbook_table",
     "tier_correlation",

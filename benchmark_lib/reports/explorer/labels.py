@@ -45,8 +45,6 @@ KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
 """What a label is about, and whose it is; a later label replaces an earlier one with the same key."""
 CANNOT_TELL = "cannot tell"
 """The tag of an answer that is neither yes nor no."""
-SUCCESS = "success"
-"""The verdict every scored conversation has, 100 for yes and 0 for no; the other scorers are the judges'."""
 LOW, HIGH = 0, 100
 LONGEST = 10_000
 """How many characters one value of a row may have."""
