@@ -18,6 +18,7 @@ from hostile import NAMES, PAYLOADS, write_hostile_runs
 from made_runs import made_run, talk
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
+from benchmark_lib.cli import main
 from benchmark_lib.records import Act, Message, ToolCall, Usage
 from benchmark_lib.reports.explorer import compare, labels, links, widgets
 from benchmark_lib.reports.explorer.filters import Index
@@ -417,6 +418,20 @@ def test_the_calibration_of_judges_reads_the_labels(judged, tmp_path):
     table = tables.judge_calibrated(judged, tmp_path / "labels.csv")
     found = table[table["scorer"] == "tone"].set_index("judge")["bias"]
     assert found.to_dict() == {"judge-a": 0.0, "judge-b": 45.0}
+
+
+def test_labels_and_their_agreement_are_exported_with_the_runs(judged, tmp_path, capsys):
+    for name in ("ann", "bob"):
+        row = {**ROW, "run_id": "made-1", "case_id": "made_case", "note": "=1+1"}
+        labels.save_label(tmp_path / "labels.csv", **row, label=90, labeller=name)
+    command = ["export", str(judged.runs[0].path), "--format", "csv", "--out", str(tmp_path / "out")]
+    assert main([*command, "--labels", str(tmp_path / "labels.csv")]) == 0
+    agreed = pd.read_csv(tmp_path / "out" / "label_agreement.csv")
+    assert agreed["second"].tolist() == ["bob", "judge-a", "judge-b", "judge-a", "judge-b"]
+    assert "label_agreement.csv" in capsys.readouterr().out and "=1+1" not in set(
+        pd.read_csv(tmp_path / "out" / "labels.csv")["note"]
+    )
+    assert main([*command, "--labels", str(tmp_path / "none.csv")]) == 2
 
 
 # --- the widget

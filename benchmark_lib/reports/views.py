@@ -316,7 +316,6 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "First only": ("only_a", "0"),
         "Second only": ("only_b", "0"),
         "Neither": ("neither", "0"),
-        "Far apart": ("far_apart", "0"),
         "Note": ("reason",),
     },
     "judges apart": {

@@ -232,7 +232,7 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
     where = [
         [_where_on_board(str(heading), row, titles) for heading in shown.columns] for row in board.to_dict("records")
     ]
-    return LinkedTable(results, text, where, paper.show(shown).html, **options)
+    return LinkedTable(results, text, where, paper.show(text).html, **options)
 
 
 def _where_on_board(heading: str, row: Row, titles: dict[str, str]) -> Where | None:
