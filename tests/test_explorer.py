@@ -424,7 +424,7 @@ def test_labels_and_their_agreement_are_exported_with_the_runs(judged, tmp_path,
     for name in ("ann", "bob"):
         row = {**ROW, "run_id": "made-1", "case_id": "made_case", "note": "=1+1"}
         labels.save_label(tmp_path / "labels.csv", **row, label=90, labeller=name)
-    command = ["export", str(judged.runs[0].path), "--format", "csv", "--out", str(tmp_path / "out")]
+    command = ["export", str(judged.runs[0].path), "--format", "jsonl", "--out", str(tmp_path / "out")]
     assert main([*command, "--labels", str(tmp_path / "labels.csv")]) == 0
     agreed = pd.read_csv(tmp_path / "out" / "label_agreement.csv")
     assert agreed["second"].tolist() == ["bob", "judge-a", "judge-b", "judge-a", "judge-b"]

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nbformat
@@ -21,6 +21,7 @@ import pytest
 from browser import open_browser, open_page
 from hostile import FLAG, MODELS, write_hostile_runs
 from made_runs import made_run
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from test_explorer import hostile_rows
 
 from benchmark_lib import Experiment
@@ -135,12 +136,17 @@ def run_all_cells(lab, page, notebook):
 
 
 def choose(explorer, page, field, beginning):
-    """Set a filter to the option that begins so."""
+    """Set a filter to the option that begins so; the options change while another filter is being applied."""
     box = explorer.locator(".widget-dropdown", has=page.get_by_text(field, exact=True)).locator("select")
-    option = next(
-        text for text in box.locator("option").all_text_contents() if text.replace("\xa0", " ").startswith(beginning)
-    )
-    box.select_option(label=option)
+    for _ in range(20):
+        options = [text.replace("\xa0", " ") for text in box.locator("option").all_text_contents()]
+        place = next((n for n, text in enumerate(options) if text.startswith(beginning)), None)
+        with suppress(PlaywrightTimeout):
+            if place is not None and box.select_option(index=place, timeout=2_000):
+                if box.locator("option:checked").text_content().replace("\xa0", " ").startswith(beginning):
+                    return
+        page.wait_for_timeout(200)
+    raise AssertionError(f"{field} never offered {beginning}")
 
 
 def complaints(lab, seen):
@@ -248,10 +254,10 @@ def read_what_is_hostile(explorer, page, many=15):
     explorer.get_by_role("button", name="Clear filters").click()
     explorer.get_by_text(re.compile(r"^([\d,]+) of \1 conversations$")).wait_for()
     explorer.get_by_text("Conversation", exact=True).click()
-    later, start = explorer.get_by_role("button", name="page ▶"), 1
-    while later.is_enabled():
+    later, rows = explorer.get_by_role("button", name="page ▶"), explorer.get_by_text(re.compile("^rows 1 to"))
+    rows.wait_for()
+    for start in range(1 + PAGE, 1 + int(rows.inner_text().split()[-1].replace(",", "")), PAGE):
         later.click()
-        start += PAGE
         explorer.get_by_text(re.compile(f"^rows {start:,} to")).wait_for()
     explorer.locator(ROWS).last.click()
     place = explorer.get_by_text(re.compile(r"^([\d,]+) of \1$"))
