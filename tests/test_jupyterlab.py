@@ -142,9 +142,9 @@ def choose(explorer, page, field, beginning):
         options = [text.replace("\xa0", " ") for text in box.locator("option").all_text_contents()]
         place = next((n for n, text in enumerate(options) if text.startswith(beginning)), None)
         with suppress(PlaywrightTimeout):
-            if place is not None and box.select_option(index=place, timeout=2_000):
-                if box.locator("option:checked").text_content().replace("\xa0", " ").startswith(beginning):
-                    return
+            chosen = [] if place is None else box.select_option(index=place, timeout=2_000)
+            if chosen and box.locator("option:checked").text_content().replace("\xa0", " ").startswith(beginning):
+                return
         page.wait_for_timeout(200)
     raise AssertionError(f"{field} never offered {beginning}")
 
@@ -254,9 +254,9 @@ def read_what_is_hostile(explorer, page, many=15):
     explorer.get_by_role("button", name="Clear filters").click()
     explorer.get_by_text(re.compile(r"^([\d,]+) of \1 conversations$")).wait_for()
     explorer.get_by_text("Conversation", exact=True).click()
-    later, rows = explorer.get_by_role("button", name="page ▶"), explorer.get_by_text(re.compile("^rows 1 to"))
-    rows.wait_for()
-    for start in range(1 + PAGE, 1 + int(rows.inner_text().split()[-1].replace(",", "")), PAGE):
+    later, rows = explorer.get_by_role("button", name="page ▶"), explorer.get_by_text(re.compile("^rows "))
+    _, first, _, _, _, total = rows.inner_text().replace(",", "").split()
+    for start in range(int(first) + PAGE, int(total) + 1, PAGE):
         later.click()
         explorer.get_by_text(re.compile(f"^rows {start:,} to")).wait_for()
     explorer.locator(ROWS).last.click()
