@@ -850,6 +850,7 @@ def test_no_payload_leaves_its_box_in_the_widget(tmp_path):
         panel = explorer.labelling
         for part in (explorer.chat, explorer.pair, panel.said, panel.asked, explorer.place_shown, explorer.count):
             text_of(part.value)
+    assert len(explorer._labelled) == len(rows), "what was labelled is known as labelled"
     saved = labels.read_labels(tmp_path / "labels.csv")
     assert saved["trial"].tolist() == [c.trial for c, *_ in rows] and list(tmp_path.glob("*.csv")) == [
         tmp_path / "labels.csv"

@@ -220,6 +220,11 @@ def _guarded(value: Any) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
+def as_read(value: str) -> str:
+    """A value as it comes back from a file of labels: without the characters that are not written."""
+    return _unguarded(_guarded(value))
+
+
 def _unguarded(text: str) -> str:
     return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from ..fetch import Dossier, Shelf
 from .compare import compare_html
 from .filters import BROKEN, FIELDS, Index
 from .labelling import NO, SKIP, UNSURE, YES, LabelPanel, LabelsPage
+from .labels import as_read
 from .sample import draw_sample
 from .table import PressTable
 from .words import part, short
@@ -375,21 +378,20 @@ class Explorer(w.VBox):
         news = f"{self._drawn}: {done} labelled, {left} to go." if left else f"{self._drawn}: all {done} labelled."
         self.progress.value = part("count", news=news)
 
+    @cached_property
+    def _place_on_file(self) -> dict[tuple[str, str, int], int]:
+        """The row of each conversation by its key as a file of labels gives it back."""
+        return {(as_read(run), as_read(case), trial): n for (run, case, trial), n in self.index.place.items()}
+
     def _read_labelled(self) -> None:
         """Read from the file which conversations have an answer to the question by this labeller."""
-        try:
+        self._labelled = {}
+        with suppress(BadInput, OSError):  # the panel says what is wrong with the file
             mine = self.labelling.on_file()
-        except (BadInput, OSError):
-            mine = None
-        self._labelled = (
-            {}
-            if mine is None
-            else {
-                self.index.place[key]: _answer(label, tag, self.labelling.scaled)
-                for *key_, label, tag in mine[["run_id", "case_id", "trial", "label", "tag"]].itertuples(index=False)
-                if (key := tuple(key_)) in self.index.place
-            }
-        )
+            for row in mine[["run_id", "case_id", "trial", "label", "tag"]].itertuples(index=False):
+                place = self._place_on_file.get((row.run_id, row.case_id, row.trial))
+                if place is not None:
+                    self._labelled[place] = _answer(row.label, row.tag, self.labelling.scaled)
         rows = np.zeros(len(self.index.frame), dtype=bool)
         rows[list(self._labelled)] = True
         self.index.mark_labelled(rows)
