@@ -286,6 +286,7 @@ ELSEWHERE = {
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
     "detector_table",  # of detectors
+    "label_agreement_table",  # of labellers, in test_explorer.py
     "detectable_table",
     "power_table",
     "textbook_table",
