@@ -1,7 +1,7 @@
 # make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one,
 #              SET=hard plays the hard set alone; TRIALS= CASES= BUDGET= (USD) BASE_URL= go on to deskbench; DRY=1 prints the forecast
 #              and ends, YES=1 begins without asking
-# make test    lint and the test suite            make lab     JupyterLab on the notebooks
+# make test    lint and the test suite            make lab     JupyterLab on the project, with the start page open
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
@@ -39,7 +39,7 @@ lint: $(STAMP)
 	$(BIN)/deptry .
 
 lab: $(STAMP)
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab --ServerApp.root_dir="$(CURDIR)" --LabApp.default_url=/lab/tree/notebooks/00_start.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
 
 notebooks figures: $(STAMP)
 	$(BIN)/deskbench notebooks
