@@ -50,6 +50,8 @@ class Consenting(FollowingUp):
             return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
+        if self._has_more_to_say(now, talk, said):
+            return None
         if answered or (not offered and (said.moves or not (now.heard.offer or best >= LIKELY))):
             return None
         wish = open_wishes[0]
@@ -61,6 +63,11 @@ class Consenting(FollowingUp):
             words = f"{words} {goal.say or goal.value or ''}".strip()
         said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
         return None
+
+    def _has_more_to_say(self, now: Round, talk: ConversationState, said: Said) -> bool:
+        """Where all it has asked for so far is done and told, say the next thing in place of a yes to what it did not ask for."""
+        served = self.progress.served(talk) and not self.progress.untold(talk)
+        return not said.moves and served and self._bring_up("served", talk, said, now)
 
     def _answer_beside(self, now: Round, talk: ConversationState, said: Said) -> None:
         """Beside something brought up that asks for nothing to be done, answer what was offered, where no outcome of the case is without it."""
