@@ -69,6 +69,8 @@ class ScriptedCustomer(Consenting):
         changed_mind = self._bring_up("next", talk, said, now)
         if changed_mind:
             self._answer_beside(now, talk, said)
+        elif now.heard.alternatives and not done:
+            self._choose(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
         elif (
