@@ -31,7 +31,7 @@ class Consenting(FollowingUp):
         likely = now.heard.tools
         if self.case.several and self._agree_to_all(open_wishes, now, talk, said):
             return None
-        if len(now.heard.offered) >= MENU:
+        if len(now.heard.offered) >= MENU and not self.case.several:
             if not said.moves:
                 said.add(self._customers("menu"), Act("refused", "menu"))
             return None
