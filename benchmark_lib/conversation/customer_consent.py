@@ -87,7 +87,10 @@ class Consenting(FollowingUp):
         if goal and (goal.say or goal.value) and not self.progress.followed_up:
             self._answer("goal", said)
         elif wishes and now.heard.offer:
-            said.add(self._customers("condition"), Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments)))
+            said.add(
+                self._customers("condition"),
+                Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments)),
+            )
 
     def _has_more_to_say(self, now: Round, talk: ConversationState, said: Said) -> bool:
         """Where all it has asked for so far is done and told, say the next thing in place of a yes to what it did not ask for."""

@@ -68,7 +68,9 @@ class Progress:
 
     def pending(self, talk: ConversationState) -> list[Call]:
         """What it has asked for in something it brought up, by the outcome of which most is done, as far as it has not been done."""
-        raised = [[c for c in o.calls if c.after in self.followed_up and c not in self.dropped] for o in self.case.outcomes]
+        raised = [
+            [c for c in o.calls if c.after in self.followed_up and c not in self.dropped] for o in self.case.outcomes
+        ]
         return min(([c for c in due if not self.made(c, talk)] for due in raised), key=len, default=[])
 
     def made(self, wish: Call, talk: ConversationState, *, exactly: bool = False) -> bool:
