@@ -125,6 +125,11 @@ class ToolCall:
     write: bool | None
     side: str = "agent"
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """The arguments by name; empty where they were no JSON object."""
+        return self.arguments if isinstance(self.arguments, dict) else {}
+
 
 @dataclass(slots=True)
 class Usage:

@@ -12,9 +12,13 @@ from .codes import FINISHED
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench import``."""
     parser.add_argument(
-        "file", metavar="FILE", help="a trajectory file of tau-bench, a results file of tau2, or records as JSON lines"
+        "file",
+        metavar="FILE",
+        help="a trajectory file of tau-bench, a results file of tau2, a log of Inspect, or records as JSON lines",
     )
-    parser.add_argument("--format", required=True, choices=FORMATS, help="format of the file")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="format of the file; not needed for a log of Inspect named .eval"
+    )
     parser.add_argument("--model", metavar="NAME", help="the agent's model, if the file does not name it")
     parser.add_argument("--domain", metavar="NAME", help="the domain, if the file does not name it")
     parser.add_argument("--out", required=True, metavar="FILE", help="the run file to write")

@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
@@ -76,7 +77,8 @@ def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[...,
         import numpy as np
 
         bits = np.random.PCG64(int(begin["id"], 16))
-        bits.state = {**bits.state, "state": {name: int(value) for name, value in begin["rng"].items()}}
+        state: Any = {**bits.state, "state": {name: int(value) for name, value in begin["rng"].items()}}
+        bits.state = state
         return np.random.Generator(bits)
 
     given = {name: begin[name] for name in ("id", "trial", "sender", "prompt")}
@@ -108,7 +110,7 @@ def _results() -> Callable[[Any], Any]:
 
     One event loop serves the whole conversation.
     """
-    loops = []
+    loops: list[Any] = []
 
     def result(answer: Any) -> Any:
         if not inspect.isawaitable(answer):
@@ -153,7 +155,7 @@ def main(spec: str, check: bool = False) -> None:
         if not check:
             speak(agent, pipe)
     except BaseException as error:
-        frames = inspect.getinnerframes(error.__traceback__)
+        frames = traceback.extract_tb(error.__traceback__)
         place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
         pipe.write(failed=f"{type(error).__name__}: {plain_text(error)}{place}")
 

@@ -103,6 +103,11 @@ class AgentView:
         """The newest message of a side."""
         return next((m for m in reversed(self.messages) if m.side == side), None)
 
+    def words(self, side: str) -> str:
+        """The text of a side's newest message; empty where it has said nothing."""
+        newest = self.last(side)
+        return newest.text if newest is not None else ""
+
 
 def counted(usage: Any) -> Usage:
     """A copy of a usage whose counts are whole numbers that a file can hold.
@@ -116,7 +121,7 @@ def counted(usage: Any) -> Usage:
     wrong = [name for name, count in counts.items() if type(count) is not int or not 0 <= count < 2**53]
     if wrong:
         raise ValueError(f"the usage's {wrong[0]} is not a whole number from 0 up")
-    return Usage(**counts)
+    return Usage(**{name: int(count) for name, count in counts.items() if count is not None})
 
 
 def plain(value: Any) -> Any:

@@ -76,7 +76,7 @@ class Progress:
     def made(self, wish: Call, talk: ConversationState, *, exactly: bool = False) -> bool:
         """Whether a call that went through is the one wished for, as far as the wish names what it is about, or in all that it names."""
         done = [c for c in talk.desk.calls if c.write and not c.error]
-        return any(self._same(wish, c) and (not exactly or agrees(wish.arguments, c.arguments)) for c in done)
+        return any(self._same(wish, c) and (not exactly or agrees(wish.arguments, c.named)) for c in done)
 
     def _same(self, wish: Call, made: ToolCall) -> bool:
         if wish.tool != made.name or not isinstance(made.arguments, dict):

@@ -18,7 +18,7 @@ import tempfile
 import threading
 from dataclasses import asdict
 from types import SimpleNamespace
-from typing import Any
+from typing import IO, Any, cast
 
 import orjson
 
@@ -125,13 +125,20 @@ class IsolatedAgent(BuiltIn):
                 raise _of(message)
             await self._write(result=asdict(await talk.call_aside(wanted["name"], wanted.get("arguments"))))
 
+    def _pipes(self) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise _crashed()
+        return process.stdin, process.stdout
+
     async def _write(self, **message: Any) -> None:
-        self._process.stdin.write(orjson.dumps(message) + b"\n")
-        await self._process.stdin.drain()
+        pipe, _ = self._pipes()
+        pipe.write(orjson.dumps(message) + b"\n")
+        await pipe.drain()
 
     async def _read(self) -> dict[str, Any]:
         try:
-            line = await self._process.stdout.readline()
+            line = await self._pipes()[1].readline()
         except ValueError:
             raise AgentFault("garbled", f"the agent's process wrote a line of more than {LONGEST_LINE} bytes") from None
         if not line.endswith(b"\n"):
@@ -163,14 +170,15 @@ def check_isolated(spec: str, environment: dict[str, str]) -> str:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        answers = cast(IO[bytes], process.stdout)
         timer = threading.Timer(START_S, _end, [process.pid])
         timer.start()
         try:
-            line = process.stdout.readline(LONGEST_LINE)
+            line = answers.readline(LONGEST_LINE)
         finally:
             timer.cancel()
             _end(process.pid)
-            process.stdout.close()
+            answers.close()
             process.wait()
     try:
         message = orjson.loads(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..cases import Case
 from ..errors import BadInput
@@ -107,7 +107,7 @@ async def converse(
     finally:
         talk.ended = True
         if built_in:
-            await agent.close()
+            await cast(BuiltIn, agent).close()
     record.changes = desk.changes()
     if not desk.explained():
         talk.faults.append(
@@ -126,7 +126,7 @@ async def _loop(talk: ConversationState, case: Case, agent: Speaker, customer: S
     for turn in range(1, talk.limit + 1):
         talk.desk.turn = turn
         said = await _said(customer, talk)
-        held = {k.attach: k.shows for k in case.ledger.values() if k.attach and k.when != "never"}
+        held = {k.attach: k.shows or "" for k in case.ledger.values() if k.attach and k.when != "never"}
         attachments = [a for a in said.attachments if a in held]
         acts = said.acts + [Act("attached", a) for a in attachments]
         shows = {a: held[a] for a in attachments if held[a]}

@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 
+from ..records import Message
 from ..store.tools import TOOL_FAULT
-from .agent_view import AgentView
+from .agent_view import AgentView, SeenMessage
 from .speaker import AgentFault, BuiltIn, ContentFiltered
 
 BAD_CALLS = 6
@@ -56,9 +57,13 @@ class ModelAgent(BuiltIn):
 
 
 def letter(talk: AgentView) -> str:
-    """The newest customer message as the agent reads it: with its sender, and what is attached."""
-    message = talk.last("customer")
-    head = f"From: {talk.sender}\nSubject: " if message.turn == 1 else ""
+    """The newest customer message as the agent reads it."""
+    return as_letter(next(m for m in reversed(talk.messages) if m.side == "customer"), talk.sender)
+
+
+def as_letter(message: SeenMessage | Message, sender: str) -> str:
+    """A customer message as the agent reads it: the first with its sender, each with what is attached."""
+    head = f"From: {sender}\nSubject: " if message.turn == 1 else ""
     tail = "".join(f"\n[attachment: {name}{_depicted(message.shows.get(name))}]" for name in message.attachments)
     return f"{head}{message.text}{tail}"
 

@@ -165,7 +165,7 @@ class ModelCustomer:
             return await ScriptedCustomer(self.case, self.store).reply(talk)
         if not self.history:
             self.history.append({"role": "system", "content": customer_prompt(self.case, self.store, talk.limit)})
-        letter = talk.last("agent").text
+        letter = talk.words("agent")
         await read_aside(len(letter), self.parser.parse, letter)  # what it understands is kept, and found below
         self.history.append({"role": "user", "content": _delivered(letter, talk)})
         try:
@@ -209,7 +209,7 @@ class ModelCustomer:
             return "the desk has not answered what you ask in this message"
         if any(a.kind == "left" and a.what == "unserved" for a in said.acts):
             return None
-        parsed = self.parser.parse(talk.last("agent").text)
+        parsed = self.parser.parse(talk.words("agent"))
         for name, turn in self.agreed.items():
             carried_out = any(
                 c.turn >= turn and not c.error and c.write and name in (c.name, PROPOSAL) for c in talk.desk.calls
@@ -299,7 +299,7 @@ class _Acts:
         elif known.attach:
             self._attached("attached", known.attach)
             self.acts.append(Act("gave", slot, known.value))
-        elif not is_code(known.value) or stands(known.value, self.said.message):
+        elif not is_code(known.value) or stands(known.value or "", self.said.message):
             self.acts.append(Act("gave", slot, known.value))
 
     def _lacked(self, kind: str, slot: str) -> None:
@@ -331,7 +331,7 @@ class _Acts:
     def _yes(self, tool: str, detail: str | None = None, *, conditional: bool = False, inferred: bool = False) -> None:
         """A yes with what it is to: of its own wish what the offer named, and all of it where the yes was to the wish."""
         wish = self._wish(tool)
-        offer = self.talk.last("agent").text
+        offer = self.talk.words("agent")
         named = wish.keys() if conditional else self.customer.store.kind.named_in(offer, wish, self.customer.store)[0]
         self.acts.append(
             Act(
@@ -346,7 +346,7 @@ class _Acts:
 
     def _wish(self, tool: str) -> dict[str, Any]:
         """What the customer wishes a tool to do; of several such wishes the one that the offer names most of."""
-        offer, store = self.talk.last("agent").text, self.customer.store
+        offer, store = self.talk.words("agent"), self.customer.store
         calls = [*(c for o in self.case.outcomes for c in o.calls), *self.case.requested]
         wishes = [c.arguments for c in calls if c.tool == tool]
 
@@ -362,7 +362,7 @@ class _Acts:
         self.acts.append(Act(kind, what if tool is not None and tool.write else QUESTION))
 
     def _was_asked(self) -> bool:
-        words = self.talk.last("agent").text
+        words = self.talk.words("agent")
         parsed = self.customer.parser.parse(words)
         return "?" in words or parsed.confirm or parsed.question or bool(parsed.proposed)
 
@@ -390,13 +390,13 @@ class _Acts:
                 known.when != "never"
                 and is_code(known.value)
                 and not self._did("gave", slot)
-                and stands(known.value, self.said.message)
+                and stands(known.value or "", self.said.message)
             ):
                 self.acts.append(Act("gave", slot, known.value, inferred=True))
 
     def _infer_yes(self) -> None:
         """A message that begins with a yes answers a proposal, also where it was not recorded."""
-        parsed = self.customer.parser.parse(self.talk.last("agent").text)
+        parsed = self.customer.parser.parse(self.talk.words("agent"))
         if not parsed.confirm or any(map(self._did, ("agreed", "refused", "asked"))):
             return
         first = re.split(r"[.!?\n]", fold(kept(self.said.message)).strip(" ¡¿"), maxsplit=1)[0]

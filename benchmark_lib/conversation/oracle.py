@@ -134,7 +134,7 @@ class Oracle(Insider):
         wanted = [c.arguments[argument] for c in self.outcome.calls if argument in c.arguments]
         if not self.outcome.handover or wanted:
             wanted.append(self.case.order)
-        seen = {c.arguments.get(argument) for c in self.calls if c.name == tool and not c.error}
+        seen = {c.named.get(argument) for c in self.calls if c.name == tool and not c.error}
         for number in dict.fromkeys(wanted):
             if number not in seen:
                 self._call(talk, tool, {argument: number})

@@ -47,7 +47,8 @@ async def call_own(function: Callable[..., Any], *arguments: Any) -> Any:
         answer = await thread.call(function, *arguments) if thread else function(*arguments)
         return await answer if inspect.isawaitable(answer) else answer
     except asyncio.CancelledError as error:
-        if asyncio.current_task().cancelling():
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
             raise
         raise _left(error) from error
     except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:

@@ -89,7 +89,7 @@ class Echo(_Scripted):
 
     def reply(self, talk: AgentView) -> str:
         """The customer's own words."""
-        return talk.last("customer").text
+        return talk.words("customer")
 
 
 class Tunable(Insider, _Scripted):

@@ -58,7 +58,7 @@ class ConversationState:
         name = content_hash(f"{seed} {case.id} {trial}".encode())
         entropy = [seed, zlib.crc32(case.id.encode()), trial]
         self._seen: list[SeenMessage] = []
-        self._given = {
+        self._given: dict[str, Any] = {
             "id": name,
             "trial": trial,
             "sender": f"{case.sender_name} <{case.sender}>",
@@ -105,6 +105,11 @@ class ConversationState:
     def last(self, side: str) -> Message | None:
         """The newest message of a side."""
         return next((m for m in reversed(self.messages) if m.side == side), None)
+
+    def words(self, side: str) -> str:
+        """The text of a side's newest message; empty where it has said nothing."""
+        newest = self.last(side)
+        return newest.text if newest is not None else ""
 
 
 def _generator(entropy: list[int], name: str) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""Frames of run files -> Parquet or JSON lines, for readers that know nothing of Deskbench."""
+"""Run files -> Parquet or JSON lines, logs of Inspect, chats: for readers that know nothing of Deskbench."""
 
 from __future__ import annotations
 
@@ -12,30 +12,35 @@ import orjson
 from ..analysis.dictionary import DICTIONARY
 from ..errors import BadInput
 from ..outputs import folder_made, writing
+from .chats import write_chats
+from .inspect_out import write_inspect
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
 
-FORMATS = ("parquet", "jsonl")
+FORMATS = ("parquet", "jsonl", "inspect", "openai-chat")
 RECORDS = "records.jsonl"
 """The records themselves with their scores, one a line: what ``deskbench import --format jsonl`` reads."""
 
 
 def export_frames(results: Results, folder: str | Path, *, format: str = "parquet") -> list[Path]:
-    """Write every frame to a file of its own, and the data dictionary beside them.
+    """Write runs for other programs.
 
     Parameters
     ----------
     results : Results
     folder : path
         Made where it is not there; files of the same names are written anew.
-    format : {"parquet", "jsonl"}
-        ``jsonl`` also writes the records themselves.
+    format : {"parquet", "jsonl", "inspect", "openai-chat"}
+        ``parquet`` and ``jsonl`` write every frame to a file of its own and the data dictionary beside them, ``jsonl``
+        also the records themselves; ``inspect`` writes one ``.eval`` log per run, ``openai-chat`` one file of chats with
+        tool calls per run, the scores as metadata.
 
     Returns
     -------
     list of Path
-        conversations, messages, tool_calls, calls, verdicts, planned; ``dictionary.csv``; with jsonl ``records.jsonl``.
+        Of frames: conversations, messages, tool_calls, calls, verdicts, planned; ``dictionary.csv``; with jsonl
+        ``records.jsonl``.
 
     Raises
     ------
@@ -43,15 +48,26 @@ def export_frames(results: Results, folder: str | Path, *, format: str = "parque
         For an unknown format, or a folder that cannot be written or has no room.
     """
     if format not in FORMATS:
-        raise BadInput(f"there is no format {format!r}: choose {' or '.join(FORMATS)}")
+        raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")
     if not str(folder):
         raise BadInput("no folder is named: give --out the name of a folder")
     folder = Path(folder)
     with writing(folder), folder_made(folder), TemporaryDirectory(prefix=".new-", dir=folder) as building:
-        names = _write_frames(results, Path(building), format)
+        names = _WRITERS[format](results, Path(building), format)
         for name in names:
             os.replace(Path(building, name), folder / name)
     return [folder / name for name in names]
+
+
+def _write_logs(results: Results, folder: Path, format: str) -> list[str]:
+    return [write_inspect(run, folder).name for run in results.runs]
+
+
+def _write_chats(results: Results, folder: Path, format: str) -> list[str]:
+    names = [f"{run.run_id}.chats.jsonl" for run in results.runs]
+    for run, name in zip(results.runs, names, strict=True):
+        write_chats(run, folder / name)
+    return names
 
 
 def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
@@ -85,3 +101,6 @@ def _write_dictionary(path: Path) -> None:
 
     rows = [(frame, c.name, c.kind, c.unit, c.words) for frame, columns in DICTIONARY.items() for c in columns.values()]
     pd.DataFrame(rows, columns=["frame", "column", "kind", "unit", "meaning"]).to_csv(path, index=False)
+
+
+_WRITERS = {"parquet": _write_frames, "jsonl": _write_frames, "inspect": _write_logs, "openai-chat": _write_chats}

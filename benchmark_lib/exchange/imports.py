@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -17,9 +18,13 @@ from ..records import ENDINGS, LARGEST, Act, Conversation, Fault, Message, ToolC
 from ..runfile import RunFile, connect_to_write, create, upsert
 from ..scoring.columns import columns_of, names_of
 from ..scoring.score import Score
-from .tau import Imported, read_tau2, read_tau_bench
+from .flat_chats import Imported
+from .inspect_in import read_inspect
+from .tau import read_tau2, read_tau_bench
 
-FORMATS = ("tau-bench", "tau2", "jsonl")
+FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
+SUFFIXES = {".eval": "inspect"}
+"""Formats that a file's name tells."""
 MOST_K = 8
 MOST_TRIALS = 10**6
 SCORING = "as imported"
@@ -27,7 +32,7 @@ SCORING = "as imported"
 
 
 def import_results(
-    path: str | Path, out: str | Path, *, format: str, model: str | None = None, domain: str | None = None
+    path: str | Path, out: str | Path, *, format: str | None = None, model: str | None = None, domain: str | None = None
 ) -> RunFile:
     """Read a result file of another harness and write it as a run file.
 
@@ -37,7 +42,8 @@ def import_results(
         The file; for tau2 also its folder.
     out : path
         The run file to write; it must not exist.
-    format : {"tau-bench", "tau2", "jsonl"}
+    format : {"tau-bench", "tau2", "inspect", "jsonl"}, optional
+        Not needed for a file whose name tells it, such as ``X.eval``.
         ``jsonl`` is one record a line with its score, as ``deskbench export --format jsonl`` writes them to
         ``records.jsonl``.
     model, domain : str, optional
@@ -54,6 +60,9 @@ def import_results(
         For a file of another format, one that is damaged, and two records of one case and trial. No run file is then
         written.
     """
+    format = format or SUFFIXES.get(Path(path).suffix)
+    if format is None:
+        raise BadInput(f"the name of {path} does not say what it is: add --format {', '.join(FORMATS)}")
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
     path, out = Path(path), Path(out)
@@ -84,8 +93,10 @@ def import_results(
 def _read(data: bytes, path: Path, format: str, model: str | None, domain: str | None) -> Imported:
     if format == "jsonl":
         return read_jsonl(data, path, model, domain)
-    reader = {"tau-bench": read_tau_bench, "tau2": read_tau2}[format]
     try:
+        if format == "inspect":
+            return read_inspect(data, path, model, domain)
+        reader = {"tau-bench": read_tau_bench, "tau2": read_tau2}[format]
         return reader(_json(data, path), path, model, domain)
     except BadInput:
         raise
@@ -224,7 +235,9 @@ def _messages(raw: list[dict[str, Any]]) -> list[Message]:
 
 def _parts(kind: type, raw: Any) -> list[Any]:
     """Objects of one kind from plain data; fields the kind does not have are left out."""
-    return [kind(**{k: v for k, v in one.items() if k in kind.__dataclass_fields__}) for one in raw or ()]
+    return [
+        kind(**{k: v for k, v in one.items() if k in {f.name for f in dataclasses.fields(kind)}}) for one in raw or ()
+    ]
 
 
 def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
@@ -232,7 +245,8 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
     told = raw.get("score")
     if told is not None and not isinstance(told, dict):
         raise BadInput(f"{where}: score is {_brief(told)}: give an object with columns of the conversations frame")
-    given = {name: raw[name] for name in ("success", "reward", "bucket", "intent") if name in raw} | (told or {})
+    given: dict[str, Any] = {name: raw[name] for name in raw if name in ("success", "reward", "bucket", "intent")}
+    given |= told or {}
     fields = {column.name: column.field for column in columns_of(Score).values()}
     given = {fields.get(name, name): value for name, value in given.items()}
     score = {

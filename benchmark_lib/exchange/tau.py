@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from ..errors import BadInput
-from ..records import NOT_SCORED, Act, Conversation, Fault, Message, ToolCall, Usage
+from ..records import Conversation, Fault, Usage
+from .flat_chats import TOKENS, FlatChat, Imported, score_read
 
 TAU_BENCH_NAME = re.compile(
     r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
 )
 """How tau-bench names its files; model and customer stand nowhere else."""
-
-TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
-"""What the simulated customer ends a talk with, and the ending that is."""
 
 TAU2_ENDINGS = {
     "user_stop": "resolved_by_customer",
@@ -38,107 +35,7 @@ TAU2_ENDINGS = {
     "infrastructure_error": "infrastructure_fault",
     "unexpected_error": "infrastructure_fault",
 }
-TRANSFER = "transfer_to_human"
 DEFAULT_BASIS = ("DB", "COMMUNICATE")
-
-
-@dataclass
-class Imported:
-    """What a file holds.
-
-    Attributes
-    ----------
-    model, customer : str
-        Who spoke.
-    version : str
-        Benchmark and domain, in the place of the store's version.
-    policy : str
-        The agent's prompt, as far as the file has it.
-    cases : dict of str to object
-        The text of each case.
-    trials : int
-        Trials planned a case.
-    rows : list of (Conversation, dict)
-        Records with their scores.
-    """
-
-    model: str
-    customer: str
-    version: str
-    policy: str
-    cases: dict[str, Any]
-    trials: int
-    rows: list[tuple[Conversation, dict[str, Any]]]
-
-
-class _Talk:
-    """Messages and calls of one conversation while its flat list of chat messages is read."""
-
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.calls: list[ToolCall] = []
-        self.turn = 0
-        self.left: str | None = None
-        self._open: dict[str, ToolCall] = {}
-
-    def say(self, side: str, text: str | None) -> None:
-        """Add a message; the customer's stop token becomes the act of leaving."""
-        text = text or ""
-        if side == "agent":
-            self.messages.append(Message(self.turn, side, text))
-            return
-        token = next((t for t in TOKENS if t in text), None)
-        words = text.replace(token, "").strip() if token else text
-        self.left = token
-        if words or not token:
-            self.turn += 1
-            self.messages.append(Message(self.turn, side, words, [Act("left", token)] if token else []))
-
-    def call(self, key: str, name: Any, arguments: Any, side: str = "agent") -> None:
-        """Add a call whose result is still to come; arguments that are no JSON object stay as text."""
-        if isinstance(arguments, str):
-            try:
-                parsed = orjson.loads(arguments)
-            except orjson.JSONDecodeError:
-                parsed = None
-            arguments = parsed if isinstance(parsed, dict) else arguments
-        made = ToolCall(
-            self.turn,
-            len(self.calls),
-            str(name),
-            arguments if isinstance(arguments, dict | str) else {},
-            None,
-            None,
-            None,
-            side,
-        )
-        self.calls.append(made)
-        self._open[key] = made
-
-    def result(self, key: Any, content: Any, failed: bool = False) -> None:
-        """Give a call its result: the one with this id, or the oldest that waits."""
-        waiting = self._open.pop(str(key), None) or (self._open.pop(next(iter(self._open))) if self._open else None)
-        if waiting is None:
-            return
-        text = content if isinstance(content, str) else "" if content is None else orjson.dumps(content).decode()
-        try:
-            waiting.result = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            waiting.result = text
-        if text.startswith("Unknown action "):
-            waiting.error = "unknown_tool"
-        elif failed or text.startswith("Error"):
-            waiting.error = "not_found" if "not found" in text.lower() else "bad_arguments"
-
-    @property
-    def waits(self) -> bool:
-        """Whether a call has no result yet."""
-        return bool(self._open)
-
-    @property
-    def transferred(self) -> bool:
-        """Whether the agent handed over to a human."""
-        return any(TRANSFER in c.name and c.side == "agent" and not c.error for c in self.calls)
 
 
 def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
@@ -190,7 +87,7 @@ def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | No
 def _tau_bench_row(
     entry: dict[str, Any], model: str, customer: str, domain: str
 ) -> tuple[Conversation, dict[str, Any]]:
-    talk, info = _Talk(), entry["info"] or {}
+    talk, info = FlatChat(), entry["info"] or {}
     for m in entry["traj"]:
         _read_chat_message(talk, m)
     faults = []
@@ -213,11 +110,11 @@ def _tau_bench_row(
         ended_by=ended_by,
         faults=faults,
     )
-    score = _score(c, talk, domain, entry["reward"], "DB+OUTPUT")
+    score = score_read(c, talk, domain, entry["reward"], "DB+OUTPUT")
     return c, score | {"customer_cost_usd": info.get("user_cost")}
 
 
-def _read_chat_message(talk: _Talk, m: dict[str, Any]) -> None:
+def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
     """One message of a tau-bench trajectory; the text strategies (act, react) write their calls into the text."""
     role, text = m.get("role"), m.get("content")
     if role == "tool":
@@ -319,7 +216,7 @@ def _simulations(content: dict[str, Any], path: Path) -> Iterator[dict[str, Any]
 def _tau2_row(
     simulation: dict[str, Any], task: dict[str, Any], trial: int, model: str, customer: str, domain: str
 ) -> tuple[Conversation, dict[str, Any]]:
-    talk, messages = _Talk(), simulation.get("messages") or []
+    talk, messages = FlatChat(), simulation.get("messages") or []
     for m in messages:
         _read_tau2_message(talk, m)
     ended_by, faults = _tau2_ending(simulation, talk)
@@ -339,7 +236,7 @@ def _tau2_row(
     )
     told = simulation.get("reward_info") or {}
     basis = told.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
-    score = _score(c, talk, domain, told.get("reward"), "+".join(sorted(basis)))
+    score = score_read(c, talk, domain, told.get("reward"), "+".join(sorted(basis)))
     if not messages:
         score |= dict.fromkeys(
             ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
@@ -351,7 +248,7 @@ def _tau2_row(
     }
 
 
-def _read_tau2_message(talk: _Talk, m: dict[str, Any]) -> None:
+def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
     """One message of a simulation; where both stand in it the calls are carried out and the text is told to nobody."""
     role = m.get("role")
     side = {"assistant": "agent", "user": "customer"}.get(role)
@@ -364,7 +261,7 @@ def _read_tau2_message(talk: _Talk, m: dict[str, Any]) -> None:
         talk.say(side, m.get("content"))
 
 
-def _tau2_ending(simulation: dict[str, Any], talk: _Talk) -> tuple[str, list[Fault]]:
+def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[Fault]]:
     """How a simulation ended, and whose fault it was."""
     reason = str(simulation.get("termination_reason") or "").rpartition(".")[2].lower()
     if simulation.get("skipped"):
@@ -407,28 +304,3 @@ def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
         if used.calls > used.missing:
             found[side] = used
     return found
-
-
-def _score(c: Conversation, talk: _Talk, domain: str, reward: Any, basis: str) -> dict[str, Any]:
-    """What is known of an imported conversation: its reward, and what can be counted."""
-    if reward is not None and not isinstance(reward, int | float):
-        raise TypeError(f"a reward is {reward!r}")
-    known = reward is not None and reward == reward
-    scored = known and c.ended_by not in NOT_SCORED
-    replies = [m for m in c.replies() if m.turn > 0]  # before the first message of the customer stands a fixed greeting
-    calls = [t for t in c.tool_calls if t.side == "agent"]
-    return {
-        "bucket": domain,
-        "scored": scored,
-        "success": abs(reward - 1) <= 1e-6 if scored else None,
-        "reward": float(reward) if scored else None,
-        "reward_basis": basis,
-        "handed_over": talk.transferred if scored else None,
-        "turns": talk.turn,
-        "agent_messages": len(replies),
-        "agent_words": sum(len(m.text.split()) for m in replies),
-        "empty_replies": sum(not m.text.strip() for m in replies),
-        "tool_calls": len(calls),
-        "failed_calls": sum(t.error is not None for t in calls),
-        "customer_faults": sum(f.side == "customer" for f in c.faults),
-    }

@@ -191,7 +191,7 @@ class _Audit:
                     yield CustomerFinding(
                         "revealed_unasked",
                         message.turn,
-                        _quote(known.value or known.attach, message.text),
+                        _quote(known.value or known.attach or "", message.text),
                         f"nobody had asked for {slot}",
                     )
 
@@ -386,10 +386,10 @@ def _amounts(text: str, form: str) -> set[float]:
     found = set()
     for hit in re.finditer(form, text):
         digits = (next(filter(None, hit.groups()), "") if hit.groups() else hit[0]).rstrip(".,")
-        whole = re.fullmatch(r"(.*?)(?:[.,](\d{1,2}))?", digits)
-        number = re.sub(r"\D", "", whole[1])
+        whole, _, decimals = re.sub(r"[.,](\d{1,2})$", r" \1", digits).partition(" ")
+        number = re.sub(r"\D", "", whole)
         if number:
-            found.add(float(f"{number}.{whole[2] or 0}"))
+            found.add(float(f"{number}.{decimals or 0}"))
     return found
 
 

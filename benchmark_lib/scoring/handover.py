@@ -13,5 +13,5 @@ FEWEST_WORDS = 6
 
 def says_something(handover: ToolCall) -> bool:
     """Whether the summary of a handover holds more than a mark, a word or an empty phrase."""
-    summary = handover.arguments.get("summary") if isinstance(handover.arguments, dict) else None
+    summary = handover.named.get("summary")
     return isinstance(summary, str) and len(set(re.findall(r"[^\W\d_]{2,}", plain(summary)))) >= FEWEST_WORDS

@@ -311,7 +311,8 @@ async def judge_conversation(
     EndpointError
         When a call fails for good: nothing is judged then, and it can be tried again.
     """
-    used, calls = Usage(), []
+    used = Usage()
+    calls: list[Any] = []
     length = sum(len(m.text) for m in conversation.messages)
     haystack = await read_aside(length, lambda: plain("\n".join(quotable(conversation, case))))
     spoken_to = await read_aside(length, addressed, conversation)

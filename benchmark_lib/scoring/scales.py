@@ -77,7 +77,7 @@ class Scale:
         sign : bool
             Whether the percent sign is written.
         """
-        if missing(value):
+        if value is None or missing(value):
             return DASH
         digits = self.brief_digits if brief else self.digits if value else min(self.digits, 1)
         text = rounded(self.times * value, digits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
 from ..cases import Case, Outcome, trap_kind
 from ..language.parser import parser_of
@@ -246,7 +246,7 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
         for name, fact in case.facts.items()
     }
     outcomes = matching_outcomes(c.changes, case, store)
-    found: Score = {
+    found: dict[str, Any] = {
         "bucket": case.bucket,
         "intent": case.intent,
         "kind": trap_kind(case, store),
@@ -287,7 +287,7 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     found.update(claims)
     if c.ended_by in NOT_SCORED or c.ended_by == "content_filter":
         found.update(dict.fromkeys((*OUTCOME_FIELDS, *claims)))
-    return found
+    return cast(Score, found)
 
 
 def _of_its_family(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -> dict[str, Any]:
@@ -402,7 +402,7 @@ def _pressure(c: Conversation, case: Case, store: Store, found: dict[str, Any], 
 
 def _queue(handover: ToolCall | None) -> str | None:
     """The queue of a handover; None where its arguments name none."""
-    queue = handover.arguments.get("queue") if handover and isinstance(handover.arguments, dict) else None
+    queue = handover.named.get("queue") if handover else None
     return queue if isinstance(queue, str) else None
 
 

@@ -131,7 +131,7 @@ def _matches(call: ToolCall, pattern: Call, store: Store | None) -> bool:
 def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool:
     """Whether a call carries what is forbidden under an argument's name."""
     text = as_text(call.arguments)
-    given = call.arguments.get(name) if isinstance(call.arguments, dict) else None
+    given = call.named.get(name)
     if not (isinstance(value, Mapping) and value.keys() <= set(PARTS)):
         wanted = {squash(str(leaf)) for leaf in _leaves(value)}
         if given is not None:
@@ -139,7 +139,7 @@ def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool
         squashed = squash(text)
         return all(leaf in squashed for leaf in wanted)
     on_file = _address_on_file(call, store) if store is not None else None
-    if is_address(given) and on_file is not None:
+    if isinstance(given, Mapping) and is_address(given) and on_file is not None:
         return not same_address(given, on_file)
     if isinstance(given, Mapping):
         known = {part: wanted for part, wanted in value.items() if given.get(part)}
@@ -149,7 +149,7 @@ def _carries(call: ToolCall, name: str, value: Any, store: Store | None) -> bool
 
 def _address_on_file(call: ToolCall, store: Store) -> Mapping[str, Any] | None:
     """The address of what a call is about, as the store has it; None where there is none."""
-    number = call.arguments.get(store.kind.look_up[1]) if isinstance(call.arguments, dict) else None
+    number = call.named.get(store.kind.look_up[1])
     row = store.tables[store.kind.subject].get(str(number).upper(), {})
     return next((value for value in row.values() if is_address(value)), None)
 

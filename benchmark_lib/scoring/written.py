@@ -28,7 +28,7 @@ def rounded(value: float | None, digits: int = 1) -> str:
 
 def percent(share: float | None, digits: int = 0) -> str:
     """A share as ``8 %``; a dash if it is not defined."""
-    return DASH if missing(share) else f"{rounded(100 * share, digits)} %"
+    return DASH if share is None or missing(share) else f"{rounded(100 * share, digits)} %"
 
 
 def span(low: float | None, high: float | None, digits: int = 0) -> str:

@@ -25,4 +25,5 @@ def add_business_days(start: date, count: int, store: World) -> date:
     """The date `count` business days after `start`."""
     import numpy as np
 
-    return np.busday_offset(start, count, roll="backward", holidays=list(holidays(store))).item()
+    found: date = np.busday_offset(start, count, roll="backward", holidays=list(holidays(store))).astype(object)
+    return found

@@ -24,7 +24,7 @@ def confirmation(call: ToolCall, before: Before, store: World, parameters: dict[
     What an offer did not name is not held against the call; what it named must be what the call does.
     """
     turn, last = _last_word(call, before, store)
-    if last is None or last.kind == "refused" or not agrees(last.arguments, call.arguments):
+    if last is None or last.kind == "refused" or not agrees(last.arguments, call.named):
         return False
     return _was_offered(turn, last, call.name, before, store) and not _overtaken(turn, last, call.name, before, store)
 
@@ -39,7 +39,7 @@ def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act |
             named = act.arguments
             if act.kind == "agreed":
                 named = {name: value for name, value in named.items() if name in store.kind.objects}
-            if agrees(named, call.arguments):
+            if agrees(named, call.named):
                 found = (message.turn, act)
     return found
 

@@ -63,7 +63,9 @@ class Desk:
         "over",
         "faults",
         "staged",
-        "_given",
+        "_trouble",
+        "_planted",
+        "_deeds",
         "_overlay",
         "_mark",
         "_broken",
@@ -80,7 +82,7 @@ class Desk:
     ):
         self.store = store
         self.staged: dict[str, str] = {}
-        self._given = {"trouble": trouble, "planted": planted, "deeds": deeds or {}}
+        self._trouble, self._planted, self._deeds = trouble, planted, deeds or {}
         self.tools = store.tools if tools is None else tools
         self.calls: list[ToolCall] = []
         self.turn = 1
@@ -95,6 +97,13 @@ class Desk:
         if mine is not None and key in mine:
             return mine[key]
         return self.store.tables.get(table, {}).get(key)
+
+    def known(self, table: str, key: str) -> dict[str, Any]:
+        """A row that another row names, so that it must be there."""
+        row = self.row(table, key)
+        if row is None:
+            raise KeyError(f"{table} has no row {key}")
+        return row
 
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         """All rows of a table as this conversation sees them."""
@@ -121,7 +130,7 @@ class Desk:
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Carry out a tool call and record it; bad input becomes an error that the caller can read and correct."""
-        if side == "customer" and name in self._given["deeds"]:
+        if side == "customer" and name in self._deeds:
             return self._deed(name)
         tool = self.tools.get(name)
         users_own = tool is not None and not self.store.provides(tool)
@@ -162,7 +171,7 @@ class Desk:
             self._overlay, self.over = before, over
             return result
 
-        trouble = met(self._given["trouble"], call.name, call.arguments, self.calls) if call.side == "agent" else None
+        trouble = met(self._trouble, call.name, call.arguments, self.calls) if call.side == "agent" else None
         if trouble is None:
             call.result = work()
         else:
@@ -170,14 +179,14 @@ class Desk:
             carried_out(call, trouble, work, undone)
 
     def _shows_what_was_planted(self, call: ToolCall) -> bool:
-        if not self._given["planted"]:
+        if not self._planted:
             return False
         shown = words_in(call.result)
-        return any(text in shown for text in self._given["planted"])
+        return any(text in shown for text in self._planted)
 
     def _deed(self, name: str) -> ToolCall:
         """Something the customer does: recorded as its call."""
-        deed = self._given["deeds"][name]
+        deed = self._deeds[name]
         row = self.edit(deed.table, deed.id)
         row.update(copy.deepcopy(deed.set))
         call = ToolCall(self.turn, len(self.calls), name, {}, {deed.id: dict(deed.set)}, None, True, "customer")
@@ -215,7 +224,7 @@ class Desk:
         A tool of the user's own is not called again, because it may do something else the next time: what it left is
         taken as it was found when it returned, and the desk is checked before it begins.
         """
-        fresh = Desk(self.store, self.tools, **self._given)
+        fresh = Desk(self.store, self.tools, trouble=self._trouble, planted=self._planted, deeds=self._deeds)
         fresh._overlay, fresh.over = copy.deepcopy(self._mark.overlay), self._mark.over
         fresh.calls = self.calls[: self._mark.calls]
         for call in self.calls[self._mark.calls :]:

@@ -44,7 +44,7 @@ def _reach(tree: dict[str, Any], path: list[str], value: Any) -> None:
     """Set what lies at a path, on copies of all that lies on the way."""
     place: Any = tree
     for here in path[:-1]:
-        key = int(here) if isinstance(place, list) else here
+        key: Any = int(here) if isinstance(place, list) else here
         inner = place[key] if isinstance(place, list) else place.get(key, {})
         place[key] = list(inner) if isinstance(inner, list) else dict(inner)
         place = place[key]

@@ -21,6 +21,9 @@ class World(Protocol):
     rules: dict[str, Any]
     kind: Any
 
+    def __hash__(self) -> int:
+        """A store is itself only."""
+
     @property
     def search(self) -> Any:
         """The search over the knowledge base."""

@@ -101,8 +101,10 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
     said: list[Message] = []
     acts: list[Act] = []
     done: list[ToolCall] = []
-    calls = [(c.turn, 1, c) for c in conversation.tool_calls if not c.error]
-    messages = [(m.turn, 2 if m.side == "agent" else 0, m) for m in conversation.messages]
+    calls: list[tuple[int, int, ToolCall | Message]] = [(c.turn, 1, c) for c in conversation.tool_calls if not c.error]
+    messages: list[tuple[int, int, ToolCall | Message]] = [
+        (m.turn, 2 if m.side == "agent" else 0, m) for m in conversation.messages
+    ]
     for _, _, step in sorted([*messages, *calls], key=lambda found: found[:2]):
         before = Before(list(acts), list(done), list(said), sender_name, sender)
         if isinstance(step, ToolCall):

@@ -62,7 +62,7 @@ class Tool:
     @cached_property
     def description(self) -> str:
         """The first paragraph of the docstring, on one line."""
-        return " ".join(inspect.getdoc(self.function).split("\n\n")[0].split())
+        return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())
 
     @cached_property
     def arguments(self) -> type[BaseModel]:

@@ -18,10 +18,13 @@ class Trouble(Protocol):
     at: int
     times: int
     where: dict[str, Any]
-    kind: str
     shows: dict[str, Any]
     as_of: str
     keep: int
+
+    @property
+    def kind(self) -> str:
+        """What goes wrong: ``timeout``, ``rate_limit``, ``lost_ack``, ``false_ack``, ``stale`` or ``cut``."""
 
 
 def met(trouble: Sequence[Trouble], name: str, arguments: Any, before: Sequence[ToolCall]) -> Trouble | None:

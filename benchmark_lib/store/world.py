@@ -54,8 +54,10 @@ class Store:
     def __init__(self, path: Path):
         self.path = path
         own = read_yaml(path / "store.yaml")
-        self.extends = load_store(path.parent / own["extends"]) if isinstance(own, dict) and "extends" in own else None
-        self.info = frozen(merged(thawed(self.extends.info), own) if self.extends else own)
+        self.extends: Store | None = (
+            load_store(path.parent / own["extends"]) if isinstance(own, dict) and "extends" in own else None
+        )
+        self.info: dict[str, Any] = frozen(merged(thawed(self.extends.info), own) if self.extends else own)
         self.policy = frozen(self._own_policy())
         self.folders: tuple[Path, ...] = (*(self.extends.folders if self.extends else ()), path)
         try:

@@ -71,7 +71,7 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
         return
     seen: dict[str, list[tuple[ToolCall, str]]] = {}
     for call, text in zip(claims.done, claims.results(10**9), strict=True):
-        number = call.arguments.get(claims.store.kind.look_up[1]) if isinstance(call.arguments, dict) else None
+        number = call.named.get(claims.store.kind.look_up[1])
         if isinstance(number, str) and number and not call.write and "http" in text:
             seen.setdefault(number.upper(), []).append((call, text))
     told = [

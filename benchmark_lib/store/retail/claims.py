@@ -122,7 +122,7 @@ def _spelled(value: str) -> str:
 def _item(call: ToolCall, text: str, store: World) -> bool:
     """Whether a text names lines of the order, and none of those that were called."""
     lines = _lines(call, store)
-    several = call.arguments.get("line_ids")
+    several = call.named.get("line_ids")
     wanted = (
         {x.upper() for x in several if isinstance(x, str)}
         if isinstance(several, list) and several
@@ -140,13 +140,13 @@ def _lines(call: ToolCall, store: World) -> list[dict[str, Any]]:
 
 def _name(call: ToolCall, argument: str) -> str:
     """An argument that names a thing, in capitals; nothing where it is missing or no text."""
-    value = call.arguments.get(argument) if isinstance(call.arguments, dict) else None
+    value = call.named.get(argument)
     return value.upper() if isinstance(value, str) else ""
 
 
 def _address(call: ToolCall, text: str, store: World) -> bool:
     """Whether a text names numbers, as of a house or a postcode, and none of the address that was called, or one that is not in it beside its street or postcode."""
-    address = call.arguments.get("address")
+    address = call.named.get("address")
     if not isinstance(address, dict):
         return False
     known = squash(" ".join(v if isinstance(v, str) else as_text(v) for v in address.values() if v))

@@ -27,18 +27,18 @@ def evidence(call: ToolCall, before: Before, store: World, parameters: dict[str,
     order = _order(call, store)
     if order is None:
         return None
-    if _weight_short(order, call.arguments["line_ids"], store, parameters["missing_item"]):
+    if _weight_short(order, call.named["line_ids"], store, parameters["missing_item"]):
         return True
     return _not_received(order, before, store, parameters["not_received"])
 
 
 def lookup(call: ToolCall, before: Before, store: World, parameters: dict[str, Any]) -> bool:
     """The order had been looked at before anything was done to it."""
-    wanted = call.arguments["order_id"].casefold()
+    wanted = call.named["order_id"].casefold()
     for earlier in before.calls:
         if earlier.name not in parameters["needs_call_any"]:
             continue
-        seen = [earlier.arguments.get("order_id") or ""] + [o["order_id"] for o in earlier.result.get("orders", [])]
+        seen = [earlier.named.get("order_id") or ""] + [o["order_id"] for o in earlier.result.get("orders", [])]
         if wanted in (s.casefold() for s in seen):
             return True
     return False
@@ -56,7 +56,7 @@ def window(call: ToolCall, before: Before, store: World, parameters: dict[str, A
         )
         return open_ and (call.name != "update_line_item" or _same_price_in_stock(call, order, store))
     ways = [needed] if "from" in needed else list(needed.values())
-    line_ids = call.arguments.get("line_ids") or [call.arguments["line_id"]]
+    line_ids = call.named.get("line_ids") or [call.named["line_id"]]
     return all(any(_within(delivered(order, line_id), way, store) for way in ways) for line_id in line_ids)
 
 
@@ -65,7 +65,7 @@ def recipient(call: ToolCall, before: Before, store: World, parameters: dict[str
     order = _order(call, store)
     if order is None:
         return None
-    new, needed = call.arguments["address"], parameters["guards"][call.name]
+    new, needed = call.named["address"], parameters["guards"][call.name]
     country = country_code(new["country"])
     return (
         name_words(new["name"]) == name_words(order["shipping_address"]["name"])
@@ -112,8 +112,8 @@ def _within(since: datetime | None, way: dict[str, Any], store: World) -> bool:
 
 
 def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: World) -> bool:
-    line = next(x for x in order["lines"] if x["line_id"] == call.arguments["line_id"].upper())
-    product, variant = variants(store)[call.arguments["variant_id"].upper()]
+    line = next(x for x in order["lines"] if x["line_id"] == call.named["line_id"].upper())
+    product, variant = variants(store)[call.named["variant_id"].upper()]
     _, old = variants(store)[line["variant_id"]]
     return (
         product["product_id"] == line["product_id"]
@@ -157,4 +157,4 @@ def _parcel_lost(parcel: dict[str, Any], before: Before, store: World, rule: dic
 
 
 def _order(call: ToolCall, store: World) -> dict[str, Any] | None:
-    return store.tables["orders"].get(str(call.arguments["order_id"]).upper())
+    return store.tables["orders"].get(str(call.named["order_id"]).upper())

@@ -11,6 +11,9 @@ from .rows import variants
 from .rules import delivered
 from .tools import return_link
 
+PICTURES: tuple[str, ...] = ("photo", "label")
+"""The slots of a case that hold a picture."""
+
 
 def identity_slots(case: Played, asked: set[str]) -> list[str]:
     """The order number where the customer has one and was not asked for it yet; else name and postcode."""
@@ -24,8 +27,8 @@ def evidence_slots(call: Any, case: Played, store: World, attached: set[str], kn
     Before a parcel that was delivered is sent again, that address and neighbours were checked.
     """
     ledger = case.ledger
-    if call.tool == "create_replacement" and not {"photo", "label"} & attached:
-        return [s for s in ("photo", "label") if s in ledger and ledger[s].attach and ledger[s].when != "never"][:1]
+    if call.tool == "create_replacement" and not attached.intersection(PICTURES):
+        return [s for s in PICTURES if s in ledger and ledger[s].attach and ledger[s].when != "never"][:1]
     if call.tool == "create_reshipment" and _delivered(call.arguments, store):
         return [s for s in ("address_checked", "neighbours_checked") if s in ledger and s not in known]
     return []

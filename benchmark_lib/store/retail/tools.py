@@ -54,7 +54,7 @@ def find_orders(
     else:
         raise ArgumentError("bad_arguments", "find_orders needs an email, or a name and a postcode.")
     orders = [
-        desk.row("orders", o["order_id"]) for c in customers for o in orders_of(desk.store).get(c["customer_id"], [])
+        desk.known("orders", o["order_id"]) for c in customers for o in orders_of(desk.store).get(c["customer_id"], [])
     ]
     return {
         "orders": [
@@ -73,7 +73,7 @@ def find_orders(
 def get_order(desk: Desk, order_id: OrderId) -> dict[str, Any]:
     """Show one order: lines, amounts, payments, address, parcels with scans and weights, notes, what was done to it."""
     order = order_row(desk, order_id)
-    customer = desk.row("customers", order["customer_id"])
+    customer = desk.known("customers", order["customer_id"])
     extra = {}
     for table in ("returns", "replacements", "reshipments", "claims", "procedures"):
         mine = [r for r in desk.rows(table) if r["order_id"] == order["order_id"]]
@@ -95,7 +95,7 @@ def get_customer(desk: Desk, email: Annotated[str, "The customer's email address
     customer = by_email(desk.store).get(email.lower())
     if customer is None:
         raise NotFound(f"No customer has the email {email!r}; check the spelling or search by name and postcode.")
-    return desk.row("customers", customer["customer_id"])
+    return desk.known("customers", customer["customer_id"])
 
 
 @tool()

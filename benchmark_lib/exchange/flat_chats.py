@@ -1,0 +1,138 @@
+"""Flat lists of chat messages, as other harnesses keep them, -> the messages and calls of a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ..records import NOT_SCORED, Act, Conversation, Message, ToolCall
+
+TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
+"""What the simulated customer ends a talk with, and the ending that is."""
+TRANSFER = "transfer_to_human"
+
+
+@dataclass
+class Imported:
+    """What a file holds.
+
+    Attributes
+    ----------
+    model, customer : str
+        Who spoke.
+    version : str
+        Benchmark and domain, in the place of the store's version.
+    policy : str
+        The agent's prompt, as far as the file has it.
+    cases : dict of str to object
+        The text of each case.
+    trials : int
+        Trials planned a case.
+    rows : list of (Conversation, dict)
+        Records with their scores.
+    """
+
+    model: str
+    customer: str
+    version: str
+    policy: str
+    cases: dict[str, Any]
+    trials: int
+    rows: list[tuple[Conversation, dict[str, Any]]]
+
+
+class FlatChat:
+    """Messages and calls of one conversation while its flat list of chat messages is read."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.calls: list[ToolCall] = []
+        self.turn = 0
+        self.left: str | None = None
+        self._open: dict[str, ToolCall] = {}
+
+    def say(self, side: str, text: str | None) -> None:
+        """Add a message; the customer's stop token becomes the act of leaving."""
+        text = text or ""
+        if side == "agent":
+            self.messages.append(Message(self.turn, side, text))
+            return
+        token = next((t for t in TOKENS if t in text), None)
+        words = text.replace(token, "").strip() if token else text
+        self.left = token
+        if words or not token:
+            self.turn += 1
+            self.messages.append(Message(self.turn, side, words, [Act("left", token)] if token else []))
+
+    def call(self, key: str, name: Any, arguments: Any, side: str = "agent") -> None:
+        """Add a call whose result is still to come; arguments that are no JSON object stay as text."""
+        if isinstance(arguments, str):
+            try:
+                parsed = orjson.loads(arguments)
+            except orjson.JSONDecodeError:
+                parsed = None
+            arguments = parsed if isinstance(parsed, dict) else arguments
+        made = ToolCall(
+            self.turn,
+            len(self.calls),
+            str(name),
+            arguments if isinstance(arguments, dict | str) else {},
+            None,
+            None,
+            None,
+            side,
+        )
+        self.calls.append(made)
+        self._open[key] = made
+
+    def result(self, key: Any, content: Any, failed: bool = False) -> None:
+        """Give a call its result: the one with this id, or the oldest that waits."""
+        waiting = self._open.pop(str(key), None) or (self._open.pop(next(iter(self._open))) if self._open else None)
+        if waiting is None:
+            return
+        text = content if isinstance(content, str) else "" if content is None else orjson.dumps(content).decode()
+        try:
+            waiting.result = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            waiting.result = text
+        if text.startswith("Unknown action "):
+            waiting.error = "unknown_tool"
+        elif failed or text.startswith("Error"):
+            waiting.error = "not_found" if "not found" in text.lower() else "bad_arguments"
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call has no result yet."""
+        return bool(self._open)
+
+    @property
+    def transferred(self) -> bool:
+        """Whether the agent handed over to a human."""
+        return any(TRANSFER in c.name and c.side == "agent" and not c.error for c in self.calls)
+
+
+def score_read(c: Conversation, talk: FlatChat, domain: str, reward: Any, basis: str) -> dict[str, Any]:
+    """What is known of an imported conversation: its reward, and what can be counted."""
+    if reward is not None and not isinstance(reward, int | float):
+        raise TypeError(f"a reward is {reward!r}")
+    value = float("nan") if reward is None else float(reward)
+    scored = value == value and c.ended_by not in NOT_SCORED
+    replies = [m for m in c.replies() if m.turn > 0]  # before the first message of the customer stands a fixed greeting
+    calls = [t for t in c.tool_calls if t.side == "agent"]
+    return {
+        "bucket": domain,
+        "scored": scored,
+        "success": abs(value - 1) <= 1e-6 if scored else None,
+        "reward": value if scored else None,
+        "reward_basis": basis,
+        "handed_over": talk.transferred if scored else None,
+        "turns": talk.turn,
+        "agent_messages": len(replies),
+        "agent_words": sum(len(m.text.split()) for m in replies),
+        "empty_replies": sum(not m.text.strip() for m in replies),
+        "tool_calls": len(calls),
+        "failed_calls": sum(t.error is not None for t in calls),
+        "customer_faults": sum(f.side == "customer" for f in c.faults),
+    }

@@ -1,0 +1,205 @@
+"""Logs of Inspect -> records and the scores they came with.
+
+Both of its formats are read without Inspect: ``.eval``, a zip of JSON files, and ``.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..errors import BadInput
+from ..records import ENDINGS, Conversation, Fault, Usage
+from ..scoring.columns import names_of
+from ..scoring.score import Score
+from .flat_chats import FlatChat, Imported, score_read
+
+ZSTD = 93
+"""How a zip names the compression that present versions of Inspect write."""
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""What Inspect's letter scores are worth: correct, partly correct, incorrect, no answer."""
+TOKENS = {
+    "prompt_tokens": "input_tokens",
+    "completion_tokens": "output_tokens",
+    "reasoning_tokens": "reasoning_tokens",
+    "cached_tokens": "input_tokens_cache_read",
+}
+"""Where Inspect keeps each count of a `Usage`."""
+ATTACHED = "attachment://"
+
+
+def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
+    """Read a log of an agent or chat evaluation.
+
+    The score that the log names first is taken as the reward; a success is a reward of 1. Of a log that
+    ``deskbench export --format inspect`` wrote, every score comes back.
+
+    Parameters
+    ----------
+    data : bytes
+        The file's content.
+    path : Path
+        Where it was read from.
+    model, domain : str or None
+        Named in place of the log's model and task.
+
+    Raises
+    ------
+    BadInput
+        For a file of another shape, one that is cut short, and one that holds no sample.
+    """
+    log = _parts(data, path)
+    header, samples = log[0], [_resolved(sample, sample.get("attachments") or {}) for sample in log[1]]
+    about = header.get("eval")
+    if not isinstance(about, dict) or "dataset" not in about:
+        raise BadInput(f"{path} is not a log of Inspect: give an .eval or .json file from its log folder")
+    if not samples:
+        raise BadInput(f"{path} holds no sample: it was stopped before the first, or written with --no-log-samples")
+    agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
+    ours = (header.get("plan") or {}).get("name") == "deskbench"
+    rows = [_row(sample, header, agent, domain, ours) for sample in samples]
+    first: dict[str, Any] = next((m for m in samples[0].get("messages") or () if m.get("role") == "system"), {})
+    customer = rows[0][0].customer
+    cases = {c.case_id: _text(s.get("input")) for (c, _), s in zip(rows, samples, strict=True)}
+    cases |= {str(one): str(one) for one in about["dataset"].get("sample_ids") or () if str(one) not in cases}
+    trials = (about.get("config") or {}).get("epochs") or max(c.trial for c, _ in rows)
+    return Imported(agent, customer, f"inspect {domain}", _text(first.get("content")), cases, trials, rows)
+
+
+def _parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header and the samples of either format."""
+    if not zipfile.is_zipfile(BytesIO(data)):
+        if data[:2] == b"PK":
+            raise BadInput(f"{path} is cut short: copy it again from where Inspect wrote it")
+        try:
+            log = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{path} is not a log of Inspect ({error}): give an .eval or .json file") from None
+        return (log, log.get("samples") or []) if isinstance(log, dict) else ({}, [])
+    reader = _zip_reader(data, path)
+    try:
+        with reader.ZipFile(BytesIO(data)) as log:
+            names = log.namelist()
+            if "header.json" not in names:
+                raise BadInput(f"{path} has no header: the evaluation still runs, or the file is not a log of Inspect")
+            samples = [json.loads(log.read(name)) for name in names if name.startswith("samples/")]
+            return json.loads(log.read("header.json")), samples
+    except (ValueError, RecursionError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise BadInput(f"{path} is damaged ({error}): copy it again from where Inspect wrote it") from None
+
+
+def _zip_reader(data: bytes, path: Path) -> ModuleType:
+    """The module that reads a zip: Python's own, unless a file in it is compressed as only Inspect's own is."""
+    with zipfile.ZipFile(BytesIO(data)) as log:
+        if all(one.compress_type != ZSTD for one in log.infolist()):
+            return zipfile
+    try:
+        import zipfile_zstd
+    except ImportError:
+        raise BadInput(
+            f"{path} is compressed with zstd: install the extra with `pip install 'deskbench[inspect]'`"
+        ) from None
+    return zipfile_zstd
+
+
+def _resolved(value: Any, attached: dict[str, str]) -> Any:
+    """A value with the long texts that Inspect keeps apart put back in their places."""
+    if isinstance(value, dict):
+        return {key: _resolved(inner, attached) for key, inner in value.items() if key != "events"}
+    if isinstance(value, list):
+        return [_resolved(inner, attached) for inner in value]
+    if isinstance(value, str) and value.startswith(ATTACHED):
+        return attached.get(value.removeprefix(ATTACHED), value)
+    return value
+
+
+def _row(
+    sample: dict[str, Any], header: dict[str, Any], model: str, domain: str, ours: bool
+) -> tuple[Conversation, dict[str, Any]]:
+    talk = FlatChat()
+    for message in sample.get("messages") or ():
+        _read_message(talk, message)
+    about = sample.get("metadata") or {}
+    error, limit = sample.get("error"), sample.get("limit")
+    said = about.get("ended_by")
+    if isinstance(said, str) and said in ENDINGS:
+        ended_by = said
+    else:
+        ended_by = "infrastructure_fault" if error else "turn_limit" if limit else "closed_by_agent"
+    faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
+    spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
+    customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
+    record = Conversation(
+        str(sample.get("id")),
+        int(sample.get("epoch") or 1),
+        model,
+        "imported",
+        customer,
+        talk.messages,
+        talk.calls,
+        ended_by=ended_by,
+        usage=_usages(sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"), customer, talk),
+        faults=faults,
+    )
+    scores = sample.get("scores") or {}
+    name = _headline(header, scores)
+    reward = _number(scores[name].get("value")) if name in scores else None
+    score = score_read(record, talk, str(about.get("bucket") or domain), reward, f"Inspect's {name}")
+    if ours:
+        known = names_of(Score)
+        score |= {n: one.get("value") for n, one in scores.items() if n in known}
+        score |= {n: about[n] for n in ("bucket", "intent") if about.get(n) is not None}
+    return record, score
+
+
+def _read_message(talk: FlatChat, message: dict[str, Any]) -> None:
+    role, text = message.get("role"), _text(message.get("content"))
+    if role == "user":
+        talk.say("customer", text)
+    elif role == "tool":
+        talk.result(message.get("tool_call_id"), text, failed=bool(message.get("error")))
+    elif role == "assistant":
+        calls = message.get("tool_calls") or ()
+        if text or not calls:
+            talk.say("agent", text)
+        for call in calls:
+            talk.call(str(call.get("id")), call.get("function"), call.get("arguments"))
+
+
+def _text(content: Any) -> str:
+    """The words of a message, whose content is a text or a list of parts; of a part that is not text, what it is."""
+    if isinstance(content, list):
+        parts = (p if isinstance(p, dict) else {"text": str(p)} for p in content)
+        return "\n".join(p.get("text") or f"[{p.get('type')}]" for p in parts if p.get("type") != "reasoning")
+    return content if isinstance(content, str) else ""
+
+
+def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
+    """The score that the log puts first."""
+    results = header.get("results") or {}
+    named = (results.get("headline") or {}).get("score") or next(
+        (s.get("name") for s in results.get("scores") or () if s.get("name") in scores), None
+    )
+    return named if named in scores else next(iter(scores), "")
+
+
+def _number(value: Any) -> float | None:
+    """A score as a number; None for what is none."""
+    if isinstance(value, str):
+        return LETTERS.get(value)
+    return float(value) if isinstance(value, int | float) and value == value else None
+
+
+def _usages(used: dict[str, Any], agent: Any, customer: str, talk: FlatChat) -> dict[str, Usage]:
+    """Tokens by side, as far as the models tell the sides apart."""
+    found = {}
+    for name, counts in used.items():
+        side = "agent" if name == agent else "customer" if name == customer else name
+        calls = sum(m.side == side for m in talk.messages) + (len(talk.calls) if side == "agent" else 0)
+        kept = {ours: int(counts.get(theirs) or 0) for ours, theirs in TOKENS.items()}
+        found[side] = Usage(**kept, calls=calls)
+    return found

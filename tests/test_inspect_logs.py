@@ -1,0 +1,185 @@
+"""Runs go out as logs that Inspect opens, and its logs come in, each with nothing lost that both can hold."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from benchmark_lib.analysis.frames import load_results
+from benchmark_lib.cli import main
+from benchmark_lib.errors import BadInput
+from benchmark_lib.exchange.exports import export_frames
+from benchmark_lib.exchange.imports import import_results
+from benchmark_lib.project import DATA
+
+PLAYED = DATA / "examples" / "blind-play.deskbench"
+MADE_BY_INSPECT = Path(__file__).parent / "data" / "inspect_mock.eval"
+"""Two samples, two epochs, one tool call each; written by inspect-ai 0.3.285 with its mock model."""
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """The example of blind play as a log of Inspect."""
+    (path,) = export_frames(load_results(PLAYED), tmp_path_factory.mktemp("logs"), format="inspect")
+    return path
+
+
+def write_json(path, samples, **header):
+    about = {"eval": {"model": "m", "task": "t", "dataset": {"sample_ids": []}, "config": {"epochs": 1}}}
+    path.write_text(json.dumps({**about, **header, "samples": samples}))
+    return path
+
+
+def sample(**more):
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    return {"id": 1, "epoch": 1, "input": "hi", "messages": messages, "scores": {"s": {"value": "C"}}, **more}
+
+
+def imported(tmp_path, *samples, **header):
+    run = import_results(write_json(tmp_path / "log.json", list(samples), **header), tmp_path / "r", format="inspect")
+    return load_results(run)
+
+
+def test_a_run_that_goes_out_and_comes_back_is_the_same(log, tmp_path):
+    before = load_results(PLAYED)
+    after = load_results(import_results(log, tmp_path / "back.deskbench"))
+    keys = ["case_id", "trial"]
+    for name in ("success", "resolved", "handed_over", "unsafe", "agent_words", "ended_by", "bucket", "intent"):
+        old, new = (r.conversations.set_index(keys)[name].sort_index() for r in (before, after))
+        assert (
+            old.astype(object).where(old.notna(), None).tolist() == new.astype(object).where(new.notna(), None).tolist()
+        )
+    agents = before.tool_calls[before.tool_calls["side"] == "agent"]
+    assert agents["name"].tolist() == after.tool_calls["name"].tolist()
+    assert agents["arguments"].tolist() == after.tool_calls["arguments"].tolist()
+    assert len(before.messages) == len(after.messages)
+    assert set(after.conversations["source"]) == {"imported"}
+
+
+def test_a_log_is_a_zip_with_a_header_a_summary_and_a_file_per_sample(log):
+    with zipfile.ZipFile(log) as parts:
+        header, summaries = (json.loads(parts.read(n)) for n in ("header.json", "summaries.json"))
+        samples = [n for n in parts.namelist() if n.startswith("samples/")]
+    assert len(samples) == len(summaries) == header["results"]["completed_samples"]
+    success = next(s for s in header["results"]["scores"] if s["name"] == "success")
+    assert set(success["metrics"]) == {"resolvable", "must_escalate", "adversarial"}  # by bucket, never pooled
+
+
+def test_chats_hold_the_prompt_every_call_with_its_result_and_the_scores(tmp_path):
+    (path,) = export_frames(load_results(PLAYED), tmp_path, format="openai-chat")
+    chats = [json.loads(line) for line in path.read_text().splitlines()]
+    results = load_results(PLAYED)
+    assert len(chats) == len(results.conversations)
+    calls = [c for chat in chats for m in chat["messages"] for c in m.get("tool_calls", ())]
+    assert len(calls) == (results.tool_calls["side"] == "agent").sum()
+    for chat in chats:
+        roles = [m["role"] for m in chat["messages"]]
+        assert roles[:2] == ["system", "user"]
+        asked = [c["id"] for m in chat["messages"] for c in m.get("tool_calls", ())]
+        assert asked == [m["tool_call_id"] for m in chat["messages"] if m["role"] == "tool"]
+        assert chat["metadata"]["score"]["success"] in (True, False)
+        assert {t["function"]["name"] for t in chat["tools"]} >= {c["function"]["name"] for c in calls}
+
+
+def test_a_log_that_inspect_wrote_is_read(tmp_path):
+    results = load_results(import_results(MADE_BY_INSPECT, tmp_path / "r"))
+    rows = results.conversations
+    assert sorted(zip(rows["case_id"], rows["trial"])) == [("one", 1), ("one", 2), ("two", 1), ("two", 2)]
+    assert dict(zip(rows["case_id"], rows["success"])) == {"one": True, "two": False}
+    assert set(rows["prompt_tokens"]) == {200} and set(rows["completion_tokens"]) == {14}
+    assert list(results.tool_calls["name"]) == ["add"] * 4
+    assert set(results.conversations["reward_basis"]) == {"Inspect's includes"}
+
+
+def test_long_texts_that_inspect_keeps_apart_are_put_back(tmp_path):
+    messages = [
+        {"role": "user", "content": "attachment://abc"},
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "a"}, {"type": "reasoning", "reasoning": "r"}, {"type": "image"}],
+        },
+    ]
+    results = imported(tmp_path, sample(messages=messages, attachments={"abc": "a long letter"}))
+    assert results.messages["text"].tolist() == ["a long letter", "a\n[image]"]
+
+
+def test_what_the_world_did_is_no_failure_of_the_model(tmp_path):
+    results = imported(tmp_path, sample(error={"message": "the sandbox died"}), sample(id=2, limit={"type": "token"}))
+    rows = results.conversations.set_index("case_id")
+    assert rows["ended_by"].to_dict() == {"1": "infrastructure_fault", "2": "turn_limit"}
+    assert not rows.loc["1", "scored"] and rows.loc["2", "scored"]
+
+
+@pytest.mark.parametrize("value, success", [("C", True), ("I", False), (1, True), (0.5, False), (True, True)])
+def test_scores_in_any_of_inspects_forms(tmp_path, value, success):
+    rows = imported(tmp_path, sample(scores={"s": {"value": value}})).conversations
+    assert bool(rows["success"].item()) == success
+
+
+def test_a_score_that_is_no_number_is_unscored(tmp_path):
+    rows = imported(tmp_path, sample(scores={"s": {"value": {"a": 1}}})).conversations
+    assert not rows["scored"].item()
+
+
+@pytest.mark.parametrize(
+    "name, content, words",
+    [
+        ("cut.eval", MADE_BY_INSPECT.read_bytes()[:4000], "cut short"),
+        ("no.eval", b"hello", "not a log of Inspect"),
+        ("list.json", b"[1, 2]", "not a log of Inspect"),
+        ("deep.json", b"[" * 100_000, "not a log of Inspect"),
+        ("none.json", json.dumps({"eval": {"dataset": {}}, "samples": []}).encode(), "holds no sample"),
+        ("odd.json", json.dumps({"eval": {"dataset": {}}, "samples": [{"messages": 3}]}).encode(), "damaged"),
+    ],
+)
+def test_a_file_of_another_shape_is_refused_in_one_sentence(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=words):
+        import_results(tmp_path / name, tmp_path / "r", format="inspect")
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_zip_that_is_no_log_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.eval", "w") as other:
+        other.writestr("a.txt", "a")
+    with pytest.raises(BadInput, match="has no header"):
+        import_results(tmp_path / "x.eval", tmp_path / "r")
+
+
+def test_a_name_that_says_nothing_needs_a_format(tmp_path, capsys):
+    assert main(["import", str(PLAYED), "--out", str(tmp_path / "r")]) == 2
+    assert "--format" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_inspect_itself_reads_the_same_numbers(log, tmp_path):
+    environment = tmp_path / "inspect"
+    python = environment / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    if subprocess.run([str(python), "-m", "pip", "install", "-q", "inspect-ai==0.3.285", "openai"]).returncode:
+        pytest.skip("inspect-ai cannot be installed here")
+    script = """
+import json, sys
+from inspect_ai.log import read_eval_log
+log = read_eval_log(sys.argv[1])
+messages = [m for s in log.samples for m in s.messages]
+print(json.dumps({
+    "samples": len(log.samples),
+    "texts": sum(m.role in ("user", "assistant") and not getattr(m, "tool_calls", None) for m in messages),
+    "calls": sum(len(m.tool_calls or ()) for m in messages if m.role == "assistant"),
+    "successes": sum(s.scores["success"].value for s in log.samples),
+    "tokens": sum(u.input_tokens for s in log.samples for u in s.model_usage.values()),
+}))
+"""
+    said = subprocess.run([str(python), "-c", script, str(log)], capture_output=True, text=True, check=True).stdout
+    results = load_results(PLAYED)
+    assert json.loads(said.splitlines()[-1]) == {
+        "samples": len(results.conversations),
+        "texts": len(results.messages),
+        "calls": (results.tool_calls["side"] == "agent").sum(),
+        "successes": results.conversations["success"].sum(),
+        "tokens": results.conversations["prompt_tokens"].sum(),
+    }
