@@ -182,7 +182,7 @@ class ScriptedCustomer(Consenting):
         return self._push(now, said)
 
     def _without_what_is_pending(self, now: Round, talk: ConversationState, said: Said) -> bool:
-        """Of what it asked for later something is not done: say so once, push once, then go on without it; at once where the desk declines it.
+        """Of what it asked for later something is not done: say so once, push once unless the desk declines it, then go on without it.
 
         False where nothing is pending, or it pushes.
         """
@@ -191,7 +191,7 @@ class ScriptedCustomer(Consenting):
             return False
         round_of = f"left_out:{sorted(self.progress.followed_up)[-1]}"
         declined = {c.tool for c in pending} & set(now.heard.declined)
-        if not declined and round_of not in self.used:
+        if round_of not in self.used:
             self._count(round_of)
             said.add(self._to_several("left_out"), Act("waited", "left_out"))
             return True
