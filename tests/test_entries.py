@@ -71,7 +71,7 @@ def add_calls_and_verdicts(run, number):
         for judge, shift in (("judge-a", 0), ("judge-b", 40)):
             score = {"score": (7 * place + shift + number) % 101, "reason": "so", "quote": "q"}
             verdicts.append(verdict_row(digest, judge, {"tone": score}))
-        if run.manifest["source"] == "model":
+        if run.manifest["source"] != "scripted":
             calls.append(call_row(case_id, trial, model=OWN, cost=0.01 + number / 100))
     add_rows(run.path, calls=calls, verdicts=verdicts)
 
@@ -276,6 +276,15 @@ ELSEWHERE = {
     "comparison_in_words",
     "differing_cases",
     "what_it_takes",  # of two entries, below
+    "chosen_runs",
+    "compare_runs",  # of chosen runs, in test_compare_command.py
+    "observed_repeats",
+    "planning_in_words",
+    "repeat_table",
+    "shift_in_words",
+    "shift_table",  # in test_trial_shift.py
+    "PaperTable",
+    "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
     "recovered_correlations",
     "recovered_differences",
@@ -483,7 +492,7 @@ def test_the_explorer_finds_and_names_each_run(results, runs):
 def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_path):
     site = build_site(results, tmp_path / "site", published=False)
     assert site.pages["model"] == 4 and site.pages["transcript"] == len(results.conversations)
-    assert re.search(r"Models measured\D+1\D", (site.path / "index.html").read_text()), "two runs are one model"
+    assert re.search(r"Models measured\D+0\D", (site.path / "index.html").read_text()), "agents of one's own are no models"
     board = pd.read_csv(site.path / "downloads/board.csv")
     assert set(board["entry"]) == set(runs) and set(board["model"]) == {TUNED, OWN}
     for name in ("index", "transcripts", "compare", "downloads"):

@@ -241,7 +241,7 @@ def test_the_blocks_are_labelled_and_only_measured_models_are_ranked(browser, si
     with open_page(browser) as (page, seen):
         visit(page, site, "index")
         heads = page.locator("#board tr.head .tag").all_inner_texts()
-        assert heads == ["Not ranked", "Scripted agents", "Published figures"]
+        assert heads == ["Own agents", "Scripted agents", "Published figures"]
         assert page.locator("#board td.rank").all_inner_texts() == [""] * 28
         assert "not measured here" in page.inner_text("tbody[data-block=published] tr.head")
         assert not seen.errors

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 COLORS = {
     "ranked": "#0072B2",
     "not ranked": "#E69F00",
+    "own agents": "#D55E00",
     "played": "#009E73",
     "scripted": "#8A8A8A",
     "published": "#CC79A7",
     "imported": "#56B4E9",
 }
-MARKS = {"ranked": "o", "not ranked": "D", "played": "P", "scripted": "s", "published": "^", "imported": "v"}
+MARKS = {"ranked": "o", "not ranked": "D", "own agents": "X", "played": "P", "scripted": "s", "published": "^", "imported": "v"}
 
 
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))

@@ -40,7 +40,7 @@ PLANNED = shown_on(Shown.MAIN)
 Holm corrects over these; the others are shown with their plain p-value and called exploratory.
 """
 
-FIRST_CHOICE = ("models", "players", "imported", "recovery panel", "scripted agents")
+FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
 """Panels from which two models are chosen if none are named."""
 
 TRIALS_SHOWN = (3, 5, 10, 20)

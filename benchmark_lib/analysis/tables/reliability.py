@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...records import BUCKETS
+from ...records import BUCKETS, OWN
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import minimum_detectable, power
@@ -585,7 +585,7 @@ def plan_cost_table(
 
     known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
     frame = conversations_of(results) if results is not None else None
-    for entry, mine in frame[frame["source"] == "model"].groupby("entry", sort=True) if frame is not None else ():
+    for entry, mine in frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ():
         both = (mine["cost_usd"] + mine["customer_cost_usd"]).dropna()
         reason = (
             ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...records import Conversation
+from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
 from ...scoring.written import missing
 from ..talk_view import quoted, talk_view
@@ -75,10 +75,10 @@ class Talk:
 def read_talks(content: Content) -> Iterator[tuple[Talk, dict[str, Any]]]:
     """Every conversation with its raw record, run by run."""
     for run in content.results.runs:
-        scores = run.scores()
+        scores, manifest = run.scores(), run.manifest
         for case_id, trial, record_hash, record in run.conversations():
             raw, score = orjson.loads(record), scores.get(record_hash, {})
-            entry, view = content.entry_of_run[(run.run_id, raw["source"])], content.cases[case_id]
+            entry, view = content.entry_of_run[(run.run_id, source_of(manifest, raw["source"]))], content.cases[case_id]
             state = state_of(score, raw["ended_by"])
             case = content.case_played(run.run_id, case_id)
             told = (state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
