@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models", "Note")
+SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
 """Columns that are taken out of a table if they have the same value in every row."""
 
 NOTHING = "*Nothing to show: there are no runs of this kind.*"
@@ -111,11 +111,40 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
     from . import paper
     from .views import readable
 
-    frame = readable(rows, view)
+    frame, told = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c}: {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
-    notes = [*words.pop("footnotes", ()), *(["In every row: " + "; ".join(every) + "."] if every else [])]
+    notes = [*words.pop("footnotes", ()), *told, *(["In every row: " + "; ".join(every) + "."] if every else [])]
     return paper.show(frame.drop(columns=same), footnotes=notes, **words)
+
+
+def show_table(table: pd.DataFrame, view: str, **words: Any) -> Any:
+    """Show a table of estimates in its readable form; what is the same in every row, and the notes, stand below it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As a function of `benchmark_lib.tables` gives it.
+    view : str
+        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
+    **words
+        As for `paper.show`.
+    """
+    from IPython.display import Markdown
+
+    return _numbers(table, view, **words) if len(table) else Markdown(NOTHING)
+
+
+def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """A readable table without its column of notes, so that its numbers fit the page; and the notes, each with its rows."""
+    if "Note" not in frame:
+        return frame, []
+    whose = frame.index if frame.index.name else frame.iloc[:, 0]
+    named: dict[str, list[str]] = {}
+    for note, row in zip(frame["Note"], whose, strict=True):
+        if note:
+            named.setdefault(str(note), []).append(str(row))
+    return frame.drop(columns="Note"), [f"{', '.join(dict.fromkeys(rows))}: {note}" for note, rows in named.items()]
 
 
 def _reasons(rows: pd.DataFrame) -> str:
