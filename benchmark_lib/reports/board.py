@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ CASES, BUCKET_METRICS = (
 """The denominators of a row: of resolved and over-escalation, of escalation accuracy, and of unsafe actions."""
 
 
+_BRACKETS = re.compile(r"\([^()]{1,24}\)")
 SEARCHED = 12
 """Rows from which on a board has a search box."""
 
@@ -71,19 +73,20 @@ def board_table(board: pd.DataFrame) -> None:
     frame = readable_board(board)
     deciding, more = board_parts(frame)
     for part in (deciding, more):
+        named = list(part.columns).index("Model") + 1
         itables.show(
-            part,
+            part.rename(columns=_kept_together).map(_kept_together),
             order=[],
             paging=False,
             allow_html=False,
             scrollX=True,
-            fixedColumns={"start": list(part.columns).index("Model") + 1},
+            fixedColumns={"start": named},
             showIndex=False,
             classes="display compact",
             style="table-layout:auto;width:100%;overflow-wrap:break-word",
             columnDefs=[
                 {"targets": "_all", "className": "dt-left"},
-                {"targets": list(range(2, len(part.columns))), "width": "5.5rem"},
+                {"targets": list(range(named, len(part.columns))), "width": "5.5rem"},
             ],
             layout=dict.fromkeys(("topEnd", "bottomStart", "bottomEnd"), None)
             | {"topStart": "search" if len(part) > SEARCHED and part is deciding else None},
@@ -117,6 +120,11 @@ def notes_of(frame: pd.DataFrame) -> list[str]:
         *([f"{'In every row: ' if len(frame) > 1 else ''}{every}."] if every else []),
         *(f"{models}: {note}" for note, models in noted.items()),
     ]
+
+
+def _kept_together(cell: Any) -> Any:
+    """A text that is not broken within its brackets, where an interval stands."""
+    return _BRACKETS.sub(lambda m: m.group().replace(" ", "\u00a0"), cell) if isinstance(cell, str) else cell
 
 
 def _mean(row: dict[str, Any], metric: Metric) -> str:

@@ -130,7 +130,7 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Sho
     results : Results
         The runs the number was made from.
     most : int
-        How many are shown at most; the first of each model and case come first.
+        How many are shown at most; the first of each model come first.
     **chosen
         As in `conversations_behind`: ``entry="gpt-5.5", bucket="adversarial", unsafe=True``; None leaves a field open.
 
@@ -146,7 +146,7 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Sho
 
     chosen = {name: value for name, value in chosen.items() if value is not None}
     rows = conversations_behind(results, **chosen)
-    again = rows.groupby(["entry", "case_id"], sort=False).cumcount()
+    again = rows.groupby("entry", sort=False).cumcount()
     order = rows.assign(again=again).sort_values("again", kind="stable").head(most)
     shelf = Shelf(results)
     talks = [

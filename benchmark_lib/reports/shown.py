@@ -50,6 +50,7 @@ def by_panel(
     drawn = {}
     for heading, rows in _parts(table).items():
         display(Markdown(f"### {heading}"))
+        why_not: set[str] = set()
         panel = str(rows["panel"].iloc[0])
         parts = (
             {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
@@ -60,7 +61,9 @@ def by_panel(
             ax = draw(table=part)
             plt.close(ax.figure)
             if not ax.axison:  # a figure that only says why there is nothing to draw
-                display(Markdown(f"*{ax.texts[0].get_text()}*"))
+                if (reason := ax.texts[0].get_text()) not in why_not:
+                    display(Markdown(f"*{reason}*"))
+                why_not.add(reason)
                 continue
             display(ax.figure, _caption_of(ax))
             drawn[name] = ax
@@ -132,19 +135,23 @@ def show_table(table: pd.DataFrame, view: str, **words: Any) -> Any:
     """
     from IPython.display import Markdown
 
-    return _numbers(table, view, **words) if len(table) else Markdown(NOTHING)
+    return _numbers(table, view, **words) if len(table) else Markdown("*Nothing to show.*")
 
 
 def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """A readable table without its column of notes, so that its numbers fit the page; and the notes, each with its rows."""
-    if "Note" not in frame:
-        return frame, []
     whose = frame.index if frame.index.name else frame.iloc[:, 0]
+    if "Note" not in frame or not whose.is_unique:
+        return frame, []
     named: dict[str, list[str]] = {}
     for note, row in zip(frame["Note"], whose, strict=True):
         if note:
             named.setdefault(str(note), []).append(str(row))
-    return frame.drop(columns="Note"), [f"{', '.join(dict.fromkeys(rows))}: {note}" for note, rows in named.items()]
+    told = [
+        f"{'Every row' if len(rows) == len(frame) > 1 else ', '.join(dict.fromkeys(rows))}: {note}"
+        for note, rows in named.items()
+    ]
+    return frame.drop(columns="Note"), told
 
 
 def _reasons(rows: pd.DataFrame) -> str:

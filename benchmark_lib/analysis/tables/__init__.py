@@ -37,7 +37,7 @@ from .published import (
     tier_safety,
 )
 from .ranking import metric_table, rank_table
-from .recovery import recovered_correlations, recovered_differences, recovered_rates
+from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
 from .relations import (
     between_models,
     cost_quality,
@@ -119,6 +119,7 @@ __all__ = [
     "language_table",
     "leaderboard",
     "metric_table",
+    "intervals_held",
     "missing_table",
     "model_means",
     "most_telling",
