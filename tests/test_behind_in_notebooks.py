@@ -50,3 +50,26 @@ def test_notes_stand_below_a_table_that_has_one_row_for_each_name():
     assert list(shown) == ["Share"] and told == ["a, c: few"]
     again = frame.set_axis(pd.Index([*"aab"], name="Model"))
     assert notes_below(again)[0] is again, "where a name stands for several rows, its note stays in its row"
+
+
+def test_the_notebook_of_the_hard_set_runs_where_no_hard_case_was_played(results, tmp_path):
+    runs = [str(run.path) for run in results.runs]
+    page = reports.run_notebook("17_hard_cases", {"runs": runs, "save_figures": False}, folder=tmp_path).read_text()
+    assert "No case of a hard set was run and scored" in page and "<strong>0 conversations</strong>" in page
+
+
+def test_two_scripted_agents_that_show_something_are_compared_first(tmp_path):
+    agents = ("scripted:echo", "scripted:no_op", "scripted:oracle", "scripted:tunable")
+    frame = load_results(*play_agents(tmp_path, agents, cases="tracking,must_escalate", trials=1)).conversations
+    assert tables.choose_pair(frame)[0] == "scripted:tunable"
+    assert tables.choose_pair(frame, "scripted:oracle") == ("scripted:oracle", "scripted:tunable")
+
+
+def test_two_that_never_differ_are_told_so_in_a_sentence(results):
+    frame = results.conversations
+    same = tables.comparison_in_words(
+        tables.compare_models(frame, *["scripted:oracle"] * 2),
+        tables.differing_cases(frame, *["scripted:oracle"] * 2),
+        *["scripted:oracle"] * 2,
+    )
+    assert "differ on 0 cases" not in same
