@@ -68,7 +68,7 @@ def test_two_scripted_agents_that_show_something_are_compared_first(tmp_path):
 def test_two_that_never_differ_are_told_so_in_a_sentence(results):
     frame = results.conversations
     same = tables.comparison_in_words(
-        tables.compare_models(frame, *["scripted:oracle"] * 2),
+        tables.comparison_table(frame, *["scripted:oracle"] * 2),
         tables.differing_cases(frame, *["scripted:oracle"] * 2),
         *["scripted:oracle"] * 2,
     )
