@@ -73,3 +73,9 @@ def test_two_that_never_differ_are_told_so_in_a_sentence(results):
         *["scripted:oracle"] * 2,
     )
     assert "differ on 0 cases" not in same
+
+
+def test_it_is_counted_how_often_an_interval_holds_the_truth():
+    rates = pd.DataFrame({"metric": ["resolved"] * 4, "interval": "mean", "holds": [True, True, True, False]})
+    (row,) = tables.intervals_held(rates).to_dict("records")
+    assert row == {"title": "Resolved", "interval": "mean", "agents": 4, "held": 0.75}
