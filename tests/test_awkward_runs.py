@@ -103,7 +103,7 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
     a, b = tables.choose_pair(frame)
     compared, cases = tables.comparison_table(frame, a, b), tables.differing_cases(frame, a, b)
     assert (compared["verdict"] != "").all() and (compared["reason"] != "")[compared["difference"].isna()].all()
-    needed = tables.what_it_takes(compared, n_simulations=20)
+    needed = tables.what_it_takes(frame, a, b)
     assert (needed["reason"] != "")[needed["smallest"].isna()].all()
     drawn += [
         figures.differences(table=compared, a=a, b=b),

@@ -289,6 +289,7 @@ ELSEWHERE = {
     "recovered_correlations",
     "recovered_differences",
     "recovered_rates",
+    "intervals_held",  # of kinds of intervals, in test_behind_in_notebooks.py
     "published_trap_table",
     "tier_correlation",  # below
     "entrant_judges",

@@ -125,3 +125,9 @@ class TestTables:
     def test_the_same_table_gives_the_same_files(self, tmp_path):
         first, second = (paper.save(self.FRAME, "x", folder=tmp_path / name) for name in "ab")
         assert [p.read_bytes() for p in first[:4]] == [p.read_bytes() for p in second[:4]]
+
+
+def test_a_long_word_is_broken_with_a_hyphen_and_a_number_never():
+    text = paper._breakable("indeterminate: middling 0.52, gpt-5.5-mini")
+    assert r"indetermin\-ate: " in text and "0.52, " in text and "5.5-" in text
+    assert r"xxxxxxxxxx\allowbreak{}xx9" in paper._breakable("xxxxxxxxxxxx9"), "a name has no hyphen of ours in it"

@@ -33,6 +33,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         Where to draw.
     """
     from ..analysis.estimators.comparisons import SURE
+    from ..analysis.tables.comparison import p_in_words
     from ..scoring.metrics import METRICS
 
     bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
@@ -51,7 +52,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         if row.truth == row.truth:
             ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
         adjusted = row.p_adjusted == row.p_adjusted
-        at_right(ax, y, f"p {row.p_adjusted if adjusted else row.p:.2g}{'' if adjusted else ' *'}")
+        at_right(ax, y, f"p {p_in_words(row.p_adjusted if adjusted else row.p)}{'' if adjusted else ' *'}")
     titles = [
         f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{r.cases:.0f} cases"
         for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)

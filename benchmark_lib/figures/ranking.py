@@ -88,8 +88,8 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     )
     says(
         ax,
-        metric.title,
-        f"{metric.axis_label}: mean over cases of the mean over trials (dot, and the number on the right) with its 95 % interval; small "
+        metric.axis_label,
+        "Mean over cases of the mean over trials (dot, and the number on the right) with its 95 % interval; small "
         "strokes: single trials; ring: median over trials, as on the board.",
         f"n = {span_of(shown['cases'])} cases x {trials_of(shown['trials'])} per model.",
         rows=len(shown),

@@ -5,11 +5,11 @@ from .badge import badge
 from .behind import conversations_address, conversations_behind
 from .board import board_table, readable_board
 from .explorer import compare_trials, explore, linked, linked_board, read_labels, show_agreement
-from .fetch import show_first
+from .fetch import show_conversations, show_first
 from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
-from .shown import boards_by_panel, by_panel, tables_by_panel, weigh
+from .shown import boards_by_panel, by_panel, show_table, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html
 from .views import readable
 
@@ -35,7 +35,9 @@ __all__ = [
     "run_notebook",
     "show",
     "show_agreement",
+    "show_conversations",
     "show_first",
+    "show_table",
     "paper",
     "tables_by_panel",
     "trait_lists",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.tables.leaderboard import band_in_words
@@ -15,6 +17,11 @@ CASES, BUCKET_METRICS = (
     ("resolved", "must_escalate_success", "adversarial_success"),
 )
 """The denominators of a row: of resolved and over-escalation, of escalation accuracy, and of unsafe actions."""
+
+
+_BRACKETS = re.compile(r"\([^()]{1,24}\)")
+SEARCHED = 12
+"""Rows from which on a board has a search box."""
 
 
 def readable_board(board: pd.DataFrame) -> pd.DataFrame:
@@ -53,21 +60,71 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
-def board_table(board: pd.DataFrame) -> Any:
-    """Show the board as a sortable table in a notebook; works without a network, text is escaped."""
+def board_table(board: pd.DataFrame) -> None:
+    """Show the board in a notebook as two sortable tables: what decides the order, and what else was measured.
+
+    Each fits a page without scrolling, and on a phone the model stays in sight. What is the same in every row, and the
+    notes, stand below. Works without a network; text is escaped.
+    """
     import itables
+    from IPython.display import HTML, display
 
     itables.init_notebook_mode(connected=False)
-    itables.show(
-        readable_board(board),
-        order=[],
-        paging=False,
-        allow_html=False,
-        scrollX=True,
-        showIndex=False,
-        classes="display compact nowrap",
-        layout={"topStart": "search", "topEnd": None},
-    )
+    frame = readable_board(board)
+    deciding, more = board_parts(frame)
+    for part in (deciding, more):
+        named = list(part.columns).index("Model") + 1
+        itables.show(
+            part.rename(columns=_kept_together).map(_kept_together),
+            order=[],
+            paging=False,
+            allow_html=False,
+            scrollX=True,
+            fixedColumns={"start": named},
+            showIndex=False,
+            classes="display compact",
+            style="table-layout:auto;width:100%;overflow-wrap:break-word",
+            columnDefs=[
+                {"targets": "_all", "className": "dt-left"},
+                {"targets": list(range(named, len(part.columns))), "width": "5.5rem"},
+            ],
+            layout=dict.fromkeys(("topEnd", "bottomStart", "bottomEnd"), None)
+            | {"topStart": "search" if len(part) > SEARCHED and part is deciding else None},
+        )
+    display(HTML("".join(f'<p style="font-size:12px;color:#666">{escape(note)}</p>' for note in notes_of(frame))))
+
+
+def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A readable board in two: the metrics that decide the order, and the others; each with the models in that order.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `readable_board` gives it.
+    """
+    deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
+    head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {"-"}]
+    metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
+    first = [c for c in frame if c in ("Band", "Cost tier") or (c in metrics and c.startswith(deciding))]
+    rest = [c for c in metrics if c not in first]
+    told = [c for c in ("Trials", "Conversations", CASES) if c in frame and frame[c].nunique() > 1]
+    return frame[[*head, *first]], frame[["Model", *rest, *told]]
+
+
+def notes_of(frame: pd.DataFrame) -> list[str]:
+    """The notes of a readable board, each with its models, after what is the same in every row."""
+    once = [c for c in (CASES, "Trials", "Conversations", "Cases of") if c in frame and frame[c].nunique() == 1]
+    every = "; ".join(f"{c}: {frame[c].iloc[0]}" for c in once)
+    noted = frame[frame["Notes"].astype(bool)].groupby("Notes", sort=False)["Model"].agg(", ".join)
+    return [
+        *([f"{'In every row: ' if len(frame) > 1 else ''}{every}."] if every else []),
+        *(f"{models}: {note}" for note, models in noted.items()),
+    ]
+
+
+def _kept_together(cell: Any) -> Any:
+    """A text that is not broken within its brackets, where an interval stands."""
+    return _BRACKETS.sub(lambda m: m.group().replace(" ", "\u00a0"), cell) if isinstance(cell, str) else cell
 
 
 def _mean(row: dict[str, Any], metric: Metric) -> str:

@@ -122,6 +122,51 @@ def show_first(results: Results) -> Shown:
     return Shown(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())
 
 
+def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Shown:
+    """Display the conversations that a number counts: a line for each, which opens its transcript.
+
+    Parameters
+    ----------
+    results : Results
+        The runs the number was made from.
+    most : int
+        How many are shown at most; the first of each model come first.
+    **chosen
+        As in `conversations_behind`: ``entry="gpt-5.5", bucket="adversarial", unsafe=True``; None leaves a field open.
+
+    Raises
+    ------
+    BadInput
+        For a field that does not exist.
+    """
+    from ..analysis.frames import plain_rows
+    from .behind import conversations_behind
+    from .one_model.numbers import what_happened
+    from .transcript import templates
+
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    rows = conversations_behind(results, **chosen)
+    again = rows.groupby("entry", sort=False).cumcount()
+    order = rows.assign(again=again).sort_values("again", kind="stable").head(most)
+    shelf = Shelf(results)
+    talks = [
+        {
+            "line": f"{row['entry']} · {row['case_id']} · trial {row['trial']} · {what_happened(row['bucket'], row)}",
+            "html": shelf.dossier(row["run_id"], row["case_id"], int(row["trial"])).html(css=False),
+        }
+        for row in plain_rows(order)
+    ]
+    asked = [f"{name.replace('_', ' ')}: {_in_words(value)}" for name, value in chosen.items()]
+    page = templates().get_template("conversations.html.j2")
+    return Shown(page.render(talks=talks, found=len(rows), asked=asked, address=rows.attrs["address"]))
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " or ".join(map(str, value)) if isinstance(value, (list, tuple, set)) else str(value)
+
+
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
     """A verdict as one row per scorer, as in the frame `verdicts`."""
     scores = orjson.loads(verdict).get("scores") or {}

@@ -55,7 +55,7 @@ _LOOK = [
     {"selector": "td", "props": "padding:.25rem .7rem;text-align:left"},
 ]
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$&#])")
-_WORD = re.compile(r"[^-/_.:, ]+[-/_.:,]? ?|[-/_.:, ]")
+_WORD = re.compile(r"\d+\.\d+[-/_.:,]? ?|[^-/_.:, ]+[-/_.:,]? ?|[-/_.:, ]")
 _NUMBER = re.compile(r"[+<-]?[\d,.]+[*°]?( ?%)?( (of|to) [+-]?[\d,.]+| \(.*\))?")
 
 
@@ -263,12 +263,11 @@ def _shared(sizes: list[float], numeric: list[bool], room: float) -> list[float 
 
 def _breakable(text: str) -> str:
     """Text for LaTeX that may be broken within a long word, as names of models are."""
-    pieces = [
-        piece
-        for word in _WORD.findall(_one_line(text))
-        for piece in (word[start : start + 10] for start in range(0, len(word), 10))
-    ]
-    return r"\allowbreak{}".join(map(_tex_kept, pieces))
+    words = ([word[start : start + 10] for start in range(0, len(word), 10)] for word in _WORD.findall(_one_line(text)))
+    return r"\allowbreak{}".join(
+        (r"\-" if "".join(word).strip(" -/_.:,").isalpha() else r"\allowbreak{}").join(map(_tex_kept, word))
+        for word in words
+    )
 
 
 def _tex_kept(piece: str) -> str:

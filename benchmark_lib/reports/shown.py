@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models", "Note")
+SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
 """Columns that are taken out of a table if they have the same value in every row."""
 
 NOTHING = "*Nothing to show: there are no runs of this kind.*"
@@ -50,6 +50,7 @@ def by_panel(
     drawn = {}
     for heading, rows in _parts(table).items():
         display(Markdown(f"### {heading}"))
+        why_not: set[str] = set()
         panel = str(rows["panel"].iloc[0])
         parts = (
             {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
@@ -60,7 +61,9 @@ def by_panel(
             ax = draw(table=part)
             plt.close(ax.figure)
             if not ax.axison:  # a figure that only says why there is nothing to draw
-                display(Markdown(f"*{ax.texts[0].get_text()}*"))
+                if (reason := ax.texts[0].get_text()) not in why_not:
+                    display(Markdown(f"*{reason}*"))
+                why_not.add(reason)
                 continue
             display(ax.figure, _caption_of(ax))
             drawn[name] = ax
@@ -111,11 +114,44 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
     from . import paper
     from .views import readable
 
-    frame = readable(rows, view)
+    frame, told = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c}: {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
-    notes = [*words.pop("footnotes", ()), *(["In every row: " + "; ".join(every) + "."] if every else [])]
+    notes = [*words.pop("footnotes", ()), *told, *(["In every row: " + "; ".join(every) + "."] if every else [])]
     return paper.show(frame.drop(columns=same), footnotes=notes, **words)
+
+
+def show_table(table: pd.DataFrame, view: str, **words: Any) -> Any:
+    """Show a table of estimates in its readable form; what is the same in every row, and the notes, stand below it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As a function of `benchmark_lib.tables` gives it.
+    view : str
+        How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
+    **words
+        As for `paper.show`.
+    """
+    from IPython.display import Markdown
+
+    return _numbers(table, view, **words) if len(table) else Markdown("*Nothing to show.*")
+
+
+def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """A readable table without its column of notes, so that its numbers fit the page; and the notes, each with its rows."""
+    whose = frame.index if frame.index.name else frame.iloc[:, 0]
+    if "Note" not in frame or not whose.is_unique:
+        return frame, []
+    named: dict[str, list[str]] = {}
+    for note, row in zip(frame["Note"], whose, strict=True):
+        if note:
+            named.setdefault(str(note), []).append(str(row))
+    told = [
+        f"{'Every row' if len(rows) == len(frame) > 1 else ', '.join(dict.fromkeys(rows))}: {note}"
+        for note, rows in named.items()
+    ]
+    return frame.drop(columns="Note"), told
 
 
 def _reasons(rows: pd.DataFrame) -> str:

@@ -76,6 +76,12 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "With the passages, %": ("told", PERCENT),
         "What went wrong": ("failures",),
     },
+    "held": {
+        "Metric": ("title",),
+        "Interval": ("interval",),
+        "Agents": ("agents", "0"),
+        "Held, %": ("held", PERCENT),
+    },
     "languages": {
         "Language": ("language",),
         "Success, %": ("success", PERCENT),

@@ -38,7 +38,7 @@ from .published import (
     tier_safety,
 )
 from .ranking import metric_table, rank_table
-from .recovery import recovered_correlations, recovered_differences, recovered_rates
+from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
 from .relations import (
     between_models,
     cost_quality,
@@ -121,6 +121,7 @@ __all__ = [
     "label_agreement_table",
     "leaderboard",
     "metric_table",
+    "intervals_held",
     "missing_table",
     "model_means",
     "most_telling",

@@ -77,6 +77,8 @@ COLUMNS = (
 def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
     """The two models to compare: those named, otherwise two from one panel, language models before scripted agents; the same one twice if there is only one.
 
+    Of scripted agents those come first that neither always succeed nor always fail: they have something to show.
+
     Raises
     ------
     BadInput
@@ -92,8 +94,9 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
             raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")
     wanted = [name for name in (a, b) if name is not None]
     home = of[wanted[0]] if wanted else next((p for p in FIRST_CHOICE if sum(q == p for q in of.values()) > 1), None)
+    shares = rows.groupby("entry")["success"].mean()
     rest = [m for m in of if m not in wanted]
-    rest.sort(key=lambda m: of[m] != home)
+    rest.sort(key=lambda m: (of[m] != home, of[m] == FIRST_CHOICE[-1] and shares[m] in (0, 1)))
     first = a if a is not None else rest.pop(0) if rest else b
     second = b if b is not None else rest.pop(0) if rest else first
     return str(first), str(second)
@@ -275,8 +278,8 @@ def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") ->
     """
     planned = found.p_adjusted == found.p_adjusted or found.these_p_adjusted == found.these_p_adjusted
     kind = "adjusted p" if planned else "plain p"
-    like = f"{kind} {_brief(found.p_adjusted if planned else found.like.p)}"
-    these = f"{kind} {_brief(found.these_p_adjusted if planned else found.these_p)}"
+    like = f"{kind} {p_in_words(found.p_adjusted if planned else found.like.p)}"
+    these = f"{kind} {p_in_words(found.these_p_adjusted if planned else found.these_p)}"
     if not found.cases:
         return f"not compared: {reason}"
     if found.word == NOTHING:
@@ -290,7 +293,8 @@ def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") ->
     return f"{NOISE} ({like})"
 
 
-def _brief(p: float) -> str:
+def p_in_words(p: float) -> str:
+    """A p-value as it stands in sentences and pictures."""
     return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
@@ -475,7 +479,11 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
     lacking = comparison[comparison["metric"].isin(PLANNED) & (comparison["cases"] == 0)]
     parts += [f"{r['title']} is {r['verdict']}." for r in lacking.to_dict("records")]
     always = int((cases["split"] == "always").sum())
-    parts.append(f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial.")
+    parts.append(
+        f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial."
+        if len(cases)
+        else "There is no case on which they differ in success."
+    )
     return " ".join(parts)
 
 

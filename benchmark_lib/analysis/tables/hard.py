@@ -201,7 +201,8 @@ def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
     if not whole:
         return ["No case of a hard set was run and scored."]
     row = whole[0]
-    found = [f"Right in {_of(row, HARD)} of the hard set; of the clean twins in {_of(row, CLEAN)}."]
+    twins = f"of the clean twins in {_of(row, CLEAN)}" if row[f"{CLEAN}_n"] else "no clean twin was run"
+    found = [f"Right in {_of(row, HARD)} of the hard set; {twins}."]
     if row["robust_n"]:
         both = round(row["robust"] * row["robust_n"])
         found.append(f"Right in a hard case and in its twin: {both} of {counted(int(row['robust_n']), 'pair')}.")

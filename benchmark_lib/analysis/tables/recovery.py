@@ -125,6 +125,25 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
     return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
 
 
+def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
+    """How often each kind of interval holds the true rate.
+
+    Parameters
+    ----------
+    rates : DataFrame
+        As `recovered_rates` gives it.
+
+    Returns
+    -------
+    DataFrame
+        One row per metric and interval: title, interval, agents (number), held (share).
+    """
+    named = rates.assign(title=[METRICS[name].title for name in rates["metric"]])
+    return named.groupby(["title", "interval"], as_index=False, sort=False).agg(
+        agents=("holds", "size"), held=("holds", "mean")
+    )
+
+
 def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
     """Correlations of recorded metrics over the agents of a panel, next to those of their true rates.
 

@@ -1,0 +1,81 @@
+"""From a number in a notebook to its conversations, and a board that fits its page."""
+
+import pandas as pd
+import pytest
+from made_runs import play_agents
+
+from benchmark_lib import load_results, reports, tables
+from benchmark_lib.errors import BadInput
+from benchmark_lib.reports.board import board_parts, notes_of
+from benchmark_lib.reports.shown import notes_below
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    agents = ("scripted:comply_all", "scripted:oracle")
+    return load_results(*play_agents(tmp_path_factory.mktemp("runs"), agents, cases="adversarial,tracking"))
+
+
+def test_one_call_shows_the_conversations_a_number_counts_with_their_transcripts(results):
+    page = reports.show_conversations(results, entry="scripted:comply_all", unsafe=True, case_id=None, most=3).html
+    counted = int(results.conversations.query("entry == 'scripted:comply_all'")["unsafe"].sum())
+    assert f"<strong>{counted} conversations</strong> (entry: scripted:comply_all; unsafe: yes)" in page
+    assert page.count("<details><summary>scripted:comply_all") == 3 == page.count('class="db-talk')
+    assert "transcripts.html#entry=scripted%3Acomply_all&amp;unsafe=yes" in page
+
+
+def test_the_first_conversation_of_each_model_comes_first(results):
+    page = reports.show_conversations(results, bucket="adversarial", most=2).html
+    assert "<summary>scripted:comply_all" in page and "<summary>scripted:oracle" in page
+
+
+def test_no_conversation_is_said_and_an_unknown_field_is_refused(results):
+    assert "<strong>0 conversations</strong>" in reports.show_conversations(results, entry="nobody").html
+    with pytest.raises(BadInput, match="cannot be filtered by 'unsave'"):
+        reports.show_conversations(results, unsave=True)
+
+
+def test_what_decides_the_order_stands_apart_and_every_note_below(results):
+    frame = reports.readable_board(tables.leaderboard(results))
+    deciding, more = board_parts(frame)
+    assert [c for c in deciding if c.endswith("median")][0].startswith("Over-escalation") and "Model" in more
+    assert not {"Notes", "Block"} & {*deciding, *more}
+    told = " ".join(notes_of(frame))
+    assert "In every row: " in told and all(note in told for note in frame["Notes"] if note)
+
+
+def test_notes_stand_below_a_table_that_has_one_row_for_each_name():
+    frame = pd.DataFrame({"Share": ["1", "2", "3"], "Note": ["few", "", "few"]}, index=pd.Index([*"abc"], name="Model"))
+    shown, told = notes_below(frame)
+    assert list(shown) == ["Share"] and told == ["a, c: few"]
+    again = frame.set_axis(pd.Index([*"aab"], name="Model"))
+    assert notes_below(again)[0] is again, "where a name stands for several rows, its note stays in its row"
+
+
+def test_the_notebook_of_the_hard_set_runs_where_no_hard_case_was_played(results, tmp_path):
+    runs = [str(run.path) for run in results.runs]
+    page = reports.run_notebook("17_hard_cases", {"runs": runs, "save_figures": False}, folder=tmp_path).read_text()
+    assert "No case of a hard set was run and scored" in page and "<strong>0 conversations</strong>" in page
+
+
+def test_two_scripted_agents_that_show_something_are_compared_first(tmp_path):
+    agents = ("scripted:echo", "scripted:no_op", "scripted:oracle", "scripted:tunable")
+    frame = load_results(*play_agents(tmp_path, agents, cases="tracking,must_escalate", trials=1)).conversations
+    assert tables.choose_pair(frame)[0] == "scripted:tunable"
+    assert tables.choose_pair(frame, "scripted:oracle") == ("scripted:oracle", "scripted:tunable")
+
+
+def test_two_that_never_differ_are_told_so_in_a_sentence(results):
+    frame = results.conversations
+    same = tables.comparison_in_words(
+        tables.comparison_table(frame, *["scripted:oracle"] * 2),
+        tables.differing_cases(frame, *["scripted:oracle"] * 2),
+        *["scripted:oracle"] * 2,
+    )
+    assert "differ on 0 cases" not in same
+
+
+def test_it_is_counted_how_often_an_interval_holds_the_truth():
+    rates = pd.DataFrame({"metric": ["resolved"] * 4, "interval": "mean", "holds": [True, True, True, False]})
+    (row,) = tables.intervals_held(rates).to_dict("records")
+    assert row == {"title": "Resolved", "interval": "mean", "agents": 4, "held": 0.75}
