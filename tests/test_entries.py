@@ -493,7 +493,9 @@ def test_the_explorer_finds_and_names_each_run(results, runs):
 def test_the_site_gives_each_run_a_row_pages_and_transcripts(results, runs, tmp_path):
     site = build_site(results, tmp_path / "site", published=False)
     assert site.pages["model"] == 4 and site.pages["transcript"] == len(results.conversations)
-    assert re.search(r"Models measured\D+0\D", (site.path / "index.html").read_text()), "agents of one's own are no models"
+    assert re.search(r"Models measured\D+0\D", (site.path / "index.html").read_text()), (
+        "agents of one's own are no models"
+    )
     board = pd.read_csv(site.path / "downloads/board.csv")
     assert set(board["entry"]) == set(runs) and set(board["model"]) == {TUNED, OWN}
     for name in ("index", "transcripts", "compare", "downloads"):

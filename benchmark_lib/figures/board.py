@@ -27,7 +27,15 @@ COLORS = {
     "published": "#CC79A7",
     "imported": "#56B4E9",
 }
-MARKS = {"ranked": "o", "not ranked": "D", "own agents": "X", "played": "P", "scripted": "s", "published": "^", "imported": "v"}
+MARKS = {
+    "ranked": "o",
+    "not ranked": "D",
+    "own agents": "X",
+    "played": "P",
+    "scripted": "s",
+    "published": "^",
+    "imported": "v",
+}
 
 
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))

@@ -24,7 +24,7 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
     Returns
     -------
     dict of str to list of str
-        By the facts' names; without those whose topic never came up, and empty where the follow-ups are fewer than
+        By the facts' names; without those whose topic never came up and without links, and empty where the follow-ups are fewer than
         `TOPICS`.
     """
     if len(case.followups) < TOPICS:
@@ -39,7 +39,7 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
     )
     found: dict[str, list[str]] = {}
     for name, fact in case.facts.items():
-        if fact.after in came_up:
+        if fact.after in came_up and fact.kind != "link":  # a link answers one question only, whenever it is given
             first = came_up[fact.after]
             end = next((turn for turn in opens if turn > first), None)
             places = enumerate(conversation.replies())

@@ -585,7 +585,9 @@ def plan_cost_table(
 
     known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
     frame = conversations_of(results) if results is not None else None
-    for entry, mine in frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ():
+    for entry, mine in (
+        frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ()
+    ):
         both = (mine["cost_usd"] + mine["customer_cost_usd"]).dropna()
         reason = (
             ""
