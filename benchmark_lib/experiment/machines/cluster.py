@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator
@@ -105,10 +106,23 @@ async def opened(options: Options) -> AsyncIterator[Cluster | None]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what happens to a worker is told in this run's words
     closing: list[Any] = []
     try:
-        yield await in_thread(_find if options.scheduler else _start, options, closing)
+        yield await (_answered(options, closing) if options.scheduler else in_thread(_start, options, closing))
     finally:
         for thing in reversed(closing):
             await in_thread(_close, thing)
+
+
+async def _answered(options: Options, closing: list[Any]) -> Cluster:
+    """What `_find` finds; something that takes connections and says nothing is not waited for."""
+    try:
+        async with asyncio.timeout(3 * CONNECT_S):
+            found: Cluster = await in_thread(_find, options, closing)
+            return found
+    except TimeoutError:
+        raise BadInput(
+            f"{options.scheduler} takes connections and does not answer, so it is not the address of a Dask scheduler: "
+            "correct --scheduler"
+        ) from None
 
 
 def _find(options: Options, closing: list[Any]) -> Cluster:

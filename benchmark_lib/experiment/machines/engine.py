@@ -301,8 +301,9 @@ class MachinesEngine(Engine):
         seat.channel.send("budget", number, stop and [stop.sentence, stop.refused])
 
     def _on_settle(self, seat: Seat, reserved: float, cost_usd: float) -> None:
-        seat.reserved.remove(reserved)
-        self._budget.settle(reserved, cost_usd)
+        if reserved in seat.reserved:  # a call that was not granted has nothing to give back
+            seat.reserved.remove(reserved)
+            self._budget.settle(reserved, cost_usd)
 
     async def _gone(self, seat: Seat) -> None:
         """A player is gone: its calls in flight count as paid, its conversations are dealt again or given up."""
