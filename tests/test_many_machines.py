@@ -45,7 +45,7 @@ def agents(tmp_path_factory):
 @pytest.fixture(scope="module")
 def cluster(agents):
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(agents)  # workers, also those that come later, take over the path of this process
         with distributed.LocalCluster(n_workers=2, **options) as opened:

@@ -38,7 +38,14 @@ class Engine:
         What is to be run.
     run : RunFile
         The file it is written to.
+
+    Attributes
+    ----------
+    also_faulty : str
+        What beside network and endpoint may end a conversation, as a part of a sentence.
     """
+
+    also_faulty = ""
 
     def __init__(self, plan: Plan, run: RunFile):
         self.plan, self.run, self.stopped = plan, run, None
@@ -116,7 +123,7 @@ class Engine:
         """What is left to be said of a run that nobody stopped."""
         if self.incomplete:
             return Stop(
-                f"{self.incomplete} of {self.total} conversations were ended by faults of the network or the endpoint: "
+                f"{self.incomplete} of {self.total} conversations were ended by faults of the network{self.also_faulty} or the endpoint: "
                 "give the same command again to try them once more"
             )
         if self.done < self.total:

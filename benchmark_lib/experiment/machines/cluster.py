@@ -152,7 +152,7 @@ def _start(options: Options, closing: list[Any]) -> Cluster:
     cluster = LocalCluster(
         n_workers=options.workers or os.cpu_count() or 1,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
         preload=[DEAF],
     )

@@ -74,6 +74,8 @@ class MachinesEngine(Engine):
         From which each worker prepares the plan for itself.
     """
 
+    also_faulty = ", a worker"
+
     def __init__(self, plan: Plan, run: Any, cluster: Cluster, options: Options):
         super().__init__(plan, run)
         self._cluster, self._options = cluster, options
