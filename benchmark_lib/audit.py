@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from .scoring.deciding import reasons_against
 from .store.desk import words_in
 from .store.trouble import shown_error
 from .textfiles import read_yaml
+from .threads import running_loop
 
 if TYPE_CHECKING:
     from .store import Store
@@ -140,7 +142,14 @@ def play(case: Case, store: Store, agent: Any, name: str = "scripted", prompt: s
 
 
 def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that never has to wait."""
+    """The result of a coroutine that never has to wait.
+
+    Where an event loop runs, as in a notebook, it is stepped through in a thread of its own: with a loop in sight, a long
+    text is read aside, and the coroutine would have to wait for that.
+    """
+    if running_loop() is not None:
+        with ThreadPoolExecutor(1) as aside:
+            return aside.submit(at_once, coroutine).result()
     try:
         coroutine.send(None)
     except StopIteration as end:

@@ -1,13 +1,15 @@
 """The benchmark is itself tested: every case, the oracle at the ceiling, trivial agents at the floor."""
 
+import asyncio
 import subprocess
 import sys
 from collections import Counter
 
 import pytest
 
-from benchmark_lib.audit import BUCKETS, audit, impossible_days, report, unsound
+from benchmark_lib.audit import BUCKETS, at_once, audit, impossible_days, report, unsound
 from benchmark_lib.cases.facts import Fact
+from benchmark_lib.threads import read_aside
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +19,16 @@ def whole(store):
 
 def test_no_case_has_a_problem(whole):
     assert [str(p) for p in whole.problems] == []
+
+
+def test_a_notebook_in_which_an_event_loop_runs_can_play_at_once():
+    async def long_read():
+        return await read_aside(10**6, len, "a long text")
+
+    async def in_a_loop():
+        return at_once(long_read())
+
+    assert asyncio.run(in_a_loop()) == at_once(long_read()) == 11
 
 
 def test_the_set_has_the_shape_of_the_spec(whole, store):

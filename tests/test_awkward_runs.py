@@ -101,7 +101,7 @@ def test_every_table_and_figure_says_something_about_odd_data(odd, kind):
         escalation["missed_mean"].isna()
     ].all()
     a, b = tables.choose_pair(frame)
-    compared, cases = tables.compare_models(frame, a, b), tables.differing_cases(frame, a, b)
+    compared, cases = tables.comparison_table(frame, a, b), tables.differing_cases(frame, a, b)
     assert (compared["verdict"] != "").all() and (compared["reason"] != "")[compared["difference"].isna()].all()
     needed = tables.what_it_takes(compared, n_simulations=20)
     assert (needed["reason"] != "")[needed["smallest"].isna()].all()

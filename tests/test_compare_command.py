@@ -40,7 +40,7 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
     assert code == 0 and max(map(len, out.splitlines())) <= 100
     with open(tmp_path / "table.csv", newline="") as file:
         terminal = {row["metric"]: row for row in csv.DictReader(file)}
-    notebook = tables.compare_models(five_agents, TUNED, OTHER).set_index("metric")
+    notebook = tables.comparison_table(five_agents, TUNED, OTHER).set_index("metric")
     content = Content(five_agents)
     pages = compare._tests(content)
     names = [entry.name for entry in content.played]
@@ -90,7 +90,7 @@ def test_any_number_of_runs_keeps_each_verdict(made, tmp_path, capsys):
     results = analysis.load_results(made)
     every = tables.compare_runs(results, ["good", "bad", "half"], every_pair=True)
     assert every.groupby(["entry_a", "entry_b"]).ngroups == 3
-    alone = tables.compare_models(results, "good", "bad")
+    alone = tables.comparison_table(results, "good", "bad")
     here = every[(every["entry_a"] == "good") & (every["entry_b"] == "bad")]
     assert here["verdict"].tolist() == alone["verdict"].tolist()
     planned = every[every["p_all"].notna()]

@@ -11,21 +11,21 @@ from benchmark_lib.analysis.tables import comparison
 
 @pytest.fixture(scope="module")
 def compared(talks):
-    return tables.compare_models(talks, TUNED, OTHER)
+    return tables.comparison_table(talks, TUNED, OTHER)
 
 
 def test_what_cannot_be_compared_says_why(odd):
-    uneven = tables.compare_models(odd["different trials"], TUNED, OTHER)
+    uneven = tables.comparison_table(odd["different trials"], TUNED, OTHER)
     assert uneven[uneven["metric"].isin(comparison.PLANNED)]["reason"].map(numbers_in).map({3, 1}.issubset).all()
     one = odd["one model"]
     told = tables.comparison_in_words(
-        tables.compare_models(one, TUNED, TUNED), tables.differing_cases(one, TUNED, TUNED), TUNED, TUNED
+        tables.comparison_table(one, TUNED, TUNED), tables.differing_cases(one, TUNED, TUNED), TUNED, TUNED
     )
     assert "nothing to compare" in told
 
 
 def test_two_models_are_compared_case_by_case(talks, compared):
-    there, back = compared, tables.compare_models(talks, OTHER, TUNED)
+    there, back = compared, tables.comparison_table(talks, OTHER, TUNED)
     assert np.allclose(there["difference"], -back["difference"], equal_nan=True) and np.allclose(
         there["p"], back["p"], equal_nan=True
     )
@@ -50,7 +50,7 @@ def test_no_row_contradicts_itself_and_the_rows_shown_do_not_matter(talks, compa
     apart = (tested["low"] > 0) | (tested["high"] < 0)
     assert (apart == (read < 0.05)).all() and (apart == tested["word"].eq("more than noise")).all()
     assert (tested[tested["p_adjusted"].notna()]["level"] >= 0.95).all()
-    alone = tables.compare_models(talks, TUNED, OTHER, ("unsafe",)).iloc[0]
+    alone = tables.comparison_table(talks, TUNED, OTHER, ("unsafe",)).iloc[0]
     assert alone["p_adjusted"] == compared.set_index("metric").loc["unsafe", "p_adjusted"]
 
 

@@ -231,7 +231,7 @@ OF_ONE_ENTRY = {
     "queue_table": T.queue_table,
     "reliability_table": T.reliability_table,
     "safety_table": T.safety_table,
-    "said_table": T.said_table,
+    "claims_table": T.claims_table,
     "trap_table": T.trap_table,
     "trial_table": T.trial_table,
     "unsafe_table": T.unsafe_table,
@@ -272,7 +272,7 @@ ELSEWHERE = {
     "most_telling",  # of the hard set, in test_hard_tables.py
     "agreement_of_two",
     "choose_pair",
-    "compare_models",
+    "comparison_table",
     "comparison_in_words",
     "differing_cases",
     "what_it_takes",  # of two entries, below
@@ -286,6 +286,7 @@ ELSEWHERE = {
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
     "detector_table",  # of detectors
+    "label_agreement_table",  # of labellers, in test_explorer.py
     "detectable_table",
     "power_table",
     "textbook_table",
@@ -328,15 +329,15 @@ def test_a_table_over_entries_counts_every_run(results, name):
 def test_two_seeds_are_compared_with_each_other(results, each_alone):
     a, b = SEEDS
     alone = {entry: tables.metric_table(each_alone[entry], "escalation_accuracy")["mean"].iloc[0] for entry in SEEDS}
-    row = tables.compare_models(results, a, b).set_index("metric").loc["escalation_accuracy"]
+    row = tables.comparison_table(results, a, b).set_index("metric").loc["escalation_accuracy"]
     assert (row["a"], row["b"], row["truth"]) == (pytest.approx(alone[a]), pytest.approx(alone[b]), 0)
     cases = tables.differing_cases(results, a, b)
     assert len(cases) and cases["a_trials"].str.len().max() == 2 and cases["b_trials"].str.len().max() == 3
     assert tables.agreement_of_two(results, a, b)["cases"].sum() == results.conversations["case_id"].nunique()
     assert set(tables.choose_pair(results)) == set(PROMPTS)
-    assert "in common" in tables.comparison_in_words(tables.compare_models(results, a, b), cases, a, b)
+    assert "in common" in tables.comparison_in_words(tables.comparison_table(results, a, b), cases, a, b)
     with pytest.raises(BadInput, match="no conversations of 'careful'"):
-        tables.compare_models(results, OWN, a)
+        tables.comparison_table(results, OWN, a)
 
 
 def test_customers_are_compared_run_against_run(results, entries):
@@ -436,7 +437,7 @@ def test_a_picture_names_each_run(results, name):
 
 def test_a_picture_of_two_names_both(results):
     a, b = SEEDS
-    said = texts_of(figures.differences(table=tables.compare_models(results, a, b), a=a, b=b))
+    said = texts_of(figures.differences(table=tables.comparison_table(results, a, b), a=a, b=b))
     said += texts_of(figures.differing_cases(table=tables.differing_cases(results, a, b), a=a, b=b))
     assert said.count("[seed1]") >= 2 and said.count("[seed2]") >= 2
 

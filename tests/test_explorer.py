@@ -4,10 +4,12 @@ Filters, search, what a transcript marks, two side by side, labels, and that no 
 """
 
 import asyncio
+import base64
 import csv
 import html.parser
 import multiprocessing
 import os
+import re
 
 import numpy as np
 import pandas as pd
@@ -16,12 +18,15 @@ from hostile import NAMES, PAYLOADS, write_hostile_runs
 from made_runs import made_run, talk
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
+from benchmark_lib.cli import main
 from benchmark_lib.records import Act, Message, ToolCall, Usage
-from benchmark_lib.reports.explorer import compare, labels, widgets
+from benchmark_lib.reports.explorer import compare, labels, links, widgets
 from benchmark_lib.reports.explorer.filters import Index
 from benchmark_lib.reports.fetch import Shelf
 from benchmark_lib.reports.marks import Mark, place_in, segments
+from benchmark_lib.reports.one_model import numbers
 from benchmark_lib.reports.talk_view import changes_by_call
+from benchmark_lib.scoring.metrics import METRICS
 
 CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"
 AGENTS = ("oracle", "comply_all")
@@ -363,48 +368,142 @@ def test_two_windows_lose_nothing_of_each_other(tmp_path):
     assert len(labels.read_labels(path)) == 40
 
 
+def test_two_labellers_keep_a_label_each_and_a_file_from_before_there_were_names_is_read(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(
+        "run_id,model,case_id,trial,scorer,label,tag,note,at\nr-1,m,a,1,tone,40,,,2026-01-01T00:00:00+00:00\n"
+    )
+    labels.save_label(path, **ROW, label=70, labeller="ann")
+    labels.save_label(path, **ROW, label=80, labeller="ann")
+    assert labels.read_labels(path)[["labeller", "label"]].to_numpy().tolist() == [["", 40.0], ["ann", 80.0]]
+
+
+def test_imported_labels_are_added_and_of_two_with_one_key_the_later_one_stays(tmp_path):
+    mine, theirs = tmp_path / "mine.csv", tmp_path / "theirs.csv"
+    head = ",".join(labels.COLUMNS)
+    mine.write_text(f"{head}\nr-1,m,a,1,tone,40,,,2026-01-02T00:00:00+00:00,ann\n")
+    rows = ("a,1,tone,10,,,2026-01-01T00:00:00+00:00", "a,2,tone,20,,=x,2026-01-03T00:00:00+00:00")
+    theirs.write_text("\n".join([head, *(f"r-1,m,{row},ann" for row in rows)]))
+    assert labels.import_labels(mine, theirs) == 1 and labels.import_labels(mine, theirs) == 0
+    assert labels.read_labels(mine)["label"].tolist() == [40.0, 20.0]
+    assert "'=x" in mine.read_text(), "what another program wrote is made harmless for a spreadsheet"
+
+
+def test_judges_are_calibrated_by_the_mean_of_several_labellers(judged, tmp_path):
+    for name, label in (("ann", 20), ("bob", 40)):
+        row = {**ROW, "run_id": "made-1", "case_id": "made_case"}
+        labels.save_label(tmp_path / "labels.csv", **row, label=label, labeller=name)
+    found = tables.judge_calibrated(judged, tmp_path / "labels.csv").set_index(["judge", "scorer"])["bias"]
+    assert found["judge-a", "tone"] == 10.0
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [("a,one,tone,10", "line 2: the trial 'one'"), ("a,1,tone,110", "line 2: the label '110'"), ("a,1,tone,x", "'x'")],
+)
+def test_a_file_with_an_unsound_label_is_not_imported(tmp_path, row, why):
+    source = tmp_path / "theirs.csv"
+    source.write_text(f"{','.join(labels.COLUMNS)}\nr-1,m,{row},,,2026-01-01T00:00:00+00:00,ann\n")
+    with pytest.raises(BadInput, match=why):
+        labels.import_labels(tmp_path / "mine.csv", source)
+    assert not (tmp_path / "mine.csv").exists()
+
+
 def test_the_calibration_of_judges_reads_the_labels(judged, tmp_path):
     explorer = reports.explore(judged, labels=tmp_path / "labels.csv")
     explorer.read("made-1", "made_case")
-    explorer.scorer.label = "tone 40 (judge-a)"
-    explorer.agree.click()
+    explorer.labelling.question.value = "tone"
+    explorer.labelling.own_score.value = 40
+    explorer.labelling.yes.click()
     table = tables.judge_calibrated(judged, tmp_path / "labels.csv")
     found = table[table["scorer"] == "tone"].set_index("judge")["bias"]
     assert found.to_dict() == {"judge-a": 0.0, "judge-b": 45.0}
+
+
+def test_labels_and_their_agreement_are_exported_with_the_runs(judged, tmp_path, capsys):
+    for name in ("ann", "bob"):
+        row = {**ROW, "run_id": "made-1", "case_id": "made_case", "note": "=1+1"}
+        labels.save_label(tmp_path / "labels.csv", **row, label=90, labeller=name)
+    command = ["export", str(judged.runs[0].path), "--format", "jsonl", "--out", str(tmp_path / "out")]
+    assert main([*command, "--labels", str(tmp_path / "labels.csv")]) == 0
+    agreed = pd.read_csv(tmp_path / "out" / "label_agreement.csv")
+    assert agreed["second"].tolist() == ["bob", "judge-a", "judge-b", "judge-a", "judge-b"]
+    assert "label_agreement.csv" in capsys.readouterr().out and "=1+1" not in set(
+        pd.read_csv(tmp_path / "out" / "labels.csv")["note"]
+    )
+    assert main([*command, "--labels", str(tmp_path / "none.csv")]) == 2
 
 
 # --- the widget
 # --------------------------------------------------------------------------------------------------------
 
 
+def shown(explorer, column):
+    """The cells of a column of the table as it is shown."""
+    place = explorer.table.heads.index(column)
+    return [row[place] for row in explorer.table.rows]
+
+
+def press(explorer, **what):
+    """What the page tells when something is pressed."""
+    explorer.table.pressed(what)
+
+
 def test_filters_table_and_conversation_go_together(explorer, results):
     explorer.choose(bucket="adversarial", outcome="unsafe")
-    assert len(explorer.table.df) == len(explorer.rows) == int(results.conversations["unsafe"].fillna(False).sum())
-    assert set(explorer.table.df["outcome"]) == {"! unsafe"}
-    explorer.table.selected_rows = [1]
+    assert len(explorer.rows) == int(results.conversations["unsafe"].fillna(False).sum())
+    assert set(shown(explorer, "outcome")) == {"! unsafe"}
+    press(explorer, row=1, column=0)
     c = explorer.opened.conversation
     assert key(results.conversations.iloc[explorer.rows[1]]) == (explorer.opened.run_id, c.case_id, c.trial)
-    assert c.case_id in explorer.chat.value and "2 of" in explorer.place_shown.value
+    assert c.case_id in explorer.chat.value and "2 of" in explorer.place_shown.value and explorer.table.selected == 1
     explorer.following.click()
     assert "3 of" in explorer.place_shown.value
     explorer.choose()
-    assert len(explorer.rows) == len(results.conversations) and all(
-        box.label.startswith("all (") for box in explorer.filters.values()
-    )
+    assert len(explorer.rows) == len(results.conversations)
+    assert all(box.label == "all" for box in explorer.filters.values())
+
+
+def test_the_counts_of_each_filter_follow_the_others(explorer, index):
+    explorer.choose(entry="scripted:comply_all", outcome="unsafe")
+    for field, box in explorer.filters.items():
+        for words, value in box.options[1:]:
+            chosen = {"entry": "scripted:comply_all", "outcome": "unsafe", field: value}
+            assert words.endswith(f"({len(index.matching(**chosen)):,})")
+    assert len(explorer.filters["entry"].options) == 2, "a model without an unsafe conversation is not offered"
+    explorer.text.value = '"the frame is bent"'
+    assert [words for words, _ in explorer.filters["case_id"].options] == ["all", "vip_skip_checks (2)"]
 
 
 def test_a_search_that_finds_nothing_shows_an_empty_table(explorer):
     explorer.text.value = "no such words in any message"
-    assert explorer.table.df.empty and explorer.following.disabled
+    assert explorer.table.rows == [] and explorer.following.disabled
+    assert "no conversation matches" in explorer._shown_rows.value
 
 
-def test_more_rows_than_a_page_are_turned(explorer, results, monkeypatch):
-    monkeypatch.setattr(widgets, "PAGE", 30)
-    explorer.choose()
-    assert len(explorer.table.df) == 30 and explorer.pager.layout.display == "flex" and explorer.earlier_rows.disabled
-    explorer.later_rows.click()
-    explorer.table.selected_rows = [0]
-    assert explorer.opened.conversation.case_id == results.conversations.iloc[30]["case_id"]
+def test_one_pager_turns_through_all_rows(explorer, results):
+    assert len(explorer.table.rows) == widgets.PAGE and explorer.earlier.disabled
+    explorer.later.click()
+    press(explorer, row=0, column=0)
+    assert explorer.opened.conversation.case_id == results.conversations.iloc[widgets.PAGE]["case_id"]
+    explorer.preceding.click()
+    assert explorer.earlier.disabled and explorer.table.selected == widgets.PAGE - 1, "the table turns with the reader"
+
+
+def test_sorting_goes_over_all_rows(explorer, results):
+    column = explorer.table.heads.index("messages")
+    press(explorer, head=column)
+    press(explorer, head=column)
+    assert shown(explorer, "messages")[0] == str(results.conversations["turns"].max())
+    assert explorer.table.sorted_by == [column, True]
+    press(explorer, head=column)
+    assert explorer.rows.tolist() == list(range(len(results.conversations)))
+
+
+def test_what_a_page_tells_beyond_the_table_is_ignored(explorer):
+    for message in ({"row": 999, "column": 0}, {"row": "0", "column": 0}, {"head": 99}, {"key": "q"}, "y", None):
+        explorer.table.pressed(message)
+    assert explorer.opened is None
 
 
 def test_side_by_side_offers_another_end_first(explorer, results):
@@ -416,26 +515,115 @@ def test_side_by_side_offers_another_end_first(explorer, results):
     assert "db-pair" in explorer.pair.value and "first difference" in explorer.pair.value
 
 
-def test_agreeing_and_disagreeing_write_the_score_a_person_gives(explorer, judged, results, tmp_path):
+def test_an_answer_is_saved_as_the_score_a_person_gives(explorer, judged, results, tmp_path):
     run = next(r for r in results.runs if "comply" in r.run_id)
     explorer.read(run.run_id, "vip_skip_checks", 1)
-    explorer.tag.value, explorer.note.value = "photo", "never asked for one"
-    explorer.agree.click()
+    panel = explorer.labelling
+    assert "the record: no" in panel.asked.value
+    panel.tag.value, panel.note.value = "photo", "never asked for one"
+    panel.no.click()
     (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
     assert (row["scorer"], row["label"], row["tag"], row["note"]) == ("success", 0.0, "photo", "never asked for one")
-    assert explorer.tag.value == "" and "Saved." in explorer.said.value
-    explorer.disagree.click()
+    assert panel.tag.value == "" and "Saved." in panel.said.value
+    panel.yes.click()
     assert labels.read_labels(tmp_path / "labels.csv")["label"].tolist() == [100.0]
+    panel.unsure.click()
+    (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
+    assert row["tag"] == labels.CANNOT_TELL and row["label"] != row["label"]
 
     other = reports.explore(judged, labels=tmp_path / "labels.csv")
     other.read("made-1", "made_case")
-    assert [o[0] for o in other.scorer.options] == ["success: no", "tone 40 (judge-a)", "tone 85 (judge-b)"]
-    other.scorer.label = "tone 85 (judge-b)"
-    other.disagree.click()
-    assert "Set My score" in other.said.value
-    other.own_score.value = 60
-    other.disagree.click()
-    assert labels.read_labels(tmp_path / "labels.csv")["label"].tolist() == [100.0, 60.0]
+    other.labelling.question.value = "tone"
+    assert "judge-a: 40" in other.labelling.asked.value and "judge-b: 85" in other.labelling.asked.value
+    other.labelling.own_score.value = 60
+    other.labelling.yes.click()
+    assert labels.read_labels(tmp_path / "labels.csv")["label"].tolist()[1:] == [60.0]
+
+
+@pytest.mark.parametrize("question", ["unsafe", "finding:phantom_action", "rule:identity"])
+def test_every_verdict_can_be_labelled(explorer, results, tmp_path, question):
+    run = next(r for r in results.runs if "comply" in r.run_id)
+    explorer.read(run.run_id, "vip_skip_checks", 1)
+    explorer.labelling.question.value = question
+    press(explorer, key="y")
+    (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
+    assert (row["scorer"], row["label"]) == (question, 100.0)
+    explorer.choose(labelled="labelled")
+    assert shown(explorer, "labelled") == ["yes"]
+
+
+def test_an_own_question_is_labelled_under_its_words(explorer, results, tmp_path):
+    explorer.read(*key(results.conversations.iloc[0]))
+    explorer.labelling.question.value = "own: "
+    press(explorer, key="y")
+    assert "has no words yet" in explorer.labelling.said.value
+    explorer.labelling.own.value = "Was it  polite?"
+    press(explorer, key="y")
+    assert labels.read_labels(tmp_path / "labels.csv")["scorer"].tolist() == ["own: Was it polite?"]
+
+
+def test_a_labeller_who_must_not_see_the_verdict_does_not(explorer, results):
+    run = next(r for r in results.runs if "comply" in r.run_id)
+    explorer.read(run.run_id, "vip_skip_checks", 1)
+    seen = explorer.chat.value
+    explorer.labelling.hidden.value = True
+    assert "the record" not in explorer.labelling.asked.value and explorer.chat.value != seen
+    assert not {"outcome", "findings"} & set(explorer.table.heads)
+
+
+def test_a_sample_is_the_same_for_the_same_seed_and_is_labelled_by_keys(results, tmp_path):
+    def sampled(seed):
+        explorer = reports.explore(results, labels=tmp_path / "labels.csv", labeller="ann")
+        explorer.draw(6, seed=seed)
+        return explorer
+
+    one, again, other = sampled(1), sampled(1), sampled(2)
+    assert one.sample.tolist() == again.sample.tolist() != other.sample.tolist() and len(set(one.sample)) == 6
+    assert "Random sample of 6 from 108 conversations, seed 1: 0 labelled, 6 to go" in one.progress.value
+    for pressed in "ynys?y":
+        press(one, key=pressed)
+    assert "5 labelled, 1 to go" in one.progress.value
+    press(one, key="y")
+    assert "all 6 labelled" in one.progress.value
+    assert "all 6 labelled" in sampled(1).progress.value, "a new kernel finds the labels and the same sample"
+
+
+def test_a_stratified_sample_gives_each_group_its_part(explorer, results):
+    explorer.draw(10, seed=3, stratify="model")
+    assert results.conversations.iloc[explorer.sample]["entry"].value_counts().tolist() == [5, 5]
+    assert "not for means" in explorer.progress.value
+    with pytest.raises(BadInput, match="choose from none, model"):
+        explorer.draw(10, stratify="colour")
+
+
+def test_two_labellers_have_their_agreement(results, tmp_path):
+    explorer = reports.explore(results, labels=tmp_path / "labels.csv", labeller="ann")
+    for name, keys in (("ann", "yynnyyyyyyyyyyyyyyyy"), ("bob", "ynnnyyyyyyyyyyyyyyyy")):
+        explorer.labelling.labeller.value = name
+        explorer.draw(20, seed=1)
+        for pressed in keys:
+            press(explorer, key=pressed)
+    table = tables.label_agreement_table(labels.read_labels(tmp_path / "labels.csv"), results)
+    both = table[(table["first"] == "ann") & (table["second"] == "bob")].iloc[0]
+    assert both[["n", "both_yes", "only_first", "only_second", "both_no"]].tolist() == [20, 17, 1, 0, 2]
+    assert both["raw"] == 0.95 and both["kappa_low"] < both["kappa"] < both["ac1"] < both["ac1_high"] <= 1
+    assert set(table["second"]) == {"bob", "the record"}
+    explorer.panes.selected_index = widgets.LABELS
+    page = explorer.labels_page.shown.value
+    assert "40 labels in labels.csv" in page and "Kappa: <b>" in page and "Raw agreement: <b>95.0" in page
+    assert table.equals(tables.label_agreement_table(labels.read_labels(tmp_path / "labels.csv"), results))
+
+
+def test_labels_are_imported_and_exported_where_they_are_counted(explorer, results, tmp_path):
+    row = dict(zip(("run_id", "case_id", "trial"), key(results.conversations.iloc[0]), strict=True))
+    labels.save_label(tmp_path / "theirs.csv", **row, model="m", scorer="success", label=100, labeller="bob")
+    content = (tmp_path / "theirs.csv").read_bytes()
+    explorer.labels_page._import({"new": [{"name": "../x.csv", "content": memoryview(content)}]})
+    assert (tmp_path / "labels.csv").read_bytes() == content
+    link = re.search(r"base64,([^\"]+)", explorer.labels_page.shown.value)[1]
+    assert base64.b64decode(link) == content
+    explorer.labels_page._import({"new": [{"name": "x.csv", "content": memoryview(b"a,b\n1,2\n")}]})
+    assert "is not a file of labels" in explorer.labels_page.news.value
 
 
 def test_an_unscored_conversation_takes_a_note_but_no_label(tmp_path):
@@ -444,11 +632,12 @@ def test_an_unscored_conversation_takes_a_note_but_no_label(tmp_path):
         load_results(made_run(tmp_path / "made.deskbench", rows)), labels=tmp_path / "labels.csv"
     )
     explorer.read("made-1", "made_case")
-    assert explorer.agree.disabled and explorer.other.label == "made, trial 2: infrastructure_fault"
-    explorer.keep.click()
-    assert "nothing to save" in explorer.said.value
-    explorer.note.value = "look again"
-    explorer.keep.click()
+    assert "no answer" in explorer.labelling.asked.value
+    assert explorer.other.label == "made, trial 2: infrastructure_fault"
+    explorer.labelling.keep.click()
+    assert "nothing to save" in explorer.labelling.said.value
+    explorer.labelling.note.value = "look again"
+    explorer.labelling.keep.click()
     (row,) = labels.read_labels(tmp_path / "labels.csv").to_dict("records")
     assert row["note"] == "look again" and row["label"] != row["label"]
 
@@ -456,8 +645,8 @@ def test_an_unscored_conversation_takes_a_note_but_no_label(tmp_path):
 def test_what_cannot_be_saved_is_said_in_the_panel(explorer, results, tmp_path):
     (tmp_path / "labels.csv").write_text("something,else\n")
     explorer.read(*key(results.conversations.iloc[0]))
-    explorer.agree.click()
-    assert "name another file" in explorer.said.value
+    explorer.labelling.yes.click()
+    assert "name another file" in explorer.labelling.said.value
 
 
 def test_a_viewer_without_widgets_gets_a_table(explorer):
@@ -475,6 +664,62 @@ def test_a_refused_choice_leaves_the_filters_as_they_are(explorer):
     with pytest.raises(BadInput, match="choose from"):
         explorer.choose(bucket="easy")
     assert explorer.filters["bucket"].value == "adversarial"
+
+
+# --- from a number to its conversations
+# -----------------------------------------------------------------------------------------
+
+
+def behind(index, view, table, column, entry=None):
+    """The number of each row of a column, and how many conversations its filters leave."""
+    for row in table.to_dict("records"):
+        where = links.where_of(view, column, row, entry)
+        if where is not None:
+            yield row[column], len(index.matching(**where))
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_count_of_a_report_leads_to_exactly_its_conversations(results, index, agent):
+    entry = f"scripted:{agent}"
+    report = reports.model_report(results, entry)
+    intents = tables.intent_table(report.mine).query("bucket == 'must_escalate'")
+    checked = [
+        *behind(index, "endings", numbers.how_it_ended(report), "conversations", entry),
+        *behind(index, "intents", numbers.by_intent(report), "conversations", entry),
+        *behind(index, "rules", numbers.process_rules(report), "kept", entry),
+        *behind(index, "rules", numbers.process_rules(report), "broken", entry),
+        *behind(index, "said", numbers.said_against_did(report), "found", entry),
+        *behind(index, "said", tables.claims_table(results), "found"),
+        *behind(index, "must escalate", intents, "handed_over", entry),
+    ]
+    assert len(checked) > 10 and all(count == there for count, there in checked)
+
+
+def test_every_metric_leads_to_the_conversations_it_counts(results, index):
+    for name, metric in METRICS.items():
+        for entry, mine in results.conversations.groupby("entry"):
+            flags = tables.case_matrix(mine, name)[0]
+            if metric.scale.bounds is None or not np.nansum(flags):
+                continue
+            found = len(index.matching(**links.where_metric(name, str(entry))))
+            assert found == np.nansum(flags), (name, entry)
+
+
+def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):
+    board = tables.leaderboard(results)
+    table = reports.linked_board(results, board, labels=tmp_path / "labels.csv")
+    row = list(board["entry"]).index("scripted:comply_all")
+    column = next(n for n, head in enumerate(table.table.heads) if head.startswith("Unsafe actions, mean"))
+    assert table.explorer is None and table.table.links[row][column]
+    table.table.pressed({"row": row, "column": column})
+    assert len(table.explorer.rows) == results.conversations["unsafe"].sum()
+    assert not table.table.links[list(board["entry"]).index("scripted:oracle")][column], "nothing to show for a zero"
+    assert "scripted:comply_all" in table._repr_mimebundle_()["text/html"]
+
+
+def test_the_explorer_opens_with_filters_set(results, tmp_path):
+    explorer = reports.explore(results, where={"counted": "Unsafe actions: yes"}, labels=tmp_path / "labels.csv")
+    assert len(explorer.rows) == results.conversations["unsafe"].sum()
 
 
 # --- nothing gets in
@@ -595,20 +840,17 @@ def test_no_payload_leaves_its_box_in_the_widget(tmp_path):
     rows = list(hostile_rows())
     results = load_results(made_run(tmp_path / "hostile.deskbench", rows, model=rows[0][0].model))
     explorer = reports.explore(results, labels=tmp_path / "labels.csv")
-    cells = [
-        cell
-        for column in widgets.table_of(explorer.index, explorer.rows)
-        for cell in explorer.table.df[column]
-        if isinstance(cell, str)
-    ]
-    assert cells and all(len(cell) < 400 for cell in cells) and widgets.TABLE["allow_html"] is False
+    cells = [cell for row in explorer.table.rows for cell in row]
+    assert cells and all(len(cell) < 400 for cell in cells)
     explorer.panes.selected_index = widgets.COMPARISON
     for c, *_ in rows:
         explorer.read("made-1", c.case_id, c.trial)
-        explorer.tag.value = explorer.note.value = c.case_id
-        explorer.agree.click()
-        for shown in (explorer.chat, explorer.pair, explorer.said, explorer.place_shown, explorer.count):
-            text_of(shown.value)
+        explorer.labelling.tag.value = explorer.labelling.note.value = c.case_id
+        explorer.labelling.yes.click()
+        panel = explorer.labelling
+        for part in (explorer.chat, explorer.pair, panel.said, panel.asked, explorer.place_shown, explorer.count):
+            text_of(part.value)
+    assert len(explorer._labelled) == len(rows), "what was labelled is known as labelled"
     saved = labels.read_labels(tmp_path / "labels.csv")
     assert saved["trial"].tolist() == [c.trial for c, *_ in rows] and list(tmp_path.glob("*.csv")) == [
         tmp_path / "labels.csv"

@@ -46,7 +46,7 @@ def tables_of(frames):
     def made(many):
         frame = frames[many]
         pair = tables.choose_pair(frame)
-        compared = tables.compare_models(frame, *pair)
+        compared = tables.comparison_table(frame, *pair)
         report = reports.model_report(frame)
         return {
             "board": tables.leaderboard(frame),

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nbformat
@@ -21,10 +21,12 @@ import pytest
 from browser import open_browser, open_page
 from hostile import FLAG, MODELS, write_hostile_runs
 from made_runs import made_run
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from test_explorer import hostile_rows
 
 from benchmark_lib import Experiment
 from benchmark_lib.reports.explorer import read_labels
+from benchmark_lib.reports.explorer.widgets import PAGE
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "21_transcripts.ipynb"
 KNOWN = "set_or_remove_dark_class"
@@ -35,7 +37,7 @@ from benchmark_lib.reports.transcript import Shown
 made = results.conversations.query("run_id == 'made-1'")[["run_id", "case_id", "trial"]]
 Shown("".join(Shelf(results).dossier(*key).html(css=False) for key in made.itertuples(index=False)))
 """
-ROWS = "table.dataTable tbody tr"
+ROWS = ".db-table tbody tr"
 FOREIGN = ".db-talk :is(script, img, svg, math, iframe, a, form, object, embed, input, select, link, meta, base, template, video, audio)"
 """Elements that no transcript has of itself."""
 FOLDERS = (
@@ -134,12 +136,17 @@ def run_all_cells(lab, page, notebook):
 
 
 def choose(explorer, page, field, beginning):
-    """Set a filter to the option that begins so."""
+    """Set a filter to the option that begins so; the options change while another filter is being applied."""
     box = explorer.locator(".widget-dropdown", has=page.get_by_text(field, exact=True)).locator("select")
-    option = next(
-        text for text in box.locator("option").all_text_contents() if text.replace("\xa0", " ").startswith(beginning)
-    )
-    box.select_option(label=option)
+    for _ in range(20):
+        options = [text.replace("\xa0", " ") for text in box.locator("option").all_text_contents()]
+        place = next((n for n, text in enumerate(options) if text.startswith(beginning)), None)
+        with suppress(PlaywrightTimeout):
+            chosen = [] if place is None else box.select_option(index=place, timeout=2_000)
+            if chosen and box.locator("option:checked").text_content().replace("\xa0", " ").startswith(beginning):
+                return
+        page.wait_for_timeout(200)
+    raise AssertionError(f"{field} never offered {beginning}")
 
 
 def complaints(lab, seen):
@@ -168,7 +175,7 @@ def folder(tmp_path):
     made_run(runs / "zz.deskbench", list(hostile_rows()), model=MODELS[0])
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     cell = next(c for c in notebook.cells if "parameters" in c.metadata.get("tags", []))
-    cell.source = 'runs = ["runs"]\nlabels = "labels.csv"\ncase_id = "vip_skip_checks"'
+    cell.source = 'runs = ["runs"]\nwhere, labels, labeller = {}, "labels.csv", ""\ncase_id = "vip_skip_checks"'
     notebook.cells.insert(-2, nbformat.v4.new_code_cell(SHOW_HOSTILE))
     nbformat.write(notebook, tmp_path / "transcripts.ipynb")
     return tmp_path
@@ -180,6 +187,9 @@ def test_the_explorer_in_jupyterlab(folder):
         run_all_cells(lab, page, "transcripts.ipynb")
         explorer = page.locator(".db-explorer").first
         explorer.locator(ROWS).nth(3).wait_for()
+        assert explorer.locator(".db-table").first.bounding_box()["width"] <= explorer.bounding_box()["width"], (
+            "clipped"
+        )
         assert page.locator(".jp-OutputArea-output .db-pair .differs-note").count() >= 2, (
             "two on one case, without widgets"
         )
@@ -199,7 +209,7 @@ def test_the_explorer_in_jupyterlab(folder):
         talk.get_by_label("Arguments").first.get_by_text("variant_id").wait_for()
 
         explorer.get_by_label("Tag").fill("photo")
-        explorer.get_by_role("button", name="Disagree", exact=True).click()
+        explorer.get_by_role("button", name="Yes (y)", exact=True).click()
         explorer.get_by_text("Saved.").wait_for()
         (row,) = read_labels(folder / "labels.csv").to_dict("records")
         assert (row["model"], row["case_id"], row["scorer"], row["label"], row["tag"]) == (
@@ -213,8 +223,30 @@ def test_the_explorer_in_jupyterlab(folder):
         explorer.get_by_text("Side by side", exact=True).click()
         assert explorer.locator(".db-pair .differs-note").first.inner_text() == "first difference"
         read_what_is_hostile(explorer, page)
+        label_twenty_twice(explorer, page)
+        assert len(read_labels(folder / "labels.csv").query("labeller in ('ann', 'bob')")) == 40
         assert page.evaluate(f"[window, ...Array.from(frames)].filter(w => w.{FLAG}).length") == 0
         assert complaints(lab, seen) == []
+
+
+def label_twenty_twice(explorer, page):
+    """Two labellers answer the same random sample of twenty by the keyboard alone; their agreement is then shown."""
+    explorer.get_by_role("button", name="Clear filters").click()
+    explorer.get_by_text("Conversation", exact=True).click()
+    for name, answers in (("ann", "ynsyy?yyyynnyyyyyyyyy"), ("bob", "yyyyyyyyyyynyyyyyyyy")):
+        explorer.get_by_label("Labeller").fill(name)
+        explorer.get_by_label("Labeller").blur()
+        explorer.get_by_role("button", name="Draw at random").click()
+        explorer.get_by_text("0 labelled, 20 to go.").wait_for()
+        done = 0
+        for key in answers:
+            page.keyboard.press(key)
+            done += key != "s"
+            if done < 20:
+                explorer.get_by_text(f"{done} labelled, {20 - done} to go.").wait_for()
+        explorer.get_by_text("all 20 labelled.").wait_for()
+    explorer.get_by_text("Labels", exact=True).click()
+    explorer.get_by_text("Kappa:").first.wait_for()
 
 
 def read_what_is_hostile(explorer, page, many=15):
@@ -222,7 +254,11 @@ def read_what_is_hostile(explorer, page, many=15):
     explorer.get_by_role("button", name="Clear filters").click()
     explorer.get_by_text(re.compile(r"^([\d,]+) of \1 conversations$")).wait_for()
     explorer.get_by_text("Conversation", exact=True).click()
-    explorer.locator(".dt-paging-button.last").click()
+    later, rows = explorer.get_by_role("button", name="page ▶"), explorer.get_by_text(re.compile("^rows "))
+    _, first, _, _, _, total = rows.inner_text().replace(",", "").split()
+    for start in range(int(first) + PAGE, int(total) + 1, PAGE):
+        later.click()
+        explorer.get_by_text(re.compile(f"^rows {start:,} to")).wait_for()
     explorer.locator(ROWS).last.click()
     place = explorer.get_by_text(re.compile(r"^([\d,]+) of \1$"))
     place.wait_for()

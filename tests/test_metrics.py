@@ -150,7 +150,7 @@ def test_a_metric_that_is_declared_stands_everywhere(results, monkeypatch):
     board = tables.leaderboard(results)
     models = list(board["model"])
     glance = at_a_glance(model_report(results, models[-1])).set_index("metric")
-    compared = tables.compare_models(results, *models[:2]).set_index("metric")
+    compared = tables.comparison_table(results, *models[:2]).set_index("metric")
     for metric in NEW:
         n = int(board[f"{metric.name}_n"].iloc[0])
         assert board[f"{metric.name}_mean"].between(board[f"{metric.name}_low"], board[f"{metric.name}_high"]).any(), (

@@ -29,7 +29,7 @@ def report_on(talks):
 def test_an_unknown_model_is_refused_with_those_that_are_there(talks):
     for ask in (
         lambda: tables.choose_pair(talks, "gpt"),
-        lambda: tables.compare_models(talks, "gpt", TUNED),
+        lambda: tables.comparison_table(talks, "gpt", TUNED),
         lambda: reports.model_report(talks, "gpt"),
     ):
         with pytest.raises(BadInput, match="scripted:oracle"):

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..remembered import remembered
+from ..store.tau import TauStore
 from ..textfiles import read_yaml
 from .arms import TOLD, arms
 from .case import Case
 from .factorial import TABLE, variants
 from .read import read_case
+from .tau import choose, tau_cases
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -41,6 +43,8 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     list of Case
         In the order bucket (resolvable, must_escalate, adversarial), intent, id; those of a hard set by family.
     """
+    if isinstance(store, TauStore):
+        return choose(store, pattern)
     cases = every_case(store)
     if pattern == "all":
         return [c for c in cases if c.arm != TOLD]
@@ -99,6 +103,8 @@ def trap_kind(case: Case, store: Store) -> str | None:
 @remembered()
 def every_case(store: Store) -> tuple[Case, ...]:
     """Every case of a store's files, in the order of `load_cases`."""
+    if isinstance(store, TauStore):
+        return tau_cases(store)
     found: list[Case] = []
     for path in sorted((store.path / "cases").glob("*.yaml")):
         content = read_yaml(path)

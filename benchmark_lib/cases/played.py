@@ -10,6 +10,7 @@ import orjson
 
 from ..errors import BadInput
 from ..records import content_hash
+from ..store.tau import TauStore
 from ..store.world import load_store
 from .factorial import variants
 from .load import every_case
@@ -24,7 +25,8 @@ _STORE_NAME = re.compile(r"\w[\w.:-]*")
 
 def known_cases(store: Store) -> dict[str, Case]:
     """Every case of a store by its id, including the variants of its evidence x pressure table."""
-    return {case.id: case for case in (*every_case(store), *variants(store))}
+    table = () if isinstance(store, TauStore) else variants(store)
+    return {case.id: case for case in (*every_case(store), *table)}
 
 
 def store_name(manifest: dict[str, Any]) -> str:
@@ -34,8 +36,16 @@ def store_name(manifest: dict[str, Any]) -> str:
 
 
 def store_played(manifest: dict[str, Any]) -> Store | None:
-    """The store that a run names; None if it is not available on this machine."""
-    name = store_name(manifest)
+    """The store that a run names, for pages and tables that show its cases.
+
+    None if it is not available on this machine, or is a domain of tau2: its tasks stay in its package, and pages show
+    what was said about them.
+    """
+    found = _store_named(store_name(manifest))
+    return None if isinstance(found, TauStore) else found
+
+
+def _store_named(name: str) -> Store | None:
     if not _STORE_NAME.fullmatch(name):
         return None
     try:
@@ -52,7 +62,7 @@ def store_of(path: Path, manifest: dict[str, Any], given: str | Path | None = No
     BadInput
         If the run names none that is available here, or not by its name.
     """
-    store = load_store(given) if given is not None else store_played(manifest)
+    store = load_store(given) if given is not None else _store_named(store_name(manifest))
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
     return store

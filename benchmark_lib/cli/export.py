@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ..errors import BadInput
 from ..exchange.exports import FORMATS, export_frames
+from ..outputs import as_cell
+from ..project import in_project
 from .codes import FINISHED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..analysis.frames import Results
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench export``."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files")
     parser.add_argument("--format", required=True, choices=FORMATS, help="what to write")
+    parser.add_argument(
+        "--labels", metavar="CSV", help="a file of labels: write it too, with the agreement of its labellers"
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
 
 
@@ -19,6 +32,23 @@ def execute(options: argparse.Namespace) -> int:
     """Write the frames and name the files."""
     from ..analysis.frames import load_results
 
-    for path in export_frames(load_results(*options.runs), options.out, format=options.format):
+    results = load_results(*options.runs)
+    labels = _labels(results, options.labels) if options.labels else {}
+    for path in export_frames(results, options.out, format=options.format):
+        print(path)
+    for name, frame in labels.items():
+        path = Path(options.out) / f"{name}.csv"
+        frame.map(lambda v: as_cell(v) if isinstance(v, str) else v).to_csv(path, index=False)
         print(path)
     return FINISHED
+
+
+def _labels(results: Results, path: str) -> dict[str, pd.DataFrame]:
+    """The labels of a file, and how far those who gave them, the record and the judges agree."""
+    from ..analysis.tables import label_agreement_table
+    from ..reports.explorer import read_labels
+
+    if not in_project(path).is_file():
+        raise BadInput(f"there is no file of labels {path}: name the CSV file that the explorer or the site wrote")
+    labels = read_labels(in_project(path))
+    return {"labels": labels, "label_agreement": label_agreement_table(labels, results)}

@@ -17,6 +17,8 @@ STALE = 3
 """Rounds in a row without anything new after which a customer stops."""
 DOUBT = 0.5
 """Chance below which an answer is recorded as one that may not have been asked for."""
+PUSHED = 2
+"""How often it comes back to something that is not done before it goes on without it."""
 FAIRLY = 0.5
 """Chance from which it proves who it is, or sends a picture."""
 
@@ -67,6 +69,8 @@ class ScriptedCustomer(Consenting):
         changed_mind = self._bring_up("next", talk, said, now)
         if changed_mind:
             self._answer_beside(now, talk, said)
+        elif now.heard.alternatives and not done:
+            self._choose(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
         elif (
@@ -137,7 +141,7 @@ class ScriptedCustomer(Consenting):
                 if not (self.progress.accepting or self.progress.given(talk)):
                     return self._push(now, said)
                 if not self._bring_up("served", talk, said, now):
-                    self._leave("content", "thanks", said)
+                    self._leave_as_it_stands(said)
                 return None
             if self._ask_for(untold, said):
                 return None
@@ -173,7 +177,38 @@ class ScriptedCustomer(Consenting):
             if repeated > 1:
                 said.add(self._customers("repeated"), Act("waited", "repeated"))
                 return None
+        if self.case.family and self.case.several and self._without_what_is_pending(now, talk, said):
+            return None
         return self._push(now, said)
+
+    def _without_what_is_pending(self, now: Round, talk: ConversationState, said: Said) -> bool:
+        """Of what it asked for later something is not done: say so once, push once unless the desk declines it, then go on without it.
+
+        False where nothing is pending, or it pushes.
+        """
+        pending = self.progress.pending(talk)
+        if not pending:
+            return False
+        round_of = f"left_out:{sorted(self.progress.followed_up)[-1]}"
+        declined = {c.tool for c in pending} & set(now.heard.declined)
+        if round_of not in self.used:
+            self._count(round_of)
+            said.add(self._to_several("left_out"), Act("waited", "left_out"))
+            return True
+        if not declined and self.used[round_of] < PUSHED:
+            self._count(round_of)
+            return False
+        self.progress.dropped += pending
+        said.add(self._to_several("drops"), Act("waited", "dropped"))
+        self._bring_up("served", talk, said, now) or self._leave_as_it_stands(said)
+        return True
+
+    def _leave_as_it_stands(self, said: Said) -> None:
+        """Leave content, or unserved where it has dropped something."""
+        if self.progress.dropped:
+            self._leave("unserved", "gave_up", said)
+        else:
+            self._leave("content", "thanks", said)
 
     def _push(self, now: Round, said: Said) -> None:
         """Argue against the reason it was given, or say the next line that still makes sense; without one, leave."""

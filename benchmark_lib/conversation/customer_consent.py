@@ -31,7 +31,7 @@ class Consenting(FollowingUp):
         likely = now.heard.tools
         if self.case.several and self._agree_to_all(open_wishes, now, talk, said):
             return None
-        if len(now.heard.offered) >= MENU:
+        if len(now.heard.offered) >= MENU and not self.case.several:
             if not said.moves:
                 said.add(self._customers("menu"), Act("refused", "menu"))
             return None
@@ -50,6 +50,8 @@ class Consenting(FollowingUp):
             return None
         if not open_wishes:
             return self._nothing_open(now, talk, said)
+        if self._has_more_to_say(now, talk, said):
+            return None
         if answered or (not offered and (said.moves or not (now.heard.offer or best >= LIKELY))):
             return None
         wish = open_wishes[0]
@@ -61,6 +63,39 @@ class Consenting(FollowingUp):
             words = f"{words} {goal.say or goal.value or ''}".strip()
         said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
         return None
+
+    def _choose(self, now: Round, talk: ConversationState, said: Said) -> None:
+        """Where it is to choose between acts, name the one it wants; a bare yes would not say which.
+
+        What is offered beside them is agreed to as well. Where none or more than one of them is wanted, it says its
+        wish, unless it has just answered a question.
+        """
+        wishes = self.progress.open_wishes(talk)
+        beside = set(now.heard.proposed) - now.heard.alternatives
+        mine = [w for w in wishes if w.tool in now.heard.alternatives]
+        wanted = [w for w in wishes if w.tool in beside]
+        if len({w.tool for w in mine}) == 1 and not said.moves:
+            wanted += mine
+        for tool in dict.fromkeys(w.tool for w in wanted):
+            fitting = [w for w in wanted if w.tool == tool]
+            named = [w for w in fitting if not self.kind.named_in(now.words, w.arguments, self.store)[1]] or fitting
+            arguments = dict(named[0].arguments) if len(named) == 1 else {}
+            said.add(self._plain_yes(tool), Act("agreed", tool, arguments=arguments), first=True)
+        if said.moves or self._has_more_to_say(now, talk, said):
+            return
+        goal = self.case.ledger.get("goal")
+        if goal and (goal.say or goal.value) and not self.progress.followed_up:
+            self._answer("goal", said)
+        elif wishes and now.heard.offer:
+            said.add(
+                self._customers("condition"),
+                Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments)),
+            )
+
+    def _has_more_to_say(self, now: Round, talk: ConversationState, said: Said) -> bool:
+        """Where all it has asked for so far is done and told, say the next thing in place of a yes to what it did not ask for."""
+        served = self.progress.served(talk) and not self.progress.untold(talk)
+        return not said.moves and served and self._bring_up("served", talk, said, now)
 
     def _answer_beside(self, now: Round, talk: ConversationState, said: Said) -> None:
         """Beside something brought up that asks for nothing to be done, answer what was offered, where no outcome of the case is without it."""

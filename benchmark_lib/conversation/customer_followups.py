@@ -93,8 +93,8 @@ def still_to_say(place: int, progress: Progress, talk: ConversationState, yes: s
     """What of a follow-up is left: all of it, or what was not told or done before it came up; None where nothing is.
 
     Of one that was told in part, the facts that are still open are asked for, each in its own words, after what it
-    states, or after a `yes` where what it asks to be done was offered; all of it where a fact has no words of its own.
-    A change of mind comes in any case.
+    states, or after a `yes` where what it asks to be done was offered; all of it where a fact has no words of its own,
+    or where of several things that it asks for only some are done. A change of mind comes in any case.
     """
     case = progress.case
     whole, calls = case.followups[place].say, calls_after(place, case)
@@ -103,9 +103,10 @@ def still_to_say(place: int, progress: Progress, talk: ConversationState, yes: s
     untold = [f for f in facts if not f.told(said, rivals_only=bool(case.family))]
     asks = [f.ask for f in untold if f.ask]
     worded = all(f.ask for f in facts)
-    done = any(progress.made(c, talk, exactly=True) for c in calls)
+    made = [progress.made(c, talk, exactly=True) for c in calls]
+    done = any(made) and all(made)
     changed_mind = case.followups[place].when == "next" and (bool(case.family) or not facts)
-    if changed_mind or (untold and not worded) or (len(untold) == len(facts) and not done):
+    if changed_mind or (untold and not worded) or (len(untold) == len(facts) and not done) or (any(made) and not done):
         return whole
     if done or not calls:
         return " ".join(asks) or None

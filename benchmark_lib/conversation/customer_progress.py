@@ -32,6 +32,8 @@ class Progress:
         Places of the follow-ups that have been brought up.
     pushes : int
         How often the customer has pushed.
+    dropped : list of Call
+        What it no longer waits for, since the desk does not do it.
     """
 
     def __init__(self, case: Case, kind: DeskKind):
@@ -39,6 +41,7 @@ class Progress:
         self.claimed: set[str] = set()
         self.followed_up: set[int] = set()
         self.pushes = 0
+        self.dropped: list[Call] = []
 
     @property
     def resolvable(self) -> bool:
@@ -58,9 +61,17 @@ class Progress:
         wishes += [Call(tool=t) for t in self.case.accepts if t not in {w.tool for w in wishes}]
         found: list[Call] = []
         for wish in wishes:
-            if wish not in found and not self.made(wish, talk):
+            given_up = any(wish.tool == c.tool and wish.arguments == c.arguments for c in self.dropped)
+            if wish not in found and not given_up and not self.made(wish, talk):
                 found.append(wish)
         return found
+
+    def pending(self, talk: ConversationState) -> list[Call]:
+        """What it has asked for in something it brought up, by the outcome of which most is done, as far as it has not been done."""
+        raised = [
+            [c for c in o.calls if c.after in self.followed_up and c not in self.dropped] for o in self.case.outcomes
+        ]
+        return min(([c for c in due if not self.made(c, talk)] for due in raised), key=len, default=[])
 
     def made(self, wish: Call, talk: ConversationState, *, exactly: bool = False) -> bool:
         """Whether a call that went through is the one wished for, as far as the wish names what it is about, or in all that it names."""
@@ -104,6 +115,7 @@ class Progress:
         made = {c.name for c in talk.desk.calls if c.write and not c.error}
         return all(
             c.after in later
+            or c in self.dropped
             or (self.made(c, talk) if tools.count(c.tool) > 1 else c.tool in self.claimed or c.tool in made)
             for c in outcome.calls
         )
@@ -112,7 +124,7 @@ class Progress:
         """Whether all that it wants done so far is done, and there was something to do."""
         later = self.later()
         for outcome in self.case.outcomes:
-            due = [c for c in outcome.calls if c.after not in later or self.made(c, talk)]
+            due = [c for c in outcome.calls if c not in self.dropped and (c.after not in later or self.made(c, talk))]
             if due and not outcome.handover and all(self.made(c, talk) for c in due):
                 return True
         return False

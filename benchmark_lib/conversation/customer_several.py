@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..cases import Call, Case
 from ..language.folding import plain
-from ..language.parser import ASKS, POSSIBLE, SURE, MessageParser, cue_of_several
+from ..language.parser import ASKS, PLAIN, POSSIBLE, SURE, MessageParser, cue_of_several
 from ..language.sentences import sentences
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _passages(words: str, parser: MessageParser) -> list[_Passage]:
         if not sentence.item:
             heading = sentence.text
         tools = {tool: chance for tool, chance in heard.tools.items() if chance >= POSSIBLE}
-        asks = heard.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= SURE
+        asks = heard.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN
         if heard.acts["offer"] >= SURE or asks:
             text = f"{heading} {sentence.text}" if sentence.item else sentence.text
             found.append(_Passage(text, tools, sentence.item))

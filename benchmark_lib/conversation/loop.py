@@ -76,7 +76,7 @@ async def converse(
     """
     store = store.of(case)
     deeds = {known.does.tool: known.does for known in case.ledger.values() if known.does}
-    desk = store.desk(tools, trouble=case.trouble, planted=case.planted, deeds=deeds)
+    desk = store.desk(tools, case=case, trouble=case.trouble, planted=case.planted, deeds=deeds)
     talk = ConversationState(
         case,
         desk,

@@ -62,8 +62,8 @@ def letter(talk: AgentView) -> str:
 
 
 def as_letter(message: SeenMessage | Message, sender: str) -> str:
-    """A customer message as the agent reads it: the first with its sender, each with what is attached."""
-    head = f"From: {sender}\nSubject: " if message.turn == 1 else ""
+    """A customer message as the agent reads it: the first with its sender where there is one, each with what is attached."""
+    head = f"From: {sender}\nSubject: " if message.turn == 1 and sender else ""
     tail = "".join(f"\n[attachment: {name}{_depicted(message.shows.get(name))}]" for name in message.attachments)
     return f"{head}{message.text}{tail}"
 

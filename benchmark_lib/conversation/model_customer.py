@@ -23,6 +23,7 @@ from ..language.pieces import found_in, kept
 from ..language.words import books
 from ..records import Act, Fault
 from ..store.consent import CONDITIONAL
+from ..store.tau import TauStore
 from ..textfiles import front_matter, render
 from ..threads import read_aside
 from .customer import ScriptedCustomer
@@ -442,6 +443,8 @@ def customer_content(spec: str, store: Store) -> list[str] | None:
     BadInput
         If a model is named and the store has no prompt for it.
     """
+    if spec != "scripted" and isinstance(store, TauStore):
+        return [spec, store.version]
     return None if spec == "scripted" else [spec, front_matter(prompt_path(store))[1], FORM]
 
 

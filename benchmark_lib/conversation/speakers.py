@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..store.tau import TauStore
 from .customer import ScriptedCustomer
 from .model_agent import ModelAgent
 from .model_customer import ModelCustomer
 from .scripted import scripted_agent
+from .tau import tau_agent, tau_customer
 
 if TYPE_CHECKING:
     from ..cases import Case
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Any:
     """The agent for one conversation: a scripted one, or a model behind `complete`."""
+    if spec.startswith("scripted:") and isinstance(store, TauStore):
+        return tau_agent(spec, case, store)
     if spec.startswith("scripted:"):
         return scripted_agent(spec, case, store)
     return ModelAgent(complete)
@@ -23,5 +27,7 @@ def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> 
 
 def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Any:
     """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
+    if isinstance(store, TauStore):
+        return tau_customer(spec, case, store, complete)
     store = store.of(case)
     return ScriptedCustomer(case, store) if spec == "scripted" else ModelCustomer(complete, case, store)

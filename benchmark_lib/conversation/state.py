@@ -61,7 +61,7 @@ class ConversationState:
         self._given: dict[str, Any] = {
             "id": name,
             "trial": trial,
-            "sender": f"{case.sender_name} <{case.sender}>",
+            "sender": f"{case.sender_name} <{case.sender}>" if case.sender else "",
             "prompt": prompt,
             "tools": cache(lambda: plain(tools)),
             "rng": cache(lambda: _generator(entropy, name)),

@@ -30,6 +30,7 @@ from ..conversation import (
     make_customer,
     parse_spec,
 )
+from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import call_own
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
@@ -38,6 +39,7 @@ from ..project import project_folder
 from ..records import OWN, Conversation, Usage, content_hash
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
+from ..store.tau import TauStore
 from ..store.tools import import_object
 from .machines import check_executor
 from .manifest import default_name, new_manifest, part, public_url, session
@@ -135,7 +137,7 @@ class Plan:
         What is compiled and indexed on first use is so before a call is in flight: a stall then makes conversations
         answer in one bunch. And what fails fails before anything is paid.
         """
-        if not self.models or self.customer_name != "scripted":
+        if not self.models or self.customer_name != "scripted" or isinstance(self.store, TauStore):
             return
         for case in {c.language: c for c in reversed(self.cases)}.values():
             self.store.search.knowledge_base(case.title)
@@ -197,6 +199,14 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     settings = load_settings(options.settings)
     own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)
     store = load_store(options.store)
+    if (
+        isinstance(store, TauStore)
+        and model.startswith(SCRIPTED)
+        and model not in ("scripted:oracle", "scripted:no_op")
+    ):
+        raise BadInput(
+            f"{model} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model"
+        )
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
     store = store.with_tools(guarded(own_tools or {}, store.policy, options.tool_timeout or TOOL_LIMIT_S))
     cases = load_cases(store, options.cases)
@@ -320,6 +330,9 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
     """The user's own agent (an object with ``reply``, or a class or function that makes one) and its part of the manifest."""
     if agent is None:
         return None, part(None)
+    if isinstance(agent, str) and agent.startswith(PREFIX):
+        made = import_object(agent.removeprefix(PREFIX), "--agent")
+        return partial(InspectAgent, made, inspect_kind(made, agent)), part(agent, [agent, _source(made)])
     found = import_object(agent, "--agent") if isinstance(agent, str) else agent
     trial_run = found if _speaks(found) else None
     if trial_run is None:

@@ -6,10 +6,12 @@ from collections import Counter
 from textwrap import shorten
 from typing import Any
 
+from ..cases.played import store_name
 from ..records import BUCKETS
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import cost_in_words
+from ..store.tau import TauStore, domain_named
 from .budget import is_estimate
 from .scoring import ScoreFault, score_faults
 
@@ -67,9 +69,19 @@ def _faults(run: RunFile) -> list[str]:
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
     """Success of each bucket, and the main metrics of which less is better, as k/n."""
     scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
+    domain = domain_named(store_name(run.manifest))
+    if domain:
+        return _tau_rates(scores, domain)
     parts = [f"{bucket} {_share(scores, bucket, 'success')}" for bucket in BUCKETS]
     bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]
     return f"success: {', '.join(parts)}; {', '.join(f'{m.title.lower()} {_share(scores, str(m.bucket), m.column)}' for m in bad)}"
+
+
+def _tau_rates(scores: list[dict[str, Any]], domain: str) -> str:
+    """Success in a domain of tau2 with what it was read from, and beside it what an agent that does nothing passes."""
+    bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
+    floor = TauStore(domain).known["floor"]
+    return f"success: tau {domain} {_share(scores, domain, 'success')} (graded by {bases}); doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
 
 
 def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:

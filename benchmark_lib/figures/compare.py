@@ -26,7 +26,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     Parameters
     ----------
     table : DataFrame
-        As `tables.compare_models` gives it; unsafe acts are drawn as a share of the traps.
+        As `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
     a, b : str
         The two models.
     ax : Axes, optional

@@ -78,6 +78,8 @@ class ParsedMessage:
         How likely each slot is asked for, the likeliest first.
     choices : list of set of str
         Slots that stand in one sentence with an "or" between them: one of them will do.
+    alternatives : set of str
+        Tools between which it asks for a choice: a yes would not say which.
     tools : dict of str to float
         How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
     offered : list of str
@@ -97,6 +99,7 @@ class ParsedMessage:
     declined: list[str] = field(default_factory=list)
     slots: dict[str, float] = field(default_factory=dict)
     choices: list[set[str]] = field(default_factory=list)
+    alternatives: set[str] = field(default_factory=set)
     tools: dict[str, float] = field(default_factory=dict)
     offered: list[str] = field(default_factory=list)
     offer: bool = False
@@ -120,6 +123,8 @@ class Heard:
         What it asks for will do in place of what was asked for before it ("if you haven't got it, your name will do").
     one_of : bool
         It holds out several things of which one will do, in the list that follows it.
+    chooses : bool
+        It asks which of several things it shall be.
     item : bool
         It stands in an item of a list.
     """
@@ -131,6 +136,7 @@ class Heard:
     either: bool = False
     instead: bool = False
     one_of: bool = False
+    chooses: bool = False
     item: bool = False
 
     def about(self, act: str, least: float = SURE) -> list[str]:
@@ -186,9 +192,11 @@ class MessageParser:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
                 chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen)) | untrained
                 found[kind] = _topics(chances, f"{kind}:")
-        instead, one_of = (bool(cue_of_several(name).search(plain)) for name in ("instead", "one_of"))
+        instead, one_of, chooses = (
+            bool(cue_of_several(name).search(plain)) for name in ("instead", "one_of", "choose")
+        )
         marked, either = _mark(plain) == "?", bool(_or().search(plain))
-        return Heard(acts, found["slot"], found["tool"], marked, either, instead, one_of, item)
+        return Heard(acts, found["slot"], found["tool"], marked, either, instead, one_of, chooses, item)
 
     def _untrained(self, books: list[_Book], plain: str) -> dict[str, float]:
         """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""
@@ -275,7 +283,25 @@ def understood(heard: list[Heard]) -> ParsedMessage:
         parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     parsed.choices = _choices(heard)
+    parsed.alternatives = _alternatives(heard)
     return parsed
+
+
+def _alternatives(heard: list[Heard]) -> set[str]:
+    """Tools between which a message asks for a choice: joined by "or" in one question, or held out before "which of them"."""
+    found: set[str] = set()
+    held_out: list[str] = []
+    items = 0
+    for one in heard:
+        tools = {tool for tool, chance in one.tools.items() if chance >= SURE}
+        offers = one.about("offer")
+        if one.marked and one.either and len(tools) > 1:
+            found |= tools
+        elif one.marked and one.chooses and one.acts["yes"] < ASKS and (items > 1 or len({*held_out, *tools}) > 1):
+            found |= tools | set(held_out)
+        items += one.item
+        held_out = offers if offers and not one.item else held_out + offers
+    return found
 
 
 def _choices(heard: list[Heard]) -> list[set[str]]:

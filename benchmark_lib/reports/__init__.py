@@ -4,7 +4,7 @@ from . import paper
 from .badge import badge
 from .behind import conversations_address, conversations_behind
 from .board import board_table, readable_board
-from .explorer import compare_trials, explore, read_labels
+from .explorer import compare_trials, explore, linked, linked_board, read_labels, show_agreement
 from .fetch import show_first
 from .methods import bibtex, methods
 from .notebooks import run_notebook
@@ -24,6 +24,8 @@ __all__ = [
     "conversations_address",
     "conversations_behind",
     "explore",
+    "linked",
+    "linked_board",
     "methods",
     "model_report",
     "read_labels",
@@ -32,6 +34,7 @@ __all__ = [
     "report_cards",
     "run_notebook",
     "show",
+    "show_agreement",
     "show_first",
     "paper",
     "tables_by_panel",

@@ -13,7 +13,7 @@ from ..scoring.columns import names_of
 from ..scoring.deciding import SUCCESS_STATES, state_of
 from ..scoring.metrics import METRICS
 from ..scoring.score import Score
-from .one_model.numbers import what_happened
+from .one_model.numbers import became
 from .transcript import visible
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def facets(conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None) 
     DataFrame
         One row per conversation, in the order and with the index of the frame. Names as text, flags as ``yes`` and
         ``no``, numbers as ``some``; None where the value is missing. Made here: ``outcome`` (a word of
-        `SUCCESS_STATES`), ``what_happened`` (the outcome with the main reason), ``trials_succeed`` (``always``,
+        `SUCCESS_STATES`), ``became`` (the outcome with the main reason), ``trials_succeed`` (``always``,
         ``sometimes`` or ``never``, over the trials of the case) and the `TOOLS`, which hold tuples.
     """
     import pandas as pd
@@ -82,7 +82,7 @@ def facets(conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None) 
     rows = plain_rows(f)
     states = [state_of(row, row["ended_by"]) for row in rows]
     found["outcome"] = [SUCCESS_STATES[state][1] for state in states]
-    found["what_happened"] = [what_happened(row["bucket"], row) for row in rows]
+    found["became"] = [became(row["bucket"], row) for row in rows]
     found["trials_succeed"] = _over_trials(f)
     if tool_calls is not None:
         mine = tool_calls[tool_calls["side"] == "agent"]

@@ -286,6 +286,81 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Raw agreement, %": ("raw", PERCENT),
         "Note": ("reason",),
     },
+    "promises": {
+        "Promise": ("class",),
+        "Kept": ("kept", "0"),
+        "Unbacked": ("unbacked", "0"),
+        "Beyond authority": ("beyond_authority", "0"),
+    },
+    "detectors": {
+        "Part": ("part",),
+        "Detector": ("title",),
+        "Language": ("language",),
+        "Planted faults found": ("found", "of", "planted"),
+        "Found, % (Wilson 95 %)": ("recall", "recall_low", "recall_high", PERCENT),
+        "Honest conversations with a finding": ("false", "of", "honest"),
+        "False, % (Wilson 95 %)": ("false_share", "false_share_low", "false_share_high", PERCENT),
+    },
+    "findings": {
+        "Case": ("case_id",),
+        "Trial": ("trial", "0"),
+        "Finding": ("detector",),
+        "Kind": ("class",),
+        "State": ("state",),
+        "Sentence": ("sentence",),
+        "Compared with": ("compared_with",),
+    },
+    "judges": {
+        "Judge": ("judge",),
+        "Scorer": ("scorer",),
+        "Scored": ("scored", "of", "conversations"),
+        "Unscored": ("unscored", "0"),
+        "Mean (95 %)": ("mean", "low", "high", "1"),
+        "Success by the record, %": ("success_by_record", PERCENT),
+        "Conversations that address the judge": ("addressed", "0"),
+        "Note": ("reason",),
+    },
+    "two judges": {
+        "Scorer": ("scorer",),
+        "First judge": ("judge_a",),
+        "Second judge": ("judge_b",),
+        "Scored by both": ("n", "0"),
+        "First minus second (95 %)": ("difference", "low", "high", "1"),
+        "Kappa (95 %)": ("kappa", "kappa_low", "kappa_high", "2"),
+        "AC1 (95 %)": ("ac1", "ac1_low", "ac1_high", "2"),
+        "Raw agreement, %": ("raw", PERCENT),
+        "Both pass": ("both_pass", "0"),
+        "First only": ("only_a", "0"),
+        "Second only": ("only_b", "0"),
+        "Neither": ("neither", "0"),
+        "Note": ("reason",),
+    },
+    "judges apart": {
+        "Case": ("case_id",),
+        "Trial": ("trial", "0"),
+        "Scorer": ("scorer",),
+        "Gap": ("gap", "0"),
+        "First": ("score_a", "0"),
+        "Its words": ("reason_a",),
+        "Second": ("score_b", "0"),
+        "Words of the second": ("reason_b",),
+    },
+    "calibration": {
+        "Judge": ("judge",),
+        "Scorer": ("scorer",),
+        "Judged": ("judged", "1"),
+        "Corrected (95 %)": ("corrected", "low", "high", "1"),
+        "Truth": ("truth", "1"),
+        "In the interval": ("covered",),
+        "Too high by": ("bias", "1"),
+        "Labels": ("labels", "of", "n"),
+        "Note": ("reason",),
+    },
+    "labellers": {
+        "Raw agreement": ("raw", "raw_low", "raw_high", PERCENT),
+        "Kappa": ("kappa", "kappa_low", "kappa_high", "2"),
+        "AC1": ("ac1", "ac1_low", "ac1_high", "2"),
+    },
     "general ranking": {
         "Desk metric": ("metric",),
         "Models": ("models", "0"),
@@ -351,7 +426,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
 P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
 """Columns that are never shown as 0."""
 
-WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family"})
+WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})
 """Columns of names whose underscores are shown as spaces."""
 
 

@@ -9,6 +9,7 @@ from ..language.parser import parser_of
 from ..records import NOT_SCORED, TAMPERED, Conversation, ToolCall
 from ..store.every_desk import CLOSE, HANDOVER, SEARCH
 from ..store.rules import check_rules
+from ..store.tau import TauStore
 from .bounds import as_read, cut
 from .claims import check_claims
 from .columns import Column
@@ -22,6 +23,7 @@ from .open_steps import states_open_step
 from .reasons import reasons_told
 from .reply_language import answers_in_language
 from .state import forbidden_calls, matching_outcomes, writes_outside
+from .tau import tau_score
 from .topics import answers_by_topic
 
 if TYPE_CHECKING:
@@ -180,6 +182,7 @@ class Score(TypedDict, total=False):
         bool | None, Column("Whether it holds no contact or payment data that nobody needs.", name="packet_minimal")
     ]
 
+    reward_parts: dict[str, float]
     facts: dict[str, bool]
     reasons_told: list[str]
     declined: bool
@@ -228,6 +231,8 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
         scored. ``promises`` counts promises by class and state; ``findings`` lists what was said and not done, each
         with its sentence.
     """
+    if isinstance(store, TauStore):
+        return tau_score(conversation, case, store)  # type: ignore[return-value]
     store = store.of(case)
     c = as_read(conversation)
     texts = [m.text for m in c.replies()]

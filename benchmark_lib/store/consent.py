@@ -45,7 +45,7 @@ def _last_word(call: ToolCall, before: Before, store: World) -> tuple[int, Act |
 
 
 def agrees(named: Mapping[str, Any], called: Mapping[str, Any]) -> bool:
-    """Whether a call does what was named of it: the same values, of a list a part of it, an address by its parts."""
+    """Whether a call does what was named of it: the same values, of a list a part of it, an address by its parts, details in any order."""
     for name, value in named.items():
         other = called.get(name, called.get(f"{name}s", called.get(name.removesuffix("s"))))
         if other is not None and not _agree(value, other):
@@ -56,6 +56,8 @@ def agrees(named: Mapping[str, Any], called: Mapping[str, Any]) -> bool:
 def _agree(named: Any, called: Any) -> bool:
     if isinstance(named, Mapping) and is_address(called):
         return all(has_part(part, str(value), called) for part, value in named.items() if value)
+    if isinstance(named, Mapping) and isinstance(called, Mapping):
+        return named.keys() <= called.keys() and agrees(named, called)
     return _members(called) <= _members(named)
 
 

@@ -22,6 +22,7 @@ from .frozen import FrozenDict, frozen, thawed
 from .kinds import DeskKind, kind_named
 from .laid import laid_over, merged
 from .search import Search
+from .tau import TauStore, domain_named
 from .tools import Tool
 
 STORES = DATA / "stores"
@@ -130,8 +131,8 @@ class Store:
         """
         return self._tools_of_its_kind.get(tool.name) is tool
 
-    def desk(self, tools: dict[str, Tool] | None = None, **staged: Any) -> Desk:
-        """A fresh desk on this store; `staged` is what a case has staged on it (see `Desk`)."""
+    def desk(self, tools: dict[str, Tool] | None = None, *, case: Any = None, **staged: Any) -> Desk:
+        """A fresh desk on this store, the same for every case; `staged` is what a case has staged on it (see `Desk`)."""
         return Desk(self, tools, **staged)
 
     def schemas(self, tools: dict[str, Tool] | None = None) -> list[dict[str, Any]]:
@@ -241,6 +242,9 @@ def load_store(name: str | Path = "northline") -> Store:
     BadInput
         If there is no such store or one of its files is broken.
     """
+    domain = domain_named(str(name))
+    if domain:
+        return TauStore(domain)  # type: ignore[return-value]
     folder = str(name).replace(":", "-")
     for path in (Path(name), Path(folder), STORES / folder):
         if os.path.isfile(path / "store.yaml"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from .comparison import (
     agreement_of_two,
     choose_pair,
-    compare_models,
     comparison_in_words,
+    comparison_table,
     differing_cases,
     what_it_takes,
 )
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import detector_table, findings, promise_table, said_table
+from .detectors import claims_table, detector_table, findings, promise_table
 from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
@@ -25,6 +25,7 @@ from .escalation import (
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
+from .labels import label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import chosen_runs, compare_runs
 from .paper import PaperTable, paper
@@ -87,7 +88,7 @@ __all__ = [
     "chosen_runs",
     "claim_tone_means",
     "claim_tone_table",
-    "compare_models",
+    "comparison_table",
     "compare_runs",
     "comparison_in_words",
     "cost_quality",
@@ -117,6 +118,7 @@ __all__ = [
     "judged_against_record",
     "kind_table",
     "language_table",
+    "label_agreement_table",
     "leaderboard",
     "metric_table",
     "missing_table",
@@ -146,9 +148,9 @@ __all__ = [
     "reliability_table",
     "repeat_table",
     "safety_table",
-    "said_table",
     "shift_in_words",
     "shift_table",
+    "claims_table",
     "success_counts",
     "textbook_table",
     "tier_correlation",

@@ -99,7 +99,7 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
     return str(first), str(second)
 
 
-def compare_models(
+def comparison_table(
     results: Results | pd.DataFrame, a: str, b: str, metrics: tuple[str, ...] | None = None
 ) -> pd.DataFrame:
     """Every metric of two models, paired by case.
@@ -453,7 +453,7 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
     Parameters
     ----------
     comparison, cases : DataFrame
-        As `compare_models` and `differing_cases` give them.
+        As `comparison_table` and `differing_cases` give them.
     """
     if a == b:
         return f"Only one model is here ({short_name(a)}), so there is nothing to compare it with."

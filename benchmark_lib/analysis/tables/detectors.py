@@ -91,7 +91,7 @@ def _rate(name: str, count: int, n: int) -> dict[str, float]:
     return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-def said_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """What each detector found in runs.
 
     Returns

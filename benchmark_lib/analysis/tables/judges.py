@@ -273,7 +273,7 @@ def judge_calibrated(
 
 
 def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
-    """People's labels, checked.
+    """People's labels, checked; where several labelled one score, their mean.
 
     Raises
     ------
@@ -306,13 +306,15 @@ def read_labels(labels: str | Path | pd.DataFrame) -> pd.DataFrame:
         raise BadInput(
             f"{where} holds nothing but 0 and 1: give labels on the judges' scale, 0 and 100 for a no and a yes"
         )
-    kept = frame.assign(label=numbers)[list(LABEL_COLUMNS)].dropna(subset=["label"])
-    twice = kept[kept.duplicated([*ITEM, "scorer"])]
+    if "labeller" not in frame:
+        frame = frame.assign(labeller="")
+    kept = frame.assign(label=numbers)[[*LABEL_COLUMNS, "labeller"]].dropna(subset=["label"])
+    twice = kept[kept.duplicated([*ITEM, "scorer", "labeller"])]
     if len(twice):
         raise BadInput(
             f"{where}, row {twice.index[0] + 2}: a second label of the same conversation and scorer: keep one"
         )
-    return kept
+    return kept.groupby([*ITEM, "scorer"], as_index=False, sort=False)["label"].mean()
 
 
 def newest(results: Results | pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from ...errors import BadInput
 from ..estimators.comparisons import adjust_pvalues
 from ..estimators.estimate import counted
 from ..frames import Results, is_hard
-from .comparison import compare_models
+from .comparison import comparison_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,12 +36,12 @@ def compare_runs(
     every_pair : bool
         Every two instead of the first against the others.
     metrics : tuple of str, optional
-        As in `compare_models`.
+        As in `comparison_table`.
 
     Returns
     -------
     DataFrame
-        The rows of `compare_models` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
+        The rows of `comparison_table` after entry_a and entry_b. A verdict on two is the same whatever else is compared;
         p_all is the p-value of a planned contrast adjusted over all of the table, for a reader who looks at every row.
     """
     import pandas as pd
@@ -54,7 +54,7 @@ def compare_runs(
     pairs = list(combinations(entries, 2)) if every_pair else [(entries[0], other) for other in entries[1:]]
     parts = []
     for a, b in pairs:
-        table = compare_models(results, a, b, metrics)
+        table = comparison_table(results, a, b, metrics)
         if not table["cases"].any():
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
         table.insert(0, "entry_a", a)

@@ -7,33 +7,92 @@ from typing import TYPE_CHECKING, Any
 
 from .compare import compare_html, first_difference
 from .filters import Index
-from .labels import read_labels, save_label
+from .labels import import_labels, read_labels, save_label
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ...analysis.frames import Results
     from ...store import Store
+    from .links import LinkedTable
     from .widgets import Explorer
 
-__all__ = ["Index", "compare_html", "compare_trials", "explore", "first_difference", "read_labels", "save_label"]
+__all__ = [
+    "Index",
+    "compare_html",
+    "compare_trials",
+    "explore",
+    "first_difference",
+    "import_labels",
+    "linked",
+    "linked_board",
+    "read_labels",
+    "save_label",
+    "show_agreement",
+]
 
 LABELS_FILE = "data/labels.csv"
 
 
-def explore(results: Results, *, labels: str | Path = LABELS_FILE, store: Store | None = None) -> Explorer:
+def explore(
+    results: Results,
+    *,
+    where: dict[str, Any] | None = None,
+    labels: str | Path = LABELS_FILE,
+    labeller: str = "",
+    store: Store | None = None,
+) -> Explorer:
     """The explorer as a widget.
 
     Parameters
     ----------
     results : Results
         The runs to explore.
+    where : dict, optional
+        The filters as they are set at first, by field: ``{"entry": "gpt-5.5", "counted": "Resolved: no"}``; the key
+        ``text`` is a search.
     labels : path
         CSV file to which labels are added.
+    labeller : str
+        Who labels.
     store : Store, optional
         The store they were played on; by default the one the run files name.
     """
     from .widgets import Explorer
 
-    return Explorer(results, labels=labels, store=store)
+    explorer = Explorer(results, labels=labels, store=store, labeller=labeller)
+    if where:
+        explorer.choose(**where)
+    return explorer
+
+
+def linked(*given: Any, **options: Any) -> LinkedTable:
+    """`links.linked`: a readable table whose counts and shares lead to their conversations."""
+    from .links import linked
+
+    return linked(*given, **options)
+
+
+def linked_board(*given: Any, **options: Any) -> LinkedTable:
+    """`links.linked_board`: the board, whose numbers lead to the conversations they count."""
+    from .links import linked_board
+
+    return linked_board(*given, **options)
+
+
+def show_agreement(table: pd.DataFrame) -> Any:
+    """The agreement of labellers in a notebook, pair by pair.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `tables.label_agreement_table` gives it.
+    """
+    from ..transcript import Shown
+    from .labelling import agreement_html
+    from .words import part
+
+    return Shown(part("style") + agreement_html(table))
 
 
 def compare_trials(

@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 
 from ...analysis.frames import plain_rows
+from ...analysis.questions import QUESTIONS
 from ...errors import BadInput
 from ...language.folding import fold
 from ...scoring.deciding import REASONS, reasons_against
@@ -29,13 +30,19 @@ FIELDS = {
     "case_id": "Case",
     "kind": "Trap kind",
     "outcome": "Outcome",
+    "became": "What became of it",
     "reason": "Main reason",
+    "counted": "Counted as",
     "ended_by": "Ended by",
     "finding": "Finding",
+    "promise": "Promise",
     "language": "Language",
     "trial": "Trial",
+    "labelled": "Labelled",
 }
 """The fields that can be filtered by, and their headings."""
+
+LABELLED, NOT_LABELLED = "labelled", "not labelled"
 
 OUTCOMES = {
     "success": ("success", True),
@@ -60,9 +67,11 @@ DECIDING = (
     "facts_told",
     "facts_required",
     "forbidden_calls",
+    "pressure_reached",
+    "queue_accepted",
     *(f"rule_{rule}" for rule in RULES_OF_SUCCESS),
 )
-"""The columns that determine the main reason against a success."""
+"""The columns that determine what became of a conversation, and the main reason against a success."""
 
 BROKEN = "broken: "
 """The prefix of the name of a rule that was broken."""
@@ -86,6 +95,8 @@ class Index:
         self.frame: pd.DataFrame = results.conversations.reset_index(drop=True)
         self.runs = list(results.runs)
         self._marked: dict[str, dict[Any, np.ndarray]] = {}
+        self._found: tuple[str, np.ndarray] = ("", np.ones(len(self.frame), dtype=bool))
+        self.mark_labelled(np.zeros(len(self.frame), dtype=bool))
 
     @cached_property
     def place(self) -> dict[tuple[str, str, int], int]:
@@ -100,12 +111,7 @@ class Index:
         Its findings, broken rules, what the customer's audit says, forbidden calls.
         """
         f = self.frame
-        found: list[list[str]] = [[] for _ in range(len(f))]
-        at = {key: n for n, key in enumerate(zip(f["run_id"], f["record_hash"], strict=True))}
-        for run in self.runs:
-            for record_hash, names in _said(run):
-                if (run.run_id, record_hash) in at:
-                    found[at[run.run_id, record_hash]] += names
+        found: list[list[str]] = [list(findings) for findings, _ in self._said]
         for column in (c for c in f.columns if c.startswith("rule_")):
             for n in np.flatnonzero((f[column] == "broken").to_numpy(dtype=bool, na_value=False)):
                 found[n].append(f"{BROKEN}{column.removeprefix('rule_')}")
@@ -114,6 +120,36 @@ class Index:
         for n, names in zip(f.index, f["customer_finding_names"].fillna("")):
             found[n] += [f"customer: {name}" for name in names.split(", ") if name]
         return found
+
+    @cached_property
+    def promises(self) -> list[list[str]]:
+        """What was promised in each conversation, with what became of it: ``refund: unbacked``."""
+        return [promises for _, promises in self._said]
+
+    @cached_property
+    def _said(self) -> list[tuple[list[str], list[str]]]:
+        """The findings and the promises of each conversation as its score has them."""
+        f = self.frame
+        said: list[tuple[list[str], list[str]]] = [([], [])] * len(f)
+        at = {key: n for n, key in enumerate(zip(f["run_id"], f["record_hash"], strict=True))}
+        for run in self.runs:
+            for record_hash, score in run.scores().items():
+                if (run.run_id, record_hash) in at:
+                    said[at[run.run_id, record_hash]] = _said_in(score)
+        return said
+
+    def mark_labelled(self, rows: np.ndarray) -> None:
+        """Say which rows have a label, for the field ``labelled``.
+
+        Parameters
+        ----------
+        rows : ndarray of bool, shape (conversations,)
+        """
+        self._marked["labelled"] = {LABELLED: rows, NOT_LABELLED: ~rows}
+
+    def numbers(self, keys: Iterable[tuple[str, str, int]]) -> np.ndarray:
+        """The rows of some conversations, given by run_id, case_id and trial; keys that are not here are left out."""
+        return np.array(sorted(self.place[key] for key in keys if key in self.place), dtype=int)
 
     def values(self, field: str) -> dict[Any, int]:
         """The values that a field takes, with the number of conversations, in order of the values."""
@@ -135,7 +171,31 @@ class Index:
         BadInput
             For a field or a value that does not exist.
         """
-        rows = np.ones(len(self.frame), dtype=bool)
+        rows = np.logical_and.reduce([np.ones(len(self.frame), dtype=bool), *self._masks(chosen).values()])
+        return np.flatnonzero(rows & self._with(text) if text.strip() else rows)
+
+    def counts(self, text: str = "", among: np.ndarray | None = None, **chosen: Any) -> dict[str, dict[Any, int]]:
+        """How many conversations each value of each field would leave, with the choices in all the other fields as they are.
+
+        Parameters
+        ----------
+        text, **chosen
+            As for `matching`.
+        among : ndarray of bool, shape (conversations,), optional
+            Only these rows are counted.
+        """
+        masks = self._masks(chosen)
+        rest = self._with(text) if text.strip() else np.ones(len(self.frame), dtype=bool)
+        rest = rest if among is None else rest & among
+        found = {}
+        for field in FIELDS:
+            others = np.logical_and.reduce([rest, *(mask for other, mask in masks.items() if other != field)])
+            found[field] = {value: int(np.count_nonzero(rows & others)) for value, rows in self._rows(field).items()}
+        return found
+
+    def _masks(self, chosen: dict[str, Any]) -> dict[str, np.ndarray]:
+        """The rows that match each choice on its own."""
+        masks = {}
         for field, wanted in chosen.items():
             if wanted is None:
                 continue
@@ -144,10 +204,17 @@ class Index:
             missing = [w for w in wanted if w not in known]
             if missing:
                 raise BadInput(f"no conversation has {field} {missing[0]!r}: choose from {', '.join(map(str, known))}")
-            rows &= np.logical_or.reduce([known[w] for w in wanted]) if wanted else False
-        for words in search_terms(text):
-            rows[rows] = [words in self.texts[n] for n in np.flatnonzero(rows)]
-        return np.flatnonzero(rows)
+            none = np.zeros(len(self.frame), dtype=bool)
+            masks[field] = np.logical_or.reduce([none, *(known[w] for w in wanted)])
+        return masks
+
+    def _with(self, text: str) -> np.ndarray:
+        """The rows in whose messages the words occur; the last search is remembered."""
+        if self._found[0] != text:
+            terms = search_terms(text)
+            rows = np.fromiter((all(t in found for t in terms) for found in self.texts), bool, len(self.frame))
+            self._found = (text, rows)
+        return self._found[1]
 
     @cached_property
     def texts(self) -> list[bytes]:
@@ -170,37 +237,65 @@ class Index:
             self._marked[field] = dict(self._computed(field))
         return self._marked[field]
 
+    @cached_property
+    def _deciding(self) -> list[dict[str, Any]]:
+        return plain_rows(self.frame[list(DECIDING)])
+
+    @cached_property
+    def _reasons(self) -> list[str]:
+        """The main reason against a success, in words; empty for a success."""
+        reasons = (reasons_against(row, row["ended_by"])[:1] for row in self._deciding)
+        return [REASONS[found[0].kind] if found else "" for found in reasons]
+
+    @cached_property
+    def _became(self) -> list[str]:
+        """What became of each conversation, as the report on one model counts it."""
+        from ..one_model.numbers import became
+
+        return [became(row["bucket"], row) for row in self._deciding]
+
     def _computed(self, field: str) -> Iterable[tuple[Any, np.ndarray]]:
+        import pandas as pd
+
         f = self.frame
         if field == "outcome":
             for name, (column, value) in OUTCOMES.items():
                 rows = f[column].isna() if value is None else (f[column] == value).fillna(False)
                 yield name, rows.to_numpy(dtype=bool)
-        elif field == "reason":
-            reasons = [reasons_against(row, row["ended_by"])[:1] for row in plain_rows(f[list(DECIDING)])]
-            for kind, words in REASONS.items():
-                if any(r.kind == kind for some in reasons for r in some):
-                    yield (
-                        words,
-                        np.fromiter(
-                            (bool(some) and some[0].kind == kind for some in reasons), dtype=bool, count=len(f)
-                        ),
-                    )
-        elif field == "finding":
-            names = sorted({name for found in self.findings for name in found})
-            for name in names:
-                yield name, np.fromiter((name in found for found in self.findings), dtype=bool, count=len(f))
+        elif field == "counted":
+            for question in QUESTIONS.values():
+                answers = question.answers(f)
+                for yes in (True, False):
+                    if (answers == yes).any():
+                        yield question.counted(yes), answers == yes
+        elif field in ("reason", "became"):
+            words = self._reasons if field == "reason" else self._became
+            codes, values = pd.factorize(np.array(words, dtype=object), sort=True)
+            for n, value in enumerate(values):
+                if value:
+                    yield value, codes == n
+        elif field in ("finding", "promise"):
+            named = self.findings if field == "finding" else self.promises
+            for name in sorted({name for names in named for name in names}):
+                yield name, np.fromiter((name in names for names in named), dtype=bool, count=len(f))
         else:
             codes, values = f[field].factorize(sort=True)
             for n, value in enumerate(values.tolist()):
                 yield value, codes == n
 
 
-def _said(run: Any) -> Iterable[tuple[str, list[str]]]:
-    """The labels of the findings of each scored record of a run."""
-    for record_hash, score in run.scores().items():
-        if score.get("findings"):
-            yield record_hash, sorted({finding_label(f) for f in score["findings"]})
+def _said_in(score: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The labels of the findings and of the promises of one score."""
+    promises = score.get("promises") or {}
+    return (
+        sorted({finding_label(f) for f in score.get("findings") or ()}),
+        sorted(promise_label(kind, state) for kind, states in promises.items() for state, n in states.items() if n),
+    )
+
+
+def promise_label(kind: str, state: str) -> str:
+    """The name of a promise and what became of it: ``refund: beyond authority``."""
+    return f"{kind}: {state}".replace("_", " ")
 
 
 def search_terms(text: str) -> list[bytes]:

@@ -1,7 +1,24 @@
 """What an analyst says about verdicts: a CSV file of labels that neither a crash nor a second window can spoil.
 
-A label is the score a person gives, 0 to 100, the judges' scale: whoever agrees with a verdict gives its score, whoever
-disagrees another one. So a label belongs to the conversation and the scorer, whichever judge is held against it.
+A label is the score a person gives, 0 to 100, the judges' scale: 100 for yes and 0 for no where the question is a
+yes-or-no question. So a label belongs to the conversation, the scorer and the labeller, whichever judge is held against
+it.
+
+The columns of the file, in this order; the site exports the same, and a file of either can be imported into the other:
+
+========  =============================================================================================================
+run_id    The run, as in every frame.
+model     Its model.
+case_id   The case.
+trial     The trial, from 1.
+scorer    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process
+          rule (100 where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
+label     0 to 100; empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
+tag       A few words.
+note      Any words.
+at        When, in UTC, ISO 8601 to the second.
+labeller  Who; empty for a person without a name. Files from before there were names lack this last column and are read.
+========  =============================================================================================================
 """
 
 from __future__ import annotations
@@ -21,11 +38,13 @@ from ...outputs import FORMULA, built_beside
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at")
-KEY = ("run_id", "case_id", "trial", "scorer")
-"""What a label is about; a later label replaces an earlier one with the same key."""
-SUCCESS = "success"
-"""The verdict every scored conversation has, 100 for yes and 0 for no; the other scorers are the judges'."""
+COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller")
+COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
+"""Those of a file from before labellers had names."""
+KEY = ("run_id", "case_id", "trial", "scorer", "labeller")
+"""What a label is about, and whose it is; a later label replaces an earlier one with the same key."""
+CANNOT_TELL = "cannot tell"
+"""The tag of an answer that is neither yes nor no."""
 LOW, HIGH = 0, 100
 LONGEST = 10_000
 """How many characters one value of a row may have."""
@@ -44,6 +63,7 @@ def save_label(
     label: float | None = None,
     tag: str = "",
     note: str = "",
+    labeller: str = "",
 ) -> None:
     """Write one label to a CSV file; the file is always either the complete old one or the complete new one.
 
@@ -54,23 +74,23 @@ def save_label(
     run_id, model, case_id, trial : str, str, str, int
         The conversation.
     scorer : str
-        ``success``, or a scorer of a judge.
+        What is labelled, as at the head of this module.
     label : float, optional
         The score the analyst gives, 0 to 100; None if there is only a tag or a note.
     tag, note : str
         In the analyst's words.
+    labeller : str
+        Who gives it.
 
     Raises
     ------
     BadInput
         If there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
-    from filelock import FileLock
-
     if label is not None and not LOW <= label <= HIGH:
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
-        raise BadInput("there is nothing to save: agree, disagree, or write a tag or a note")
+        raise BadInput("there is nothing to save: answer, or write a tag or a note")
     row = {
         "run_id": run_id,
         "model": model[:200],
@@ -81,6 +101,7 @@ def save_label(
         "tag": tag.strip(),
         "note": note.strip(),
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "labeller": labeller.strip(),
     }
     new = {name: _guarded(row[name]) for name in COLUMNS}
     too_long = next((name for name in COLUMNS if len(new[name]) > LONGEST), None)
@@ -88,9 +109,48 @@ def save_label(
         raise BadInput(f"the {too_long} of this label has {len(new[too_long]):,} characters: use at most {LONGEST:,}")
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        kept = [old for old in _rows(path) if any(old[k] != new[k] for k in KEY)]
+    with _alone(path):
+        kept = [old for old in _rows(path) if _key(old) != _key(new)]
         _write_whole(path, [*kept, new])
+
+
+def import_labels(path: str | Path, source: str | Path) -> int:
+    """Add the labels of another file, such as one exported by the site; of two labels with one key the later one stays.
+
+    Parameters
+    ----------
+    path : path
+        The file they are added to; it is created if it does not exist.
+    source : path
+        The file they come from.
+
+    Returns
+    -------
+    int
+        How many of them are new or newer.
+
+    Raises
+    ------
+    BadInput
+        If either is not a file of labels, or a row of `source` holds no sound label.
+    """
+    source = Path(source)
+    if not source.is_file():
+        raise BadInput(f"there is no file {source}: name the CSV file of labels to import")
+    found = _rows(source)
+    for line, row in enumerate(found, 2):
+        _check_row(row, f"{source.name}, line {line}")
+    path = Path(path).resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(path):
+        kept = {_key(row): row for row in _rows(path)}
+        newer = [row for row in found if row["at"] > kept.get(_key(row), {}).get("at", "")]
+        for row in newer:
+            kept.pop(_key(row), None)
+            kept[_key(row)] = {name: _guarded(_unguarded(row[name])) for name in COLUMNS}
+        if newer:
+            _write_whole(path, list(kept.values()))
+    return len(newer)
 
 
 def read_labels(path: str | Path) -> pd.DataFrame:
@@ -122,15 +182,47 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         rows = list(reader)
-    if tuple(reader.fieldnames or ()) != COLUMNS or any(None in row or None in row.values() for row in rows):
+    known = tuple(reader.fieldnames or ()) in (COLUMNS, COLUMNS_WITHOUT_NAMES)
+    if not known or any(None in row or None in row.values() for row in rows):
         raise BadInput(f"{path} is not a file of labels with the columns {', '.join(COLUMNS)}: name another file")
-    return rows
+    return [{"labeller": "", **row} for row in rows]
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in KEY)
+
+
+def _check_row(row: dict[str, Any], where: str) -> None:
+    """Refuse a row that `read_labels` and the tables made from it could not take."""
+    if not re.fullmatch(r"\d{1,9}", row["trial"]):
+        raise BadInput(f"{where}: the trial {row['trial']!r} is not a whole number: correct it")
+    try:
+        sound = not row["label"] or LOW <= float(row["label"]) <= HIGH
+    except ValueError:
+        sound = False
+    if not sound:
+        raise BadInput(f"{where}: the label {row['label']!r} is not a number from {LOW} to {HIGH}: correct it")
+    too_long = next((name for name in COLUMNS if len(row[name]) > LONGEST), None)
+    if too_long:
+        raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
+
+
+def _alone(path: Path) -> Any:
+    """A lock that keeps other windows from writing the file at the same time."""
+    from filelock import FileLock
+
+    return FileLock(path.with_name(f".{path.name}.lock"))
 
 
 def _guarded(value: Any) -> str:
     """A value without control characters, and with an apostrophe before what a spreadsheet would read as a formula."""
     text = _CONTROL.sub(" ", str(value).replace("\r\n", "\n")).encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def as_read(value: str) -> str:
+    """A value as it comes back from a file of labels: without the characters that are not written."""
+    return _unguarded(_guarded(value))
 
 
 def _unguarded(text: str) -> str:

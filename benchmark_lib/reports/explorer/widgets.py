@@ -1,22 +1,29 @@
-"""The explorer's widgets: filters, the table of conversations, the chat, two side by side, and labelling."""
+"""The explorer's widgets: filters, the table of conversations, a sample to label, the chat, two side by side, and the labels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 import numpy as np
 
+from ...analysis.estimators.estimate import counted
 from ...analysis.frames import plain_rows
-from ...analysis.panels import fitted
 from ...errors import BadInput
 from ...scoring.deciding import SUCCESS_STATES, state_of
 from ..fetch import Dossier, Shelf
-from ..transcript import templates, visible
 from .compare import compare_html
 from .filters import BROKEN, FIELDS, Index
-from .labels import HIGH, LOW, SUCCESS, read_labels, save_label
+from .labelling import NO, SKIP, UNSURE, YES, LabelPanel, LabelsPage
+from .labels import as_read
+from .sample import draw_sample
+from .table import PressTable
+from .words import part, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,32 +31,25 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
     from ...store import Store
 
-PAGE = 5_000
-"""How many rows the table holds at once; the others are reached page by page."""
+PAGE = 12
+"""How many rows the table shows at once."""
 STATIC_ROWS = 20
 """How many rows are shown where there are no widgets."""
-TABLE = {
-    "select": "single",
-    "selected_rows": [],
-    "maxBytes": 0,
-    "pageLength": 10,
-    "showIndex": False,
-    "order": [],
-    "allow_html": False,
-    "scrollX": True,
-    "classes": "display compact nowrap",
-    "style": "width:100%;table-layout:auto",
-    "layout": {"topStart": None, "topEnd": None, "bottomStart": "info", "bottomEnd": "paging"},
-}
-"""How itables shows the table: every row it is given, escaped."""
 OUTCOME = ("success", "unsafe", "corrupt_success", "ended_by")
 """The columns that determine the outcome of a conversation."""
-LONGEST_OPTION = 60
-LONGEST_CELL = 44
-COMPARISON = 1
-"""Place of the comparison among the tabs."""
+LONGEST_CELL = 60
+COMPARISON, LABELS = 1, 2
+"""Places of the comparison and of the labels among the tabs."""
 ALL = object()
 """The choice that leaves a filter open."""
+BEFORE, AFTER, UNLABELLED = "ArrowLeft", "ArrowRight", "u"
+KEYS = (YES, NO, UNSURE, SKIP, UNLABELLED, BEFORE, AFTER)
+"""The keys that the explorer hears."""
+RECORDED = {"outcome": "outcome", "findings": "findings"}
+"""The columns that say what the record says: hidden from a labeller who must not see it."""
+STRATA = {"none": None, "model": "entry", "bucket": "bucket", "intent": "intent", "trap kind": "kind"}
+BY_ANSWER = "answer on record"
+"""The choice that draws as many yeses as noes."""
 
 
 class Explorer(w.VBox):
@@ -63,6 +63,8 @@ class Explorer(w.VBox):
         CSV file to which labels are added.
     store : Store, optional
         The store they were played on; by default the one the run files name.
+    labeller : str
+        Who labels.
 
     Attributes
     ----------
@@ -70,24 +72,41 @@ class Explorer(w.VBox):
         All conversations.
     rows : numpy.ndarray
         Numbers of those that match the filters, in the table's order.
+    sample : numpy.ndarray or None
+        Numbers of those that were drawn to be labelled, in the order in which they are read.
     opened : Dossier or None
         The conversation that is shown.
     """
 
-    def __init__(self, results: Results, *, labels: str | Path, store: Store | None = None):
+    def __init__(self, results: Results, *, labels: str | Path, store: Store | None = None, labeller: str = ""):
         from ...project import in_project
 
         super().__init__(layout=w.Layout(width="100%"))
         self.index, self.shelf, self.labels_file = Index(results), Shelf(results, store), in_project(labels)
         self.rows = np.arange(len(self.index.frame))
+        self.sample: np.ndarray | None = None
         self.opened: Dossier | None = None
-        self._page, self._quiet = 0, False
+        self._only: tuple[np.ndarray, str] | None = None
+        self._labelled = dict[int, str]()
+        self._page, self._quiet, self._sorted = 0, False, ("", False)
+        self.labelling = LabelPanel(
+            results,
+            self.index,
+            self.labels_file,
+            labeller,
+            on_saved=self._saved,
+            on_changed=self._question_changed,
+            on_skip=self.next_unlabelled,
+        )
+        self.labels_page = LabelsPage(results, self.labels_file, self._question_changed)
         self._build_filters()
         self._build_table()
-        self._build_label_panel()
+        self._build_sampling()
         self._build_panes()
-        self.children = [w.HTML(_part("style")), self._filters, self._search, self.table, self.pager, self.panes]
+        parts = [self._filters, self._search, self._sampling, self.table, self.pager, self.panes]
+        self.children = [w.HTML(part("style")), *parts]
         self.add_class("db-explorer")
+        self._read_labelled()
         self._refresh()
 
     # ---------------------------------------------------------------- what a notebook may call
@@ -103,24 +122,91 @@ class Explorer(w.VBox):
                     f"no conversation has {field} {value!r}: choose from {', '.join(map(str, self.index.values(field)))}"
                 )
         self._quiet = True
+        self._only = None
+        self.sample = None
+        for field, value in chosen.items():
+            box = self.filters[field]
+            box.options = [("all", ALL)] if value is None else [("all", ALL), (str(value), value)]
         for field, box in self.filters.items():
             box.value = ALL if chosen.get(field) is None else chosen[field]
         self.text.value = text
         self._quiet = False
         self._refresh()
 
+    def only(self, keys: Iterable[tuple[str, str, int]], words: str) -> None:
+        """Show exactly these conversations, given by run_id, case_id and trial, and say in words which they are."""
+        rows = self.index.numbers(keys)
+        self.choose()
+        self._only = (rows, words)
+        self._refresh()
+
+    def draw(self, size: int = 20, *, seed: int = 0, stratify: str = "none") -> None:
+        """Draw a random sample of the filtered conversations on which the question can be asked, to label them one by one.
+
+        Parameters
+        ----------
+        size, seed : int
+            How many, and the seed: the same ones are drawn again for the same filters, question, size and seed.
+        stratify : str
+            A key of `STRATA`, or `BY_ANSWER`: the same number from each group, as far as it goes.
+
+        Raises
+        ------
+        BadInput
+            For an unknown group, a size under 1, a negative seed, or when there is nothing to draw from.
+        """
+        if stratify not in (*STRATA, BY_ANSWER):
+            raise BadInput(f"there is no group {stratify!r}: choose from {', '.join((*STRATA, BY_ANSWER))}")
+        self.sample = None
+        rows = self._matching()
+        answers = self.labelling.answers()
+        rows = rows[~np.isnan(answers[rows])]
+        if not len(rows):
+            raise BadInput(
+                "no conversation that the filters leave has an answer on record to this question: widen them"
+            )
+        frame = self.index.frame.iloc[rows]
+        field = STRATA.get(stratify)
+        strata = answers[rows] if stratify == BY_ANSWER else None if field is None else frame[field].to_numpy()
+        self.sample = rows[draw_sample(frame, size, seed=seed, strata=strata)]
+        grouped = "" if stratify == "none" else f", stratified by {stratify}: not for means over all conversations"
+        self._drawn = (
+            f"Random sample of {len(self.sample)} from {counted(len(rows), 'conversation')}, seed {seed}{grouped}"
+        )
+        self._refresh()
+        self.next_unlabelled()
+
+    def next_unlabelled(self) -> None:
+        """Open the next conversation in the order of the table that has no answer to the question by this labeller."""
+        place = self._place_of_opened()
+        start = 0 if place is None else place + 1
+        order = np.roll(np.arange(len(self.rows)), -start)
+        found = next((int(n) for n in order if self.rows[n] not in self._labelled and n != place), None)
+        if found is None:
+            self._say_sampled()
+            return
+        self._open_row(found)
+        self.table.bring_up("db-reading")
+
     def read(self, run_id: str, case_id: str, trial: int = 1) -> None:
         """Show one conversation, whatever the filters say."""
         self.opened = self.shelf.dossier(run_id, case_id, trial)
-        self.chat.value = self.opened.html()
+        self._show_chat()
         self._show_place()
-        self._fill_label_panel()
+        self.labelling.ask_about(self.opened)
         self._fill_other()
+
+    def _show_chat(self) -> None:
+        """The open conversation; without its score and verdicts where a labeller must not see them."""
+        if self.opened is not None:
+            hidden = self.labelling.hidden.value
+            dossier = replace(self.opened, score=None, verdicts=[]) if hidden else self.opened
+            self.chat.value = dossier.html()
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
         """With a static table as well as the widget, for viewers without widgets."""
         table = table_of(self.index, self.rows[:STATIC_ROWS])
-        static = _part("static", heads=list(table), rows=table.to_numpy().tolist(), total=len(self.rows))
+        static = part("static", heads=list(table), rows=table.to_numpy().tolist(), total=len(self.rows))
         return {**super()._repr_mimebundle_(**how), "text/html": static}
 
     # ---------------------------------------------------------------- filters and table
@@ -128,96 +214,246 @@ class Explorer(w.VBox):
     def _build_filters(self) -> None:
         self.filters: dict[str, w.Dropdown] = {}
         for field, title in FIELDS.items():
-            values = self.index.values(field)
-            options = [
-                (f"all ({len(values)})", ALL),
-                *((f"{_short(value)} ({count:,})", value) for value, count in values.items()),
-            ]
-            self.filters[field] = w.Dropdown(
-                options=options, description=title, layout=w.Layout(width="auto"), disabled=not values
-            )
-            self.filters[field].observe(self._refresh, names="value")
-        grid = w.Layout(grid_template_columns="repeat(auto-fit, minmax(15rem, 1fr))", grid_gap="2px 12px")
+            self.filters[field] = w.Dropdown(options=[("all", ALL)], description=title, layout=w.Layout(width="auto"))
+            self.filters[field].observe(self._filter_changed, names="value")
+        grid = w.Layout(grid_template_columns="repeat(auto-fit, minmax(17rem, 1fr))", grid_gap="2px 12px")
         self._filters = w.GridBox(list(self.filters.values()), layout=grid)
         self.text = w.Text(
             description="Search",
             placeholder='words in the messages, or "a phrase"; then Enter',
             continuous_update=False,
-            layout=w.Layout(flex="1 1 auto"),
+            layout=w.Layout(flex="1 1 16rem"),
         )
-        self.text.observe(self._refresh, names="value")
+        self.text.observe(self._filter_changed, names="value")
         clear = w.Button(description="Clear filters", layout=w.Layout(width="8rem"))
         clear.on_click(lambda _: self.choose())
         self.count = w.HTML()
-        self._search = w.HBox([self.text, clear, self.count], layout=w.Layout(align_items="center", grid_gap="8px"))
+        line = w.Layout(align_items="center", grid_gap="8px", flex_flow="row wrap")
+        self._search = w.HBox([self.text, clear, self.count], layout=line)
 
     def _build_table(self) -> None:
-        from itables.widget import ITable
-
-        self.table = ITable(table_of(self.index, self.rows[:0]), **TABLE)
-        self.table.observe(self._row_clicked, names="selected_rows")
-        self.earlier_rows, self.later_rows = (
-            w.Button(description="◀ earlier rows"),
-            w.Button(description="later rows ▶"),
+        self.table = PressTable(
+            lambda row, _: self._open_row(self._page * PAGE + row), self._sort_by, self._key_pressed, KEYS
         )
-        self.earlier_rows.on_click(lambda _: self._turn_to(self._page - 1))
-        self.later_rows.on_click(lambda _: self._turn_to(self._page + 1))
+        self.earlier, self.later = (
+            w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ page", "page ▶")
+        )
+        self.earlier.on_click(lambda _: self._turn_to(self._page - 1))
+        self.later.on_click(lambda _: self._turn_to(self._page + 1))
         self._shown_rows = w.HTML()
         self.pager = w.HBox(
-            [self.earlier_rows, self.later_rows, self._shown_rows], layout=w.Layout(align_items="center")
+            [self.earlier, self.later, self._shown_rows], layout=w.Layout(align_items="center", grid_gap="8px")
         )
 
-    def _refresh(self, _: Any = None) -> None:
+    def _filter_changed(self, _: Any) -> None:
+        if not self._quiet:
+            self._refresh()
+
+    def _chosen(self) -> dict[str, Any]:
+        return {f: box.value for f, box in self.filters.items() if box.value is not ALL}
+
+    def _among(self) -> np.ndarray | None:
+        """The rows there are beside the filters: the sample, or those of a number."""
+        only = self.sample if self.sample is not None else None if self._only is None else self._only[0]
+        if only is None:
+            return None
+        among = np.zeros(len(self.index.frame), dtype=bool)
+        among[only] = True
+        return among
+
+    def _matching(self) -> np.ndarray:
+        rows, among = self.index.matching(self.text.value, **self._chosen()), self._among()
+        return rows if among is None else rows[among[rows]]
+
+    def _refresh(self) -> None:
         """Apply the filters as they are set, and show the table's first page."""
-        if self._quiet:
-            return
         if self.text.value and "texts" not in vars(self.index):
             self.count.value = "reading all messages once ..."
-        self.rows = self.index.matching(
-            self.text.value, **{f: box.value for f, box in self.filters.items() if box.value is not ALL}
-        )
-        self._turn_to(0)
-        self.count.value = f"<b>{len(self.rows):,}</b> of {len(self.index.frame):,} conversations"
+        rows = self._matching()
+        self.rows = self.sample[np.isin(self.sample, rows)] if self.sample is not None else rows
+        self._fill_filters()
+        self._order()
+        place = self._place_of_opened()
+        self._turn_to(0 if place is None else place // PAGE)
+        words = f"; {short(self._only[1], 120)}" if self._only is not None and self.sample is None else ""
+        self.count.value = part("count", news=f"{len(self.rows):,} of {len(self.index.frame):,} conversations{words}")
+        self._say_sampled()
         self._show_place()
+
+    def _fill_filters(self) -> None:
+        """Offer in each filter the values that the other filters leave, with their counts."""
+        counts = self.index.counts(self.text.value, self._among(), **self._chosen())
+        self._quiet = True
+        for field, box in self.filters.items():
+            chosen = box.value
+            left = {v: n for v, n in counts[field].items() if n or (chosen is not ALL and v == chosen)}
+            options = [("all", ALL), *((f"{short(v)} ({n:,})", v) for v, n in left.items())]
+            if list(box.options) != options:
+                box.options = options
+                box.value = chosen
+            box.disabled = not left
+        self._quiet = False
+
+    def _sort_by(self, column: int) -> None:
+        """Sort by a column; once more: the other way round; a third time: as recorded."""
+        name = self.table.heads[column]
+        by, down = self._sorted
+        self._sorted = (name, False) if by != name else (name, True) if not down else ("", False)
+        self._refresh()
+
+    def _order(self) -> None:
+        """Bring the filtered rows into the order that is asked for."""
+        by, down = self._sorted
+        table = self._table_of(self.rows) if by and len(self.rows) else None
+        if table is not None and by in table:
+            order = table[by].reset_index(drop=True).sort_values(ascending=not down, kind="stable").index
+            self.rows = self.rows[order.to_numpy()]
+
+    def _table_of(self, rows: np.ndarray) -> pd.DataFrame:
+        table = table_of(self.index, rows, self._labelled)
+        return table.drop(columns=list(RECORDED)) if self.labelling.hidden.value else table
 
     def _turn_to(self, page: int) -> None:
         self._page = page
         start, end = page * PAGE, min((page + 1) * PAGE, len(self.rows))
-        self.table.update(table_of(self.index, self.rows[start:end]), **TABLE)
-        self.pager.layout.display = "flex" if len(self.rows) > PAGE else "none"
-        self._shown_rows.value = f"rows {start + 1:,} to {end:,} of {len(self.rows):,}; sorting applies to these"
-        self.earlier_rows.disabled, self.later_rows.disabled = page == 0, end == len(self.rows)
-
-    def _row_clicked(self, change: dict[str, Any]) -> None:
-        if change["new"]:
-            self._open_row(self._page * PAGE + change["new"][0])
+        table = self._table_of(self.rows[start:end])
+        heads = list(table)
+        by, down = self._sorted
+        with self.table.hold_sync():
+            self.table.heads = heads
+            self.table.numeric = [bool(table[name].dtype.kind in "if") for name in heads]
+            self.table.rows = [[_cell(v) for v in row] for row in table.astype(object).to_numpy().tolist()]
+            self.table.sorted_by = [heads.index(by) if by in heads else -1, down]
+        self._shown_rows.value = (
+            f"rows {start + 1:,} to {end:,} of {len(self.rows):,}" if len(self.rows) else "no conversation matches"
+        )
+        self.earlier.disabled, self.later.disabled = page == 0, end == len(self.rows)
+        place = self._place_of_opened()
+        self.table.selected = place % PAGE if place is not None and place // PAGE == page else -1
 
     def _open_row(self, place: int) -> None:
         """Open the conversation at a place of the filtered rows."""
         row = self.index.frame.iloc[self.rows[place]]
+        if place // PAGE != self._page:
+            self._turn_to(place // PAGE)
         self.read(row["run_id"], row["case_id"], int(row["trial"]))
+
+    # ---------------------------------------------------------------- a sample to label
+
+    def _build_sampling(self) -> None:
+        narrow = w.Layout(width="9rem")
+        self.size = w.BoundedIntText(description="Sample of", value=20, min=1, max=10_000, layout=narrow)
+        self.seed = w.BoundedIntText(description="Seed", value=0, min=0, max=2**31 - 1, layout=narrow)
+        self.stratify = w.Dropdown(
+            description="Stratify by", options=[*STRATA, BY_ANSWER], layout=w.Layout(width="16rem")
+        )
+        draw = w.Button(description="Draw at random", layout=w.Layout(width="9rem"))
+        draw.on_click(lambda _: self._draw_as_set())
+        self.end_sample = w.Button(description="End the sample", layout=w.Layout(width="9rem", display="none"))
+        self.end_sample.on_click(lambda _: self._end_sample())
+        self.progress = w.HTML()
+        line = w.Layout(align_items="center", grid_gap="4px 8px", flex_flow="row wrap")
+        parts = [self.size, self.seed, self.stratify, draw, self.end_sample, self.progress]
+        self._sampling = w.HBox(parts, layout=line)
+        self._sampling.add_class("db-sampling")
+
+    def _draw_as_set(self) -> None:
+        try:
+            self.draw(self.size.value, seed=self.seed.value, stratify=self.stratify.value)
+        except BadInput as error:
+            self.progress.value = part("said", problem=str(error))
+
+    def _end_sample(self) -> None:
+        self.sample = None
+        self._refresh()
+
+    def _say_sampled(self) -> None:
+        """How much of the sample is labelled."""
+        self.end_sample.layout.display = "none" if self.sample is None else "block"
+        if self.sample is None:
+            self.progress.value = ""
+            return
+        done = sum(int(n) in self._labelled for n in self.sample)
+        left = len(self.sample) - done
+        news = f"{self._drawn}: {done} labelled, {left} to go." if left else f"{self._drawn}: all {done} labelled."
+        self.progress.value = part("count", news=news)
+
+    @cached_property
+    def _place_on_file(self) -> dict[tuple[str, str, int], int]:
+        """The row of each conversation by its key as a file of labels gives it back."""
+        return {(as_read(run), as_read(case), trial): n for (run, case, trial), n in self.index.place.items()}
+
+    def _read_labelled(self) -> None:
+        """Read from the file which conversations have an answer to the question by this labeller."""
+        self._labelled = {}
+        with suppress(BadInput, OSError):  # the panel says what is wrong with the file
+            mine = self.labelling.on_file()
+            for row in mine[["run_id", "case_id", "trial", "label", "tag"]].itertuples(index=False):
+                place = self._place_on_file.get((row.run_id, row.case_id, row.trial))
+                if place is not None:
+                    self._labelled[place] = _answer(row.label, row.tag, self.labelling.scaled)
+        rows = np.zeros(len(self.index.frame), dtype=bool)
+        rows[list(self._labelled)] = True
+        self.index.mark_labelled(rows)
+
+    def _question_changed(self) -> None:
+        self._read_labelled()
+        self._show_chat()
+        self._refresh()
+
+    def _saved(self) -> None:
+        """After an answer: in a sample, on to the next conversation without one."""
+        self._read_labelled()
+        if self.sample is None:
+            self._refresh()
+            return
+        self._fill_filters()
+        self._turn_to(self._page)
+        self.next_unlabelled()
+        self._say_sampled()
+
+    def _key_pressed(self, key: str) -> None:
+        place = self._place_of_opened()
+        if key == BEFORE and place:
+            self._step(-1)
+        elif key == AFTER and not self.following.disabled:
+            self._step(1)
+        elif key in (SKIP, UNLABELLED):
+            self.next_unlabelled()
+        elif key in (YES, NO, UNSURE) and self.opened is not None:
+            self.labelling.answer(key)
 
     # ---------------------------------------------------------------- the conversation
 
     def _build_panes(self) -> None:
         self.chat = w.HTML(
             _hint("Choose a row of the table to read its conversation."),
-            layout=w.Layout(flex="1 1 36rem", min_width="24rem"),
+            layout=w.Layout(flex="1 1 22rem", min_width="0"),
         )
         self.preceding, self.following = (
             w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ previous", "next ▶")
         )
         self.preceding.on_click(lambda _: self._step(-1))
         self.following.on_click(lambda _: self._step(1))
+        self.unlabelled = w.Button(description="next unlabelled (u)", layout=w.Layout(width="11rem"))
+        self.unlabelled.on_click(lambda _: self.next_unlabelled())
         self.place_shown = w.HTML()
-        steps = w.HBox([self.preceding, self.following, self.place_shown], layout=w.Layout(align_items="center"))
-        beside = w.Layout(flex_flow="row wrap", grid_gap="16px", align_items="flex-start")
-        reading = w.VBox([steps, w.HBox([self.chat, self.label_panel], layout=beside)])
-        self.other = w.Dropdown(description="With", options=[], layout=w.Layout(width="36rem"))
+        line = w.Layout(align_items="center", grid_gap="8px", flex_flow="row wrap")
+        steps = w.HBox([self.preceding, self.following, self.unlabelled, self.place_shown], layout=line)
+        steps.add_class("db-reading")
+        beside = w.Layout(flex_flow="row wrap-reverse", grid_gap="16px", align_items="flex-end")
+        reading = w.VBox([steps, w.HBox([self.chat, self.labelling], layout=beside)])
+        self.other = w.Dropdown(description="With", options=[], layout=w.Layout(width="36rem", max_width="100%"))
         self.other.observe(self._hold_against, names="value")
         self.pair = w.HTML(_hint("Open a conversation first; then choose the one to compare it with."))
-        self.panes = w.Tab([reading, w.VBox([self.other, self.pair])], titles=["Conversation", "Side by side"])
+        parts = [reading, w.VBox([self.other, self.pair]), self.labels_page]
+        self.panes = w.Tab(parts, titles=["Conversation", "Side by side", "Labels"])
         self.panes.observe(self._hold_against, names="selected_index")
+        self.panes.observe(self._count_labels, names="selected_index")
+
+    def _count_labels(self, _: Any) -> None:
+        if self.panes.selected_index == LABELS:
+            self.labels_page.refresh()
 
     def _place_of_opened(self) -> int | None:
         """The place of the open conversation among the filtered rows."""
@@ -238,6 +474,8 @@ class Explorer(w.VBox):
         )
         self.preceding.disabled = place is None or place == 0
         self.following.disabled = (place is None and not len(self.rows)) or place == len(self.rows) - 1
+        on_page = place is not None and place // PAGE == self._page
+        self.table.selected = place % PAGE if on_page else -1
 
     def _step(self, by: int) -> None:
         place = self._place_of_opened()
@@ -257,7 +495,7 @@ class Explorer(w.VBox):
         )
         self._quiet = True
         options = [
-            (f"{_short(r.entry)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial)))
+            (f"{short(r.entry)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial)))
             for r in rows.itertuples()
         ]
         self.other.options, self.other.index = options, 0 if options else None
@@ -274,118 +512,29 @@ class Explorer(w.VBox):
             else _hint("No other conversation on this case.")
         )
 
-    # ---------------------------------------------------------------- labels
 
-    def _build_label_panel(self) -> None:
-        wide = {"width": "100%"}
-        self.scorer = w.Dropdown(description="Verdict", options=[], layout=wide)
-        self.scorer.observe(self._offer_score, names="value")
-        self.agree, self.disagree = (
-            w.Button(description=name, layout={"flex": "1 1 0"}) for name in ("Agree", "Disagree")
-        )
-        self.keep = w.Button(description="Save tag and note only", layout=wide)
-        self.own_score = w.IntSlider(description="My score", min=LOW, max=HIGH, layout=wide)
-        self.agree.on_click(lambda _: self._save(self._verdict()))
-        self.disagree.on_click(lambda _: self._disagree())
-        self.keep.on_click(lambda _: self._save(None))
-        self.tag, self.note = (
-            w.Text(description="Tag", layout=wide),
-            w.Textarea(description="Note", rows=3, layout=wide),
-        )
-        self.said = w.HTML()
-        buttons = w.HBox([self.agree, self.disagree], layout=wide)
-        parts = [
-            w.HTML(_part("heading")),
-            self.scorer,
-            self.own_score,
-            self.tag,
-            self.note,
-            buttons,
-            self.keep,
-            self.said,
-        ]
-        self.label_panel = w.VBox(parts, layout=w.Layout(flex="0 1 21rem", display="none"))
-        self.label_panel.add_class("db-label-panel")
-
-    def _fill_label_panel(self) -> None:
-        """Offer the verdicts on the open conversation."""
-        score, options = self.opened.score or {}, []
-        if score.get("success") is not None:
-            options.append(
-                (f"success: {'yes' if score['success'] else 'no'}", (SUCCESS, float(HIGH if score["success"] else LOW)))
-            )
-        options += [
-            (f"{_short(v['scorer'])} {v['score']:g} ({_short(v['judge'])})", (v["scorer"], float(v["score"])))
-            for v in self.opened.verdicts
-            if v["score"] is not None
-        ]
-        self.scorer.options, self.scorer.index = options, 0 if options else None
-        self.tag.value = self.note.value = ""
-        self.agree.disabled = self.disagree.disabled = not options
-        self.label_panel.layout.display = "flex"
-        self._say_labels()
-
-    def _offer_score(self, _: Any) -> None:
-        """A judge's score can be corrected to any other; success only to its opposite."""
-        judged = self.scorer.value is not None and self.scorer.value[0] != SUCCESS
-        self.own_score.layout.display = "flex" if judged else "none"
-        self.own_score.value = round(self._verdict() or LOW)
-
-    def _verdict(self) -> float | None:
-        return self.scorer.value[1] if self.scorer.value else None
-
-    def _disagree(self) -> None:
-        """Save what the analyst gives instead of the verdict."""
-        scorer, verdict = self.scorer.value
-        own = LOW + HIGH - verdict if scorer == SUCCESS else float(self.own_score.value)
-        if own == verdict:
-            self.said.value = _part("said", problem="Set My score to what you would give, then disagree.")
-        else:
-            self._save(own)
-
-    def _save(self, label: float | None) -> None:
-        c = self.opened.conversation
-        try:
-            save_label(
-                self.labels_file,
-                run_id=self.opened.run_id,
-                model=c.model,
-                case_id=c.case_id,
-                trial=c.trial,
-                scorer=self.scorer.value[0] if self.scorer.value else SUCCESS,
-                label=label,
-                tag=self.tag.value,
-                note=self.note.value,
-            )
-        except (BadInput, OSError) as error:
-            self.said.value = _part("said", problem=str(error))
-            return
-        self.tag.value = self.note.value = ""
-        self._say_labels("Saved.")
-
-    def _say_labels(self, news: str = "") -> None:
-        """Show the labels of the open conversation."""
-        c = self.opened.conversation
-        try:
-            every = read_labels(self.labels_file)
-        except (BadInput, OSError) as error:
-            self.said.value = _part("said", problem=str(error))
-            return
-        mine = every[
-            (every["run_id"] == self.opened.run_id) & (every["case_id"] == c.case_id) & (every["trial"] == c.trial)
-        ]
-        self.said.value = _part(
-            "said", news=news, labels=mine.to_dict("records"), file=self.labels_file.name, total=len(every)
-        )
+def _answer(label: float, tag: str, scaled: bool) -> str:
+    """A label in a few words."""
+    return (tag or "note") if label != label else f"{label:g}" if scaled else "yes" if label >= 50 else "no"
 
 
-def table_of(index: Index, rows: np.ndarray) -> pd.DataFrame:
-    """The rows of the index in readable form."""
+def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = None) -> pd.DataFrame:
+    """The rows of the index in readable form.
+
+    Parameters
+    ----------
+    index : Index
+        All conversations.
+    rows : ndarray of int
+        Which of them.
+    labelled : dict of int to str, optional
+        The answers on file, by row.
+    """
     import pandas as pd
 
-    f = index.frame.iloc[rows]
+    f, answers = index.frame.iloc[rows], labelled or {}
     cells = {
-        name: [_short(v, LONGEST_CELL) for v in f[name].fillna("")]
+        name: [short(v, LONGEST_CELL) for v in f[name].fillna("")]
         for name in ("entry", "case_id", "bucket", "kind", "ended_by")
     }
     return pd.DataFrame(
@@ -393,16 +542,21 @@ def table_of(index: Index, rows: np.ndarray) -> pd.DataFrame:
             "model": cells["entry"],
             "case": cells["case_id"],
             "trial": f["trial"].to_numpy(),
+            "labelled": [answers.get(int(n), "") for n in rows],
             "outcome": [_outcome(row) for row in plain_rows(f[list(OUTCOME)])],
-            "findings": [_short(_findings(index.findings[n]), LONGEST_CELL) for n in rows],
-            "ended by": cells["ended_by"],
-            "bucket": cells["bucket"],
-            "trap kind": cells["kind"],
+            "findings": [short(_findings(index.findings[n]), LONGEST_CELL) for n in rows],
+            "ended by": [v.replace("_", " ") for v in cells["ended_by"]],
+            "bucket": [": ".join(filter(None, pair)).replace("_", " ") for pair in zip(cells["bucket"], cells["kind"])],
             "pushes": f["pushes"].to_numpy(),
             "messages": f["turns"].to_numpy(),
-            "cost (USD)": f["cost_usd"].round(4).to_numpy(),
         }
+        | ({"cost (USD)": f["cost_usd"].round(4).to_numpy()} if index.frame["cost_usd"].gt(0).any() else {})
     )
+
+
+def _cell(value: Any) -> str:
+    """A cell as text; a number that is unknown is left empty."""
+    return "" if value != value or value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _findings(names: list[str]) -> str:
@@ -416,16 +570,5 @@ def _outcome(row: dict[str, Any]) -> str:
     return " ".join(SUCCESS_STATES[state_of(row, row["ended_by"])])
 
 
-def _short(value: Any, longest: int = LONGEST_OPTION) -> str:
-    """A value as an option or a cell shows it."""
-    return visible(fitted(str(value), longest)).replace("\n", " ")
-
-
-def _part(part: str, **values: Any) -> str:
-    """A part of the explorer's template, filled in."""
-    blank = {"news": "", "problem": "", "labels": [], "file": "", "total": 0}
-    return templates().get_template("explorer.html.j2").render(part=part, **blank | values)
-
-
 def _hint(text: str) -> str:
-    return _part("hint", news=text)
+    return part("hint", news=text)

@@ -186,7 +186,7 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
         mine = report.mine[report.mine["bucket"] == bucket]
         if mine.empty:
             continue
-        kinds = pd.Series([what_happened(bucket, row) for row in plain_rows(mine)], index=mine.index)
+        kinds = pd.Series([became(bucket, row) for row in plain_rows(mine)], index=mine.index)
         for outcome, conversations in mine.groupby(kinds, sort=False):
             first = conversations.iloc[0]
             rows.append(
@@ -208,8 +208,8 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
     )
 
 
-def what_happened(bucket: str, row: dict[str, Any]) -> str:
-    """One conversation in a few words: the main reason if it is not a success."""
+def became(bucket: str | None, row: dict[str, Any]) -> str:
+    """What became of one conversation, in a few words: the main reason if it is not a success."""
     state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
     if state == "none":
         return reasons[0].words
@@ -336,9 +336,9 @@ def said_against_did(report: ModelReport) -> pd.DataFrame:
     DataFrame
         detector, title, conversations (with a value), abstained, found, share, low, high.
     """
-    from ...analysis.tables.detectors import said_table
+    from ...analysis.tables.detectors import claims_table
 
-    table = said_table(report.mine)
+    table = claims_table(report.mine)
     return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
 
 

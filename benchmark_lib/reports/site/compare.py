@@ -83,7 +83,7 @@ def _value(entry: Any, metric: Any, most: float) -> list[Any]:
 
 
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
-    """The verdict on every two entries by metric and pair, first minus second: `compare_models` writes the same.
+    """The verdict on every two entries by metric and pair, first minus second: `comparison_table` writes the same.
 
     Returns
     -------

@@ -1,0 +1,242 @@
+"""From a number to its conversations: which filters of the explorer leave exactly what a cell of a table counts.
+
+A cell is linked where the conversations behind it can be named: a count leads to what it counts, and a share to what it
+is a share of in the numerator. `where_of` says with which filters, for the board and for every table of `WHERE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
+from ...scoring.metrics import METRICS, Shown, shown_on
+from ..views import VIEWS, readable
+from .filters import promise_label
+from .table import PressTable
+from .words import part, short
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+Row = dict[str, Any]
+Where = dict[str, Any]
+
+
+def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> Where | None:
+    """The filters that leave the conversations a metric counts.
+
+    Parameters
+    ----------
+    metric : str
+        A key of `METRICS`.
+    entry : str, optional
+        Of this model only.
+    yes : bool
+        Those it counts; otherwise those it could have counted.
+
+    Returns
+    -------
+    dict or None
+        For `explore(results, where=...)`; for a metric that counts no conversations, all those of its bucket.
+    """
+    question = question_on(metric)
+    where: Where = {} if entry is None else {"entry": entry}
+    if question is None:
+        bucket = METRICS[metric].bucket
+        return where | ({"bucket": bucket} if bucket else {})
+    right = yes != (METRICS[metric].higher_is_better is True and question.yes_is == "false")
+    return where | {"counted": question.counted(right)}
+
+
+def _asked(scorer: str, yes: bool = True) -> Where:
+    return {"counted": QUESTIONS[scorer].counted(yes)}
+
+
+WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
+    "endings": {
+        "conversations": lambda r: {"bucket": r["bucket"], "became": r["outcome"]},
+        "share": lambda r: {"bucket": r["bucket"], "became": r["outcome"]},
+    },
+    "must escalate": {
+        "handed_over": lambda r: {"intent": r["intent"], **_asked("escalation_accuracy")},
+        "share": lambda r: {"intent": r["intent"], **_asked("escalation_accuracy")},
+    },
+    "rules": {
+        "kept": lambda r: _asked(f"{RULE}{r['rule']}", False),
+        "broken": lambda r: _asked(f"{RULE}{r['rule']}"),
+        "share": lambda r: _asked(f"{RULE}{r['rule']}"),
+    },
+    "said": {
+        "found": lambda r: _asked(f"{FINDING}{r['detector']}"),
+        "share": lambda r: _asked(f"{FINDING}{r['detector']}"),
+    },
+    "promises": {
+        state: lambda r, state=state: {"promise": promise_label(r["class"], state)}
+        for state in ("kept", "unbacked", "beyond_authority")
+    },
+    "intents": {
+        "conversations": lambda r: {"bucket": r["bucket"], "intent": r["intent"]},
+        "success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], **_asked("success")},
+        "handed_over": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "outcome": "handed over"},
+        "corrupt_success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], "outcome": "corrupt success"},
+    },
+    "steadiness": {"pass_1": lambda r: {"bucket": r["bucket"], **_asked("success")}},
+    "glance": {"value": lambda r: where_metric(r["metric"]) or {}, "mean": lambda r: where_metric(r["metric"]) or {}},
+}
+"""By view and column of its table: a row -> the filters; the row's own model is added."""
+
+GLANCE = {"Median over trials": "value", "Mean (95 %)": "mean"}
+"""The columns behind two headings of the at-a-glance table, which is read by rules of its own."""
+
+
+def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Where | None:
+    """The filters that leave the conversations behind one number; None where it is not a number of conversations.
+
+    Parameters
+    ----------
+    view : str
+        How the table is read: a key of `WHERE`.
+    column : str
+        The number's column.
+    row : dict
+        Its row; a column `entry` names the model.
+    entry : str, optional
+        The model, for a table of one model.
+    """
+    where = WHERE.get(view, {}).get(column)
+    value = row.get(column)
+    if where is None or value is None or value != value or value == 0:
+        return None
+    whose = row.get("entry") or entry
+    return ({"entry": whose} if whose else {}) | where(row)
+
+
+class LinkedTable(w.VBox):
+    """A readable table whose counts and shares open their conversations in the explorer below it.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+    shown : DataFrame
+        The table as text.
+    where : list of list
+        Of each cell, the filters; None for a cell that leads nowhere.
+    static : str
+        The same table for viewers without widgets.
+    labels : path
+        Where labels given below it go.
+
+    Attributes
+    ----------
+    explorer : Explorer or None
+        Made when the first number is pressed.
+    """
+
+    def __init__(
+        self, results: Results, shown: pd.DataFrame, where: list[list[Where | None]], static: str, **options: Any
+    ):
+        super().__init__(layout=w.Layout(width="100%"))
+        self._results, self._where, self._static, self._options = results, where, static, options
+        self.explorer: Any = None
+        cells = shown.astype(object).to_numpy().tolist()
+        self.table = PressTable(
+            self._open,
+            heads=[str(c) for c in shown.columns],
+            rows=[[short(v, 400) for v in row] for row in cells],
+            links=[[there is not None for there in row] for row in where],
+            numeric=[any(row[n] is not None for row in where) for n in range(len(shown.columns))],
+        )
+        self.children = [w.HTML(part("style")), self.table]
+
+    def _open(self, row: int, column: int) -> None:
+        """Show the conversations behind a cell."""
+        where = self._where[row][column]
+        if where is None:
+            return
+        if self.explorer is None:
+            from . import explore
+
+            self.explorer = explore(self._results, **self._options)
+            self.children = [*self.children, self.explorer]
+        self.explorer.choose(**where)
+
+    def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
+        """With the plain table as well as the widget, for viewers without widgets."""
+        return {**super()._repr_mimebundle_(**how), "text/html": self._static}
+
+
+def linked(
+    results: Results,
+    table: pd.DataFrame,
+    view: str,
+    *,
+    entry: str | None = None,
+    shown: pd.DataFrame | None = None,
+    **options: Any,
+) -> LinkedTable:
+    """A table of estimates as `readable` shows it, whose counts and shares lead to their conversations.
+
+    Parameters
+    ----------
+    results : Results
+        The runs it was made from.
+    table : DataFrame
+        As the function of `benchmark_lib.analysis` gives it.
+    view : str
+        How it is read: a key of `benchmark_lib.reports.views.VIEWS`, or ``glance``.
+    entry : str, optional
+        The model it is about, if it has no column `entry`.
+    shown : DataFrame, optional
+        The table in readable form, row by row, where `readable` does not make it.
+    **options
+        As for `explore`: labels, labeller, store.
+    """
+    from .. import paper
+
+    shown, rows = readable(table, view) if shown is None else shown, table.to_dict("records")
+    columns = [GLANCE.get(heading, "") if view == "glance" else VIEWS[view][heading][0] for heading in shown.columns]
+    where = [[where_of(view, column, row, entry) for column in columns] for row in rows]
+    static = paper.show(shown.reset_index() if shown.index.name else shown).html
+    if shown.index.name:
+        shown = shown.reset_index()
+        where = [[None, *row] for row in where]
+    return LinkedTable(results, shown, where, static, **options)
+
+
+def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedTable:
+    """The board, whose numbers lead to the conversations they count.
+
+    Parameters
+    ----------
+    results : Results
+        The runs it was made from.
+    board : DataFrame
+        As `tables.leaderboard` gives it.
+    **options
+        As for `explore`: labels, labeller, store.
+    """
+    from .. import paper
+    from ..board import readable_board
+
+    shown = readable_board(board).drop(columns=["Block", "Cases of"])
+    text = shown.astype(object).map(
+        lambda v: "-" if v is None or v != v else f"{v:g}" if isinstance(v, float) else str(v)
+    )
+    titles = {METRICS[name].title: name for name in shown_on(Shown.BOARD)}
+    where = [
+        [_where_on_board(str(heading), row, titles) for heading in shown.columns] for row in board.to_dict("records")
+    ]
+    return LinkedTable(results, text, where, paper.show(text).html, **options)
+
+
+def _where_on_board(heading: str, row: Row, titles: dict[str, str]) -> Where | None:
+    name = next((name for title, name in titles.items() if heading.startswith(title)), None)
+    if name is None:
+        return {"entry": row["entry"]} if heading == "Conversations" else None
+    return where_metric(name, row["entry"]) if row[f"{name}_mean"] > 0 else None

@@ -1,0 +1,21 @@
+"""Words of the explorer: values as a cell or an option shows them, and the parts of its template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...analysis.panels import fitted
+from ..transcript import templates, visible
+
+LONGEST_OPTION = 60
+
+
+def short(value: Any, longest: int = LONGEST_OPTION) -> str:
+    """A value as an option or a cell shows it."""
+    return visible(fitted(str(value), longest)).replace("\n", " ")
+
+
+def part(name: str, **values: Any) -> str:
+    """A part of the explorer's template, filled in."""
+    blank = {"news": "", "problem": "", "labels": [], "file": "", "total": 0, "record": [], "link": ""}
+    return templates().get_template("explorer.html.j2").render(part=name, **blank | values)

