@@ -23,7 +23,7 @@ from ..manifest import differences, now
 from ..options import Options
 from ..plan import Plan
 from .channel import Channel
-from .cluster import Cluster
+from .cluster import CONNECT_S, Cluster
 from .dealing import TRIES, Deck, Key
 from .worker import identity, serve
 
@@ -136,8 +136,11 @@ class MachinesEngine(Engine):
             return
         client = self._cluster.client
         try:
-            workers = await in_thread(self._cluster.workers) if client.status == "running" else None
-        except (OSError, TimeoutError):
+            async with asyncio.timeout(CONNECT_S):
+                workers = await in_thread(self._cluster.workers) if client.status == "running" else None
+        except TimeoutError:  # it is busy: what is being played goes on without it
+            return
+        except OSError:
             workers = None
         if workers is None:
             self.stop(Stop(f"{self._cluster.where} is gone: start it again, then give the same command to go on"))
@@ -212,8 +215,7 @@ class MachinesEngine(Engine):
         told = {name: value for name, value in given.items() if name not in OF_THIS_MACHINE and value is not None}
         told |= {name: str(told[name]) for name in ("store", "prompt") if name in told}
         settings = {r: s.model_dump(exclude_defaults=True) for r, s in load_settings(self._options.settings).items()}
-        share = -(-self.plan.concurrency // max(1, len(self._seats)))
-        return told | {"settings": settings, "concurrency": share, "progress": False, "out": "run.deskbench"}
+        return told | {"settings": settings, "progress": False, "out": "run.deskbench"}
 
     def _on_refused(self, seat: Seat, sentence: str) -> None:
         self._refuse(seat, f"cannot play: {sentence}")
