@@ -43,17 +43,6 @@ def test_a_choice_of_colors_is_none_of_acts(store, words):
     assert parser_of(store).parse(words).alternatives == set()
 
 
-@pytest.mark.parametrize("words", ["What shall we take up next?", "What else can I take off your list?"])
-def test_what_comes_next_asks_for_no_yes(store, words):
-    heard = parser_of(store).parse(words)
-    assert not heard.confirm and not heard.asked
-
-
-def test_a_list_of_infinitives_is_an_offer(store):
-    words = "Le propongo:\n1. Enviarle una maleta nueva.\n2. Abrir la devolución de la mochila."
-    assert set(parser_of(store).parse(words).offered) == {"create_replacement", "start_return"}
-
-
 def test_details_agree_in_any_order():
     named = {"details": {"parcel_id": "PC-1", "depot": "D-OT"}}
     assert agrees(named, {"details": {"depot": "D-OT", "parcel_id": "PC-1"}})
