@@ -156,7 +156,8 @@ def test_a_worker_killed_with_kill_9_costs_the_calls_in_flight(tmp_path, cluster
     with RunServer(latency_s=0.1) as server:
         run = asyncio.run(killed(server))
         assert run.counts()["finished"] == COUNT * TRIALS
-        assert 0 <= server.count - run.counts()["calls"] <= IN_FLIGHT / 2
+        lost = server.count - run.counts()["calls"]
+        assert 0 <= lost <= IN_FLIGHT, "it may have held them all, if the other worker was seated later"
         bought = server.count
         again = experiment(cluster, out, base_url=server.base_url, messages=3, **shop)
         asyncio.run(again.run())
