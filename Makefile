@@ -71,7 +71,7 @@ system:
 
 # Needs uv; leaves no index address behind.
 lock:
-	uv pip compile pyproject.toml --extra local --extra inspect --extra tau --extra test --extra train --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
+	uv pip compile pyproject.toml --extra local --extra inspect --extra tau --extra test --extra train --extra dask --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
 $(STAMP): requirements.lock pyproject.toml
 	@$(if $(PYTHON),,echo "Deskbench needs Python 3.11, 3.12 or 3.13, and none is on the path: set PYTHON=/path/to/python3.13"; exit 1)

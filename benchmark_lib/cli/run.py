@@ -44,6 +44,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="random seed (default: 0)")
     add("--settings", metavar="FILE", help="YAML file with model settings by role")
     add("--concurrency", type=int, default=50, help="maximum number of conversations at once (default: 50)")
+    add("--executor", metavar="NAME", help="dask: play on the workers of a Dask cluster (needs the extra `dask`)")
+    add("--scheduler", metavar="ADDRESS", help="the cluster's scheduler, such as tcp://10.0.0.1:8786")
+    add(
+        "--workers", type=int, metavar="N", help="a cluster of N processes on this machine (default: one for each core)"
+    )
     add(
         "--timeout",
         type=float,

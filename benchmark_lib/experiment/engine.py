@@ -38,7 +38,14 @@ class Engine:
         What is to be run.
     run : RunFile
         The file it is written to.
+
+    Attributes
+    ----------
+    also_faulty : str
+        What beside network and endpoint may end a conversation, as a part of a sentence.
     """
+
+    also_faulty = ""
 
     def __init__(self, plan: Plan, run: RunFile):
         self.plan, self.run, self.stopped = plan, run, None
@@ -74,22 +81,20 @@ class Engine:
             What an agent of the user's own raised, or a defect.
         """
         if self.done < self.total:
-            out_of_reach = await self._out_of_reach()
+            out_of_reach = await self._prepare()
             if out_of_reach is not None:
                 return out_of_reach
-            await self.plan.rehearse()
         spent, _ = self.run.cost()
         self._kept = KeptCalls(self.run.path)
         self._writer = Writer(self.run.path)
         self._progress = Progress(self.plan.model, self.total, self.done, self.plan.progress)
         self._progress.cost_usd = spent
         self._lines = self._open_lines(Budget(self.plan.budget_usd, spent))
-        wave = min(self.plan.concurrency, self.total - self.done)
         if self.plan.players is not None:
             self.plan.players.chairs.left = self.total - self.done
         try:
             await self._score_what_has_no_score()
-            self._workers = [asyncio.ensure_future(self._work()) for _ in range(wave)]
+            self._workers = self._begin()
             await asyncio.gather(*self._workers, return_exceptions=True)
         finally:
             await self._close()
@@ -99,23 +104,26 @@ class Engine:
             raise self._writer.failure
         return self.stopped or self._unfinished()
 
-    async def _out_of_reach(self) -> Stop | None:
-        """Why no call can be made at all, found out before one is tried again and again.
-
-        On a file with calls it may be passing.
-        """
+    async def _prepare(self) -> Stop | None:
+        """Rehearse before the first call, or say why none can be made at all; on a file with calls it may be passing."""
         try:
             for model in self.plan.models.values():
                 await in_thread(model.endpoint.reach)
         except EndpointError as error:
             return Stop(str(error), refused=not self.run.counts()["calls"])
+        await self.plan.rehearse()
         return None
+
+    def _begin(self) -> list[asyncio.Task[None]]:
+        """The tasks that play what is missing."""
+        wave = min(self.plan.concurrency, self.total - self.done)
+        return [asyncio.ensure_future(self._work()) for _ in range(wave)]
 
     def _unfinished(self) -> Stop | None:
         """What is left to be said of a run that nobody stopped."""
         if self.incomplete:
             return Stop(
-                f"{self.incomplete} of {self.total} conversations were ended by faults of the network or the endpoint: "
+                f"{self.incomplete} of {self.total} conversations were ended by faults of the network{self.also_faulty} or the endpoint: "
                 "give the same command again to try them once more"
             )
         if self.done < self.total:
@@ -146,20 +154,16 @@ class Engine:
             self.unscored |= {(f.case_id, f.trial) for f in others if f.case_id not in cases}
 
     async def _score(self, conversation: Conversation, case: Case, record: bytes | None = None) -> None:
-        """Score one record and hand the scores to the writer.
+        """Score one record and hand the scores to the writer."""
+        row, known = await scores_row(self.plan, conversation, case, record or conversation.to_json())
+        self._put_scores((conversation.case_id, conversation.trial), row, known)
 
-        A long one is read in a thread, so that calls in flight are served.
-        """
-        record = record or conversation.to_json()
-        scores, known = await read_aside(
-            size(conversation, record), scores_as_json, self.plan.score, conversation, case
-        )
-        key = conversation.case_id, conversation.trial
+    def _put_scores(self, key: tuple[str, int], row: tuple[Any, ...], known: bool) -> None:
         if known:
             self.unscored.discard(key)
         else:
             self.unscored.add(key)
-        self._writer.put("scores", (content_hash(record), self.plan.scoring_version, scores))
+        self._writer.put("scores", row)
 
     def _open_lines(self, budget: Budget) -> dict[str, Line | PlayersLine]:
         began = self.run.counts()["calls"] > 0
@@ -240,15 +244,18 @@ class Engine:
             return
         record = conversation.to_json()
         await self._score(conversation, case, record)
-        on_disk = self._writer.put(
-            "conversations", (case.id, trial, conversation.ended_by, content_hash(record), record, now())
-        )
-        self._on_the_way += 1
-        on_disk.add_done_callback(lambda future: self._acknowledged(future, finished))
+        on_disk = self._put_conversation(conversation_row(conversation, record), finished)
         if self._writer.backlog > LARGEST_BACKLOG:
             await on_disk
         else:
             await asyncio.sleep(0)
+
+    def _put_conversation(self, row: tuple[Any, ...], finished: bool) -> asyncio.Future[None]:
+        """Hand an ended conversation to the writer; it is counted once it is on disk."""
+        on_disk = self._writer.put("conversations", row)
+        self._on_the_way += 1
+        on_disk.add_done_callback(lambda future: self._acknowledged(future, finished))
+        return on_disk
 
     def _acknowledged(self, on_disk: asyncio.Future[None], finished: bool) -> None:
         self._on_the_way -= 1
@@ -260,6 +267,21 @@ class Engine:
         else:
             self.incomplete += 1
             self._progress.fault()
+
+
+def conversation_row(conversation: Conversation, record: bytes) -> tuple[Any, ...]:
+    """An ended conversation as a row of the run file."""
+    ended_by, digest = conversation.ended_by, content_hash(record)
+    return conversation.case_id, conversation.trial, ended_by, digest, record, now()
+
+
+async def scores_row(plan: Plan, conversation: Conversation, case: Case, record: bytes) -> tuple[tuple[Any, ...], bool]:
+    """The scores of a record as a row of the run file, and whether there are any.
+
+    A long one is read in a thread, so that calls in flight are served.
+    """
+    scores, known = await read_aside(size(conversation, record), scores_as_json, plan.score, conversation, case)
+    return (content_hash(record), plan.scoring_version, scores), known
 
 
 async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any]) -> Conversation:

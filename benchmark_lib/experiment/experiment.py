@@ -12,9 +12,10 @@ from .budget import Stop
 from .collector import quiet_collector
 from .engine import Engine
 from .forecast import Forecast, finished_on, forecast
+from .machines import Cluster, opened
 from .opening import held
 from .options import Options
-from .plan import SCRIPTED, prepare
+from .plan import SCRIPTED, Plan, prepare
 from .progress import in_notebook
 from .replay import replay
 from .writer import RunLock
@@ -61,7 +62,7 @@ class Experiment(Options):
             if plan.path.exists():
                 with RunLock(plan.path):  # another run's file is refused before anything is said of this one
                     pass
-            for model in plan.models.values():
+            for model in plan.models.values() if self.executor is None else ():
                 model.endpoint.reach()
         self.foreseen = asyncio.run(forecast(plan, finished_on(plan)))
         return self.foreseen
@@ -95,8 +96,12 @@ class Experiment(Options):
         if self.replay:
             run, self.replayed = await replay(plan)
             return run
+        async with opened(self) as cluster:
+            return await self._play(plan, cluster)
+
+    async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
         with held(plan) as run:
-            self._engine = Engine(plan, run)
+            self._engine = self._engine_of(plan, run, cluster)
             try:
                 with quiet_collector():
                     self.stopped = await self._engine.play()
@@ -106,6 +111,13 @@ class Experiment(Options):
             if self.stopped is not None and self.stopped.refused:
                 raise BadInput(self.stopped.sentence)
         return run
+
+    def _engine_of(self, plan: Plan, run: RunFile, cluster: Cluster | None) -> Engine:
+        if cluster is None:
+            return Engine(plan, run)
+        from .machines.engine import MachinesEngine
+
+        return MachinesEngine(plan, run, cluster, self)
 
     @property
     def running(self) -> bool:

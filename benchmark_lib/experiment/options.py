@@ -59,6 +59,12 @@ class Options:
         Play a file again from its own call rows, with no endpoint, and compare every record.
     players : Players, optional
         Who sits in the chair of a side in place of a model; `model` or `customer` is then only their label.
+    executor : str, optional
+        ``dask`` plays the conversations on the workers of a Dask cluster, see `benchmark_lib.experiment.machines`.
+    scheduler : str, optional
+        The address of that cluster's scheduler; without one a cluster is started on this machine for the run.
+    workers : int, optional
+        How many processes the cluster on this machine has; by default one for each core.
     """
 
     model: str | None = "scripted:oracle"
@@ -84,6 +90,9 @@ class Options:
     progress: bool = True
     replay: bool = False
     players: Players | None = None
+    executor: str | None = None
+    scheduler: str | None = None
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse an address that must not be seen in a notebook, also where a scripted agent has no use for it."""

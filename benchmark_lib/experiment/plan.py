@@ -41,6 +41,7 @@ from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
 from ..store.tau import TauStore
 from ..store.tools import import_object
+from .machines import check_executor
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players
@@ -182,7 +183,7 @@ class Plan:
 def prepare(options: Options, keyless: bool = False) -> Plan:
     """Read and check everything an experiment names.
 
-    With `keyless` no key is looked for, for a plan that is never played.
+    With `keyless` no key is looked for, for a plan that is never played; nor is one for a plan that other machines play.
 
     Raises
     ------
@@ -190,6 +191,8 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         For the first thing that is wrong, in one sentence.
     """
     _check_numbers(options)
+    check_executor(options)
+    keyless = keyless or options.executor is not None
     options = copy.copy(options)
     options.store, options.cases = case_set(options.store, options.cases)
     model = _model_name(options)
@@ -413,6 +416,8 @@ def _model(options: Options, name: str, base_url: str | None, settings: RoleSett
     from ..endpoint.prices import find_price
 
     key = LOOPBACK_KEY if keyless else None
+    if keyless:
+        settings = settings.model_copy(update={"headers_env": {}, "query_env": {}})
     endpoint = Endpoint(
         name, base_url, key, settings=settings, timeout=options.timeout, concurrency=options.concurrency
     )
@@ -431,6 +436,7 @@ def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
         trials=options.trials,
         concurrency=options.concurrency,
         budget_usd=options.budget_usd,
+        **({"executor": {"name": options.executor, "workers": options.workers}} if options.executor else {}),
         endpoints={
             side: {
                 "model": m.endpoint.model,

@@ -64,10 +64,17 @@ class KeptCalls:
 
     def of(self, case_id: str, trial: int) -> dict[tuple[str, int], KeptCall]:
         """The calls of one conversation by (side, number)."""
-        if (case_id, trial) not in self._known:
-            return {}
+        return {(side, n): KeptCall(*rest) for side, n, *rest in self.rows(case_id, trial)}
+
+    def rows(self, case_id: str, trial: int, began: bool = False) -> list[tuple[Any, ...]]:
+        """The calls of one conversation: side, number and what makes a `KeptCall`.
+
+        With `began` the file is asked also for a conversation that had no calls on it when this session began.
+        """
+        if not began and (case_id, trial) not in self._known:
+            return []
         sql = "SELECT side, n, request_hash, response, latency_s, attempts FROM calls WHERE case_id=? AND trial=?"
-        return {(side, n): KeptCall(*rest) for side, n, *rest in self._db.execute(sql, (case_id, trial))}
+        return self._db.execute(sql, (case_id, trial)).fetchall()
 
     def close(self) -> None:
         """Let go of the file."""

@@ -1,0 +1,173 @@
+"""The Dask cluster of a run: found at an address, or started on this machine for as long as the run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadInput
+from ...threads import in_thread
+from ..options import Options
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT_S = 10.0
+"""How long a scheduler may take to answer, and to have a worker, in seconds."""
+MOST_WORKERS = 256
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""Run in the workers on this machine: Ctrl-C reaches every process of a terminal, and they end when the run tells them to."""
+
+
+@dataclass
+class Cluster:
+    """An open cluster.
+
+    Attributes
+    ----------
+    client : Client
+        Dask's own.
+    host : str
+        Scheme and host under which its workers reach this machine.
+    where : str
+        How a message names it.
+    """
+
+    client: Client
+    host: str
+    where: str
+
+    def workers(self) -> dict[str, str]:
+        """The workers that are there now: how each is named in a message, by address."""
+        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        return {
+            address: address
+            if info["name"] in (address, "") or isinstance(info["name"], int)
+            else f"{info['name']} ({address})"
+            for address, info in known.items()
+        }
+
+
+def check_executor(options: Options) -> None:
+    """Refuse options that do not go with the executor, or an executor that is not installed.
+
+    Raises
+    ------
+    BadInput
+        With what to change.
+    """
+    if options.executor is None:
+        for name in ("scheduler", "workers"):
+            if getattr(options, name) is not None:
+                raise BadInput(f"--{name} belongs to an executor: give --executor dask too, or leave --{name} out")
+        return
+    if options.executor != "dask":
+        raise BadInput(
+            f"there is no executor {options.executor!r}: give --executor dask, or leave it out for one machine"
+        )
+    if options.scheduler is not None and options.workers is not None:
+        raise BadInput(
+            "--scheduler names a cluster that is running and --workers starts one here: leave one of them out"
+        )
+    count = options.workers
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_WORKERS):
+        raise BadInput(f"workers must be a whole number from 1 to {MOST_WORKERS}, not {count!r}: change --workers")
+    if options.players is not None:
+        raise BadInput("a chair is sat in on this machine: leave --executor out")
+    for name, given in (("agent", options.agent), ("tools", options.tools)):
+        if not isinstance(given, str | None):
+            raise BadInput(f"other machines load the {name} by name: give it as module:object, or leave executor out")
+    try:
+        import distributed  # noqa: F401
+        import msgpack  # noqa: F401
+    except ImportError as error:
+        raise BadInput(
+            f"--executor dask needs the extra `dask` ({error}): pip install 'deskbench[dask]', or leave --executor out"
+        ) from None
+
+
+@asynccontextmanager
+async def opened(options: Options) -> AsyncIterator[Cluster | None]:
+    """The cluster that the options name, closed afterwards if it was started here; None without an executor.
+
+    Raises
+    ------
+    BadInput
+        When there is none at the address, or it has no workers.
+    """
+    if options.executor is None or options.replay:
+        yield None
+        return
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what happens to a worker is told in this run's words
+    closing: list[Any] = []
+    try:
+        yield await (_answered(options, closing) if options.scheduler else in_thread(_start, options, closing))
+    finally:
+        for thing in reversed(closing):
+            await in_thread(_close, thing)
+
+
+async def _answered(options: Options, closing: list[Any]) -> Cluster:
+    """What `_find` finds; something that takes connections and says nothing is not waited for."""
+    try:
+        async with asyncio.timeout(3 * CONNECT_S):
+            found: Cluster = await in_thread(_find, options, closing)
+            return found
+    except TimeoutError:
+        raise BadInput(
+            f"{options.scheduler} takes connections and does not answer, so it is not the address of a Dask scheduler: "
+            "correct --scheduler"
+        ) from None
+
+
+def _find(options: Options, closing: list[Any]) -> Cluster:
+    from distributed import Client
+    from distributed.comm import get_local_address_for
+
+    address = str(options.scheduler)
+    try:
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+        closing.append(client)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise BadInput(
+            f"no Dask scheduler answers at {address} ({_first_line(error)}): start one with `dask scheduler`, or correct --scheduler"
+        ) from None
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_S)
+    except TimeoutError:
+        raise BadInput(
+            f"the Dask scheduler at {address} has no workers: start some with `dask worker {address}`"
+        ) from None
+    return Cluster(client, get_local_address_for(client.scheduler.address), f"the Dask scheduler at {address}")
+
+
+def _start(options: Options, closing: list[Any]) -> Cluster:
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=options.workers or os.cpu_count() or 1,
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+        preload=[DEAF],
+    )
+    closing.append(cluster)
+    client = Client(cluster, set_as_default=False)
+    closing.append(client)
+    return Cluster(client, "tcp://127.0.0.1", "the cluster on this machine")
+
+
+def _close(thing: Any) -> None:
+    try:
+        thing.close(timeout=CONNECT_S)
+    except Exception:  # a cluster that is gone cannot be closed, and the run has ended
+        logging.getLogger(__name__).debug("closing %r", thing, exc_info=True)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__

@@ -1,0 +1,343 @@
+"""The engine of a run on many machines: deals conversations to the workers and writes what they send back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import sys
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from distributed.comm import Comm, listen
+
+from ...errors import BadInput
+from ...records import Conversation, Fault
+from ...runfile.seals import COLUMNS
+from ...threads import in_thread
+from ..budget import Budget, Stop
+from ..engine import GRACE_S, Engine, conversation_row, scores_row
+from ..manifest import differences, now
+from ..options import Options
+from ..plan import Plan
+from .channel import Channel
+from .cluster import CONNECT_S, Cluster
+from .dealing import TRIES, Deck, Key
+from .worker import identity, serve
+
+STAFF_EVERY_S = 1.0
+"""How often is looked for workers that came or went, in seconds."""
+WITHOUT_WORKERS_S = 60.0
+"""How long a run waits for a worker when none is left, in seconds."""
+COST = COLUMNS["calls"].index("cost_usd")
+LOST = "worker_lost"
+"""The kind of a fault where a worker died with a conversation."""
+OF_THIS_MACHINE = (
+    "executor",
+    "scheduler",
+    "workers",
+    "players",
+    "out",
+    "progress",
+    "replay",
+    "concurrency",
+    "settings",
+)
+"""Options that a worker is not told, or not as they were given."""
+
+
+@dataclass(eq=False)
+class Seat:
+    """One worker of the run: where it is, what Dask knows of its player, and the connection once it has come."""
+
+    address: str
+    name: str
+    task: Future[None]
+    channel: Channel | None = None
+    playing: bool = False
+    reserved: list[float] = field(default_factory=list)
+    acknowledged: list[int] = field(default_factory=list)
+
+
+class MachinesEngine(Engine):
+    """Plays what is missing on a run file, on the workers of a cluster.
+
+    Parameters
+    ----------
+    plan, run : Plan, RunFile
+        As for `Engine`.
+    cluster : Cluster
+        Where it is played.
+    options : Options
+        From which each worker prepares the plan for itself.
+    """
+
+    also_faulty = ", a worker"
+
+    def __init__(self, plan: Plan, run: Any, cluster: Cluster, options: Options):
+        super().__init__(plan, run)
+        self._cluster, self._options = cluster, options
+        self._deck = Deck((case.id, trial) for case, trial in self._again)
+        self._cases = {c.id: c for c in plan.cases}
+        self._seats: dict[str, Seat] = {}
+        self._refused: dict[str, str] = {}
+        self._token, self._news, self._manned_at = secrets.token_hex(16), asyncio.Event(), time.monotonic()
+        self._asking: set[asyncio.Task[None]] = set()
+        self._leading = True
+
+    def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
+        """End the run: no new call begins on any worker, those in flight get `grace_s` seconds."""
+        super().stop(stop, grace_s)
+        for seat in self._seats.values():
+            if seat.channel is not None:
+                seat.channel.send("stop")
+        self._news.set()
+
+    async def _prepare(self) -> Stop | None:
+        return None  # the workers reach the endpoint and rehearse
+
+    def _open_lines(self, budget: Budget) -> dict[str, Any]:
+        self._budget = budget
+        return {}
+
+    def _begin(self) -> list[asyncio.Task[None]]:
+        return [asyncio.ensure_future(self._lead())]
+
+    async def _lead(self) -> None:
+        """Seat a player on each worker until everything is played or the run is stopped."""
+        try:
+            security = self._cluster.client.security.get_listen_args("client")
+            async with listen(f"{self._cluster.host}:0", self._receive, **security) as listener:
+                self._contact = listener.contact_address
+                while not self._over():
+                    await self._staff()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._news.wait(), STAFF_EVERY_S)
+                    self._news.clear()
+        except Exception as error:
+            self._error = self._error or error
+        finally:
+            self._leading = False
+            for seat in [*self._seats.values()]:
+                if seat.channel is not None:
+                    seat.channel.send("end")
+                    await seat.channel.close()
+
+    def _over(self) -> bool:
+        if self._writer.failure is not None:
+            return True
+        return not (self._deck.dealt if self.stopped else self._deck.dealt + self._deck.waiting + self._on_the_way)
+
+    async def _staff(self) -> None:
+        """Send a player to each worker that has none, let go of those that are gone."""
+        if self.stopped is not None:
+            return
+        client = self._cluster.client
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                workers = await in_thread(self._cluster.workers) if client.status == "running" else None
+        except TimeoutError:  # it is busy: what is being played goes on without it
+            return
+        except OSError:
+            workers = None
+        if workers is None:
+            self.stop(Stop(f"{self._cluster.where} is gone: start it again, then give the same command to go on"))
+            return
+        for seat in [*self._seats.values()]:
+            if seat.task.done() and not seat.playing:
+                self._seats.pop(seat.address)
+                if not seat.task.cancelled() and seat.task.exception() is not None:
+                    self._refuse(seat, f"cannot play ({_one_line(seat.task.exception())})")
+            elif seat.address not in workers and not seat.playing:
+                self._seats.pop(seat.address)
+                seat.task.cancel()
+        for address in workers.keys() - self._seats.keys() - self._refused.keys():
+            executor = client.get_executor(pure=False, workers=[address])
+            task = executor.submit(serve, self._contact, self._token)
+            self._seats[address] = Seat(address, workers[address], task)
+        self._count_workers()
+
+    def _count_workers(self) -> None:
+        if self._seats:
+            self._manned_at = time.monotonic()
+        elif self._refused:
+            count = self.run.counts()
+            self.stop(Stop(next(iter(self._refused.values())), refused=not (count["calls"] or count["finished"])))
+        elif time.monotonic() - self._manned_at > WITHOUT_WORKERS_S:
+            self.stop(
+                Stop(
+                    f"{self._cluster.where} has had no worker for {WITHOUT_WORKERS_S:g} s: start some, "
+                    "then give the same command to go on"
+                )
+            )
+
+    def _refuse(self, seat: Seat, why: str) -> None:
+        self._refused[seat.address] = sentence = f"worker {seat.name} {why}"
+        if self._seats.keys() - self._refused.keys():
+            print(f"deskbench: {sentence}: the run goes on without it", file=sys.stderr)
+
+    async def _receive(self, comm: Comm) -> None:
+        """Serve one connection until its player is gone."""
+        channel, seat = Channel(comm), None
+        try:
+            async for kind, *content in channel.messages():
+                if seat is None:
+                    seat = self._seated(channel, kind, content)
+                    if seat is None:
+                        return
+                else:
+                    getattr(self, f"_on_{kind}")(seat, *content)
+        except Exception as error:
+            self._error = self._error or error
+            self.stop(Stop(str(error), refused=True), 0.0)
+        finally:
+            if seat is not None:
+                await self._gone(seat)
+            await channel.close()
+
+    def _seated(self, channel: Channel, kind: str, content: list[Any]) -> Seat | None:
+        """The seat of a player that says hello; nobody else is let in."""
+        if kind != "hello" or not secrets.compare_digest(str(content[0]), self._token):
+            return None
+        seat = self._seats.get(content[1])
+        if seat is None or seat.channel is not None:
+            return None
+        seat.channel = channel
+        channel.send("plan", self._plan_for_worker())
+        return seat
+
+    def _plan_for_worker(self) -> dict[str, Any]:
+        from ...endpoint import load_settings
+
+        given = {name: value for name, value in vars(self._options).items() if name in Options.__dataclass_fields__}
+        told = {name: value for name, value in given.items() if name not in OF_THIS_MACHINE and value is not None}
+        told |= {name: str(told[name]) for name in ("store", "prompt") if name in told}
+        settings = {r: s.model_dump(exclude_defaults=True) for r, s in load_settings(self._options.settings).items()}
+        return told | {"settings": settings, "progress": False, "out": "run.deskbench"}
+
+    def _on_refused(self, seat: Seat, sentence: str) -> None:
+        self._refuse(seat, f"cannot play: {sentence}")
+        self._news.set()
+
+    def _on_ready(self, seat: Seat, there: dict[str, Any]) -> None:
+        here = identity(self.plan)
+        found = differences(there, here)
+        for name in ("deskbench", "scoring", "prices"):
+            if there[name] != here[name]:
+                found.append(f"{name} is {_shown(there[name])} there and {_shown(here[name])} here")
+        if found:
+            self._refuse(seat, f"differs from this machine: {'; '.join(found)}: install and copy the same there")
+            self._news.set()
+            seat.channel.send("end")
+            return
+        seat.playing = True
+        self._deal()
+
+    def _deal(self) -> None:
+        """Give every player its share of what is waiting."""
+        seats = [seat for seat in self._seats.values() if seat.playing]
+        if self.stopped is not None or not seats:
+            return
+        share = -(-self.plan.concurrency // len(seats))
+        if not self.plan.models and self.plan.own_agent is None:  # nothing is waited for: a second hand lies ready
+            share += min(share, self._deck.waiting // (2 * len(seats)))
+        for seat in seats:
+            keys = self._deck.deal(seat, share - len(self._deck.held_by(seat)))
+            if keys:
+                seat.channel.send("play", [(*key, self._kept.rows(*key, self._deck.was_lost(key))) for key in keys])
+
+    def _on_row(self, seat: Seat, number: int, table: str, row: list[Any], urgent: bool) -> None:
+        if table == "calls":
+            self._progress.call(row[COST])
+        on_disk = self._writer.put(table, tuple(row), urgent)
+        on_disk.add_done_callback(lambda future: self._acknowledge(seat, number, future))
+
+    def _acknowledge(self, seat: Seat, number: int, on_disk: asyncio.Future[None]) -> None:
+        if on_disk.cancelled() or on_disk.exception() is not None:
+            self._news.set()
+            return
+        if not seat.acknowledged:
+            asyncio.get_running_loop().call_soon(self._send_acknowledged, seat)
+        seat.acknowledged.append(number)
+
+    def _send_acknowledged(self, seat: Seat) -> None:
+        numbers, seat.acknowledged = seat.acknowledged, []
+        seat.channel.send("disk", numbers)
+
+    def _on_ended(self, seat: Seat, row: list[Any], finished: bool, scores: list[Any], known: bool) -> None:
+        key = row[0], row[1]
+        self._put_scores(key, tuple(scores), known)
+        on_disk = self._put_conversation(tuple(row), finished)
+        on_disk.add_done_callback(lambda future: self._ended(seat, key, future))
+
+    def _ended(self, seat: Seat, key: Key, on_disk: asyncio.Future[None]) -> None:
+        if not on_disk.cancelled() and on_disk.exception() is None:
+            self._deck.ended(seat, key)
+            self._deal()
+        if self._over():
+            self._news.set()
+
+    def _on_left(self, seat: Seat, case_id: str, trial: int) -> None:
+        self._deck.ended(seat, (case_id, trial))
+        self._news.set()
+
+    def _on_stop(self, seat: Seat, sentence: str, refused: bool) -> None:
+        self.stop(Stop(sentence, refused))
+
+    def _on_broke(self, seat: Seat, bad_input: bool, told: str) -> None:
+        self._error = self._error or (BadInput(told) if bad_input else RuntimeError(f"on worker {seat.name}: {told}"))
+        self.stop(Stop(told, refused=True))
+
+    def _on_reserve(self, seat: Seat, number: int, usd: float) -> None:
+        task = asyncio.ensure_future(self._reserve(seat, number, usd))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _reserve(self, seat: Seat, number: int, usd: float) -> None:
+        fits = await self._budget.reserve(usd)
+        if fits and not seat.playing:
+            self._budget.settle(usd, 0.0)
+        elif fits:
+            seat.reserved.append(usd)
+        stop = None if fits else self._budget.passed(usd)
+        seat.channel.send("budget", number, stop and [stop.sentence, stop.refused])
+
+    def _on_settle(self, seat: Seat, reserved: float, cost_usd: float) -> None:
+        if reserved in seat.reserved:  # a call that was not granted has nothing to give back
+            seat.reserved.remove(reserved)
+            self._budget.settle(reserved, cost_usd)
+
+    async def _gone(self, seat: Seat) -> None:
+        """A player is gone: its calls in flight count as paid, its conversations are dealt again or given up."""
+        seat.playing = False
+        self._seats.pop(seat.address, None)
+        seat.task.cancel()
+        for usd in seat.reserved:
+            self._budget.settle(usd, usd)
+        given_up = self._deck.left(seat)
+        if self.stopped is None and self._leading:
+            for key in given_up:
+                await self._give_up(seat, key)
+            self._deal()
+        self._news.set()
+
+    async def _give_up(self, seat: Seat, key: Key) -> None:
+        """Record a conversation that lost its worker too often: a fault of the infrastructure, for and against nobody."""
+        case, trial = self._cases[key[0]], key[1]
+        detail = f"{TRIES} workers died while they played this conversation, the last was {seat.name}"
+        record = Conversation(case.id, trial, self.plan.model, self.plan.source, self.plan.customer_name)
+        record.ended_by, record.faults = "infrastructure_fault", [Fault("infrastructure", LOST, detail)]
+        self._writer.put("faults", (case.id, trial, "agent", LOST, detail, "[]", now()))
+        scores, known = await scores_row(self.plan, record, case, record.to_json())
+        self._put_scores(key, scores, known)
+        self._put_conversation(conversation_row(record, record.to_json()), finished=False)
+
+
+def _shown(value: Any) -> str:
+    return f"{value['version']} ({value['hash'][:8]})" if isinstance(value, dict) and "hash" in value else str(value)
+
+
+def _one_line(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"

@@ -1,0 +1,253 @@
+"""What runs on a worker: it prepares the plan from its own files, plays what it is dealt and sends back every row.
+
+Keys come from the worker's own environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import traceback
+from typing import Any
+
+from ...conversation.own_code import OwnCodeLeft
+from ...endpoint import EndpointError
+from ...errors import BadInput
+from ...project import code_version
+from ...records import NOT_SCORED
+from ...threads import in_thread
+from ..budget import Stop
+from ..collector import quiet_collector
+from ..engine import conversation_row, play_one, scores_row
+from ..options import Options
+from ..plan import MEND, Plan, prepare
+from ..recorder import KeptCall, Line, Recorder
+from .channel import Channel
+
+REACH_S = 10.0
+"""How long connecting to the command that was given may take, in seconds."""
+
+
+def serve(address: str, token: str) -> None:
+    """Play for the run at `address` until it has nothing more to play; called by Dask in a thread of the worker."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    asyncio.run(_serve(address, token, worker.address, worker.security.get_connection_args("worker")))
+
+
+async def _serve(address: str, token: str, name: str, security: dict[str, Any]) -> None:
+    from distributed.comm import connect
+
+    channel = Channel(await connect(address, timeout=REACH_S, **security))
+    try:
+        channel.send("hello", token, name)
+        messages = channel.messages()
+        async for kind, *content in messages:
+            if kind != "plan":
+                return
+            try:
+                plan = await _prepared(content[0])
+            except (BadInput, EndpointError) as error:
+                channel.send("refused", str(error))
+                return
+            channel.send("ready", identity(plan))
+            with quiet_collector():
+                await Player(plan, channel).play(messages)
+            return
+    finally:
+        await channel.close()
+
+
+async def _prepared(options: dict[str, Any]) -> Plan:
+    plan = prepare(Options(**options))
+    for model in plan.models.values():
+        await in_thread(model.endpoint.reach)
+    await plan.rehearse()
+    return plan
+
+
+def identity(plan: Plan) -> dict[str, Any]:
+    """What has to be the same on every machine of a run."""
+    return {
+        "inputs": plan.manifest["inputs"],
+        "cases": plan.manifest["cases"],
+        "deskbench": code_version(),
+        "prices": {side: model.listed for side, model in plan.models.items()},
+        "scoring": plan.scoring_version,
+    }
+
+
+class FarWriter:
+    """Hands rows to the one writer, which is on the machine where the command was given.
+
+    Parameters
+    ----------
+    channel : Channel
+        The connection to it.
+    """
+
+    def __init__(self, channel: Channel):
+        self._channel, self._numbers = channel, itertools.count()
+        self._waited_for: dict[int, asyncio.Future[None]] = {}
+
+    def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
+        """Hand over a row; the future is done when it is on disk."""
+        future = asyncio.get_running_loop().create_future()
+        number = next(self._numbers)
+        self._waited_for[number] = future
+        self._channel.send("row", number, table, row, urgent)
+        return future
+
+    def on_disk(self, number: int) -> None:
+        """A row is on disk."""
+        future = self._waited_for.pop(number)
+        if not future.done():
+            future.set_result(None)
+
+
+class FarBudget:
+    """Asks for money where it is counted, call by call; a run without a limit asks for none.
+
+    Parameters
+    ----------
+    limited : bool
+        Whether there is a limit.
+    channel : Channel
+        The connection to the budget.
+    """
+
+    def __init__(self, limited: bool, channel: Channel):
+        self._limited, self._channel, self._numbers = limited, channel, itertools.count()
+        self._asked: dict[int, asyncio.Future[Stop | None]] = {}
+        self._stop: Stop | None = None
+
+    async def reserve(self, usd: float) -> bool:
+        """Wait until `usd` fits beside what is spent and in flight; False when it never will."""
+        if not self._limited:
+            return True
+        number = next(self._numbers)
+        self._asked[number] = asyncio.get_running_loop().create_future()
+        self._channel.send("reserve", number, usd)
+        stop = await self._asked[number]
+        self._stop = stop or self._stop
+        return stop is None
+
+    def answer(self, number: int, stop: list[Any] | None) -> None:
+        """The answer to a reservation: none where it fits, else how the run ends."""
+        future = self._asked.pop(number)
+        if not future.done():
+            future.set_result(Stop(*stop) if stop else None)
+
+    def passed(self, usd: float) -> Stop | None:
+        """The end of a run whose next call does not fit."""
+        return self._stop
+
+    def settle(self, reserved: float, cost_usd: float) -> None:
+        """Replace a reservation by what the call cost."""
+        if self._limited:
+            self._channel.send("settle", reserved, cost_usd)
+
+
+class Player:
+    """Plays the conversations that one worker is dealt, all at once.
+
+    Parameters
+    ----------
+    plan : Plan
+        As this worker prepared it.
+    channel : Channel
+        The connection to the run.
+    """
+
+    def __init__(self, plan: Plan, channel: Channel):
+        self.plan, self._channel, self._stopped = plan, channel, False
+        self._writer, self._budget = FarWriter(channel), FarBudget(plan.budget_usd is not None, channel)
+        self._cases = {c.id: c for c in plan.cases}
+        self._playing: set[asyncio.Task[None]] = set()
+        self._lines = {
+            side: Line(
+                side,
+                model.endpoint,
+                model.price,
+                model.settings,
+                budget=self._budget,
+                writer=self._writer,
+                stop=self._stop,
+                called=lambda cost: None,  # the run counts the rows
+                wave=plan.concurrency,
+                began=False,
+            )
+            for side, model in plan.models.items()
+        }
+
+    async def play(self, messages: Any) -> None:
+        """Play what is dealt until the run says that it is over, or is gone."""
+        try:
+            async for kind, *content in messages:
+                if kind == "end":
+                    return
+                getattr(self, f"_on_{kind}")(*content)
+        finally:
+            for task in self._playing:
+                task.cancel()
+            await asyncio.gather(*self._playing, return_exceptions=True)
+            for model in self.plan.models.values():
+                with contextlib.suppress(Exception):
+                    await model.endpoint.aclose()
+
+    def _on_play(self, conversations: list[tuple[str, int, list[Any]]]) -> None:
+        for case_id, trial, calls in conversations:
+            kept = {(side, n): KeptCall(*rest) for side, n, *rest in calls}
+            task = asyncio.ensure_future(self._one(case_id, trial, kept))
+            self._playing.add(task)
+            task.add_done_callback(self._playing.discard)
+
+    def _on_disk(self, numbers: list[int]) -> None:
+        for number in numbers:
+            self._writer.on_disk(number)
+
+    def _on_budget(self, number: int, stop: list[Any] | None) -> None:
+        self._budget.answer(number, stop)
+
+    def _on_stop(self) -> None:
+        self._stopped = True
+        for line in self._lines.values():
+            line.stopped = True
+
+    def _stop(self, stop: Stop) -> None:
+        self._on_stop()
+        self._channel.send("stop", stop.sentence, stop.refused)
+
+    async def _one(self, case_id: str, trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
+        """One conversation: played, scored, sent back; one that ends without a record is only said to be left."""
+        if not self._stopped:
+            try:
+                return await self._played(case_id, trial, kept)
+            except asyncio.CancelledError:
+                pass
+            except OwnCodeLeft as error:
+                self._stop(
+                    Stop(f"the agent ended case {case_id}, trial {trial} with {error} in place of an answer: {MEND}")
+                )
+            except EndpointError as error:  # fatal: the line has stopped the run
+                self._stop(Stop(str(error), refused=True))
+            except Exception as error:
+                blamed = self.plan.blame(error, case_id, trial)
+                told = str(blamed) if isinstance(blamed, BadInput) else "".join(traceback.format_exception(blamed))
+                self._on_stop()
+                self._channel.send("broke", isinstance(blamed, BadInput), told)
+        self._channel.send("left", case_id, trial)
+
+    async def _played(self, case_id: str, trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
+        case = self._cases[case_id]
+        complete = {side: Recorder(side, case_id, trial, line, kept) for side, line in self._lines.items()}
+        conversation = await play_one(self.plan, case, trial, complete)
+        finished = conversation.ended_by not in NOT_SCORED
+        if self._stopped and not finished:
+            raise asyncio.CancelledError
+        record = conversation.to_json()
+        scores, known = await scores_row(self.plan, conversation, case, record)
+        self._channel.send("ended", conversation_row(conversation, record), finished, scores, known)
+        await asyncio.sleep(0)

@@ -1,0 +1,137 @@
+"""Runs on several worker processes of this machine: the cost of a conversation, and the calls that stay in flight.
+
+``python benchmarks/many_machines.py`` measures everything in one run and prints two tables; ``--quick`` takes a part of it.
+CPU is that of all processes of the run, without the endpoint's. Nothing is asserted, and the load stands below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import psutil
+from distributed import LocalCluster
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmark_lib import Experiment  # noqa: E402
+
+LATENCY_S = 0.5
+WORKERS = (0, 1, 2, 4)
+"""0 is the usual run, in one process and without Dask."""
+IN_FLIGHT = {50: WORKERS, 400: WORKERS, 1_000: (0, 2, 4)}
+ROUNDS = 3
+"""Conversations for each that is in flight."""
+
+
+@contextmanager
+def machines(workers: int):
+    """The options of a run on so many workers that are there already, and their processes."""
+    if not workers:
+        yield {}, []
+        return
+    with LocalCluster(
+        n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
+    ) as cluster:
+        processes = [psutil.Process(nanny.pid) for nanny in cluster.workers.values()]
+        yield {"executor": "dask", "scheduler": cluster.scheduler_address}, processes
+
+
+@contextmanager
+def endpoint():
+    """A server that answers each call after the same time, in a process of its own."""
+    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(LATENCY_S)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        yield server.stdout.readline().split()[1], psutil.Process(server.pid)
+    finally:
+        server.stdin.close()
+        server.wait()
+
+
+def cpu_s(processes: list[psutil.Process]) -> float:
+    """CPU time of these processes so far."""
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def rate(times: list[str], low: float, high: float) -> float:
+    """How many a second, between two parts of all."""
+    ends = sorted(datetime.fromisoformat(text).timestamp() for text in times)
+    first, last = int(len(ends) * low), int(len(ends) * high)
+    return (last - first) / (ends[last] - ends[first])
+
+
+def played(where: dict, model: str, folder: str, **options):
+    """The run file of one run."""
+    out = Path(folder) / f"{time.monotonic_ns()}.deskbench"
+    return asyncio.run(Experiment(model, out=out, progress=False, **where, **options).run())
+
+
+def pure_cpu(workers: int, trials: int) -> str:
+    """Scripted conversations, in which nothing is waited for."""
+    me = psutil.Process()
+    with tempfile.TemporaryDirectory() as folder, machines(workers) as (where, others):
+        played(where, "scripted:oracle", folder, trials=1)  # what is read and compiled once
+        mine, theirs, started = cpu_s([me]), cpu_s(others), time.perf_counter()
+        run = played(where, "scripted:oracle", folder, trials=trials)
+        seconds, mine, theirs = time.perf_counter() - started, cpu_s([me]) - mine, cpu_s(others) - theirs
+        ended = [at for (at,) in run.rows("conversations", ["finished_at"])]
+    ms = 1e3 / len(ended)
+    speed = f"{rate(ended, 0.1, 0.9):.0f} | {len(ended) / seconds:.0f}"
+    return f"| {name_of(workers)} | {len(ended)} | {speed} | {mine * ms:.2f} | {theirs * ms:.2f} | {(mine + theirs) * ms:.2f} |"
+
+
+def in_flight(concurrency: int, workers: int, conversations: int) -> str:
+    """Conversations with a model that answers after the same time, always."""
+    me = psutil.Process()
+    trials = max(1, round(conversations / 162))
+    with tempfile.TemporaryDirectory() as folder, endpoint() as (url, server), machines(workers) as (where, others):
+        mine, theirs, its = cpu_s([me]), cpu_s(others), cpu_s([server])
+        run = played(where, "some-model", folder, base_url=url, trials=trials, concurrency=concurrency)
+        times = [call["finished_at"] for call in run.calls()]
+        mine, theirs, its = cpu_s([me]) - mine, cpu_s(others) - theirs, cpu_s([server]) - its
+    share = rate(times, 0.25, 0.6) / (concurrency / LATENCY_S)
+    ms = 1e3 / len(times)
+    cpu = f"{mine * ms:.2f} | {theirs * ms:.2f} | {its * ms:.2f}"
+    return f"| {concurrency} | {name_of(workers)} | {len(times)} | {share:.3f} | {cpu} | {os.getloadavg()[0]:.1f} |"
+
+
+def name_of(workers: int) -> str:
+    """How a table names it."""
+    return f"{workers} worker{'s' * (workers > 1)}" if workers else "no executor"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer conversations, and no 1,000 in flight")
+    options = parser.parse_args()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    print(
+        "| pure CPU | conversations | a second | with start and end | CPU ms each: this process | the workers | all |\n|---|---|---|---|---|---|---|"
+    )
+    for workers in WORKERS:
+        print(pure_cpu(workers, 6 if options.quick else 30), flush=True)
+    print(
+        f"\n| in flight at {LATENCY_S:g} s | played by | calls | share of the ideal | CPU ms a call: this process | "
+        "the workers | the endpoint | load |\n|---|---|---|---|---|---|---|---|"
+    )
+    for concurrency, counts in IN_FLIGHT.items():
+        for workers in counts if concurrency < 1_000 or not options.quick else ():
+            print(in_flight(concurrency, workers, ROUNDS * concurrency), flush=True)
+    print(f"\n{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} when it ended")
+
+
+if __name__ == "__main__":
+    main()
