@@ -29,7 +29,7 @@ from .topics import answers_by_topic
 if TYPE_CHECKING:
     from ..store import Store
 
-VERSION = "scoring-6"
+VERSION = "scoring-7"
 RULES_OF_SUCCESS = ("identity", "confirmation", "evidence")
 """Process rules whose breach turns a right end state into a corrupt success."""
 
