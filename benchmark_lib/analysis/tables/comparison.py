@@ -444,6 +444,8 @@ def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict
         return "one trial of a case does not show how far trials agree"
     if np.ptp(both["a"] - both["b"]) == 0:
         return "the two are alike on every case, so there is no difference to find"
+    if any(value != value for value in seen.values()):
+        return "the trials of a case vary as much as the cases do, so the chance cannot be told"
     gain = seen[f"power_{TRIALS_SHOWN[-1]}"] - seen[f"power_{TRIALS_SHOWN[0]}"]
     if repeats > MOSTLY_REPEATS or gain < 0.02:
         agree = f" (two trials of a case agree with a correlation of {repeats:.2f})" if repeats == repeats else ""
