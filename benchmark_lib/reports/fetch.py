@@ -141,7 +141,7 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Sho
     """
     from ..analysis.frames import plain_rows
     from .behind import conversations_behind
-    from .one_model.numbers import what_happened
+    from .one_model.numbers import became
     from .transcript import templates
 
     chosen = {name: value for name, value in chosen.items() if value is not None}
@@ -151,7 +151,7 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Sho
     shelf = Shelf(results)
     talks = [
         {
-            "line": f"{row['entry']} · {row['case_id']} · trial {row['trial']} · {what_happened(row['bucket'], row)}",
+            "line": f"{row['entry']} · {row['case_id']} · trial {row['trial']} · {became(row['bucket'], row)}",
             "html": shelf.dossier(row["run_id"], row["case_id"], int(row["trial"])).html(css=False),
         }
         for row in plain_rows(order)
