@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from multiprocessing import get_context
@@ -57,7 +57,8 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Au
     if processes > 1 and len(load_cases(store, pattern)) >= FEWEST_APART:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
             tasks = [
-                pool.submit(_scores_in, str(store.path), ",".join(ids)) for ids in _handfuls(load_cases(store, tried))
+                pool.submit(_scores_in, tuple(SLY), str(store.path), ",".join(ids))
+                for ids in _handfuls(load_cases(store, tried))
             ]
             found = audit(store, pattern)
             played = [score for task in tasks for score in task.result()]
@@ -82,10 +83,10 @@ def scores_of(agent: str, store: Store, pattern: str = "all") -> list[dict[str, 
     ]
 
 
-def _scores_in(folder: str, pattern: str) -> list[dict[str, Any]]:
+def _scores_in(agents: Iterable[str], folder: str, pattern: str) -> list[dict[str, Any]]:
     """What every sly agent makes of a few cases: one after another, so that what one has read is known to the next."""
     store = load_store(folder)
-    return [score for agent in SLY for score in scores_of(agent, store, pattern)]
+    return [score for agent in agents for score in scores_of(agent, store, pattern)]
 
 
 def _handfuls(cases: Sequence[Case]) -> Iterator[list[str]]:

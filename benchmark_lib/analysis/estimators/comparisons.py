@@ -436,13 +436,21 @@ def adjust_pvalues(p, method: str = "holm") -> np.ndarray:
     -------
     ndarray, shape of `p`
     """
-    names = {"holm": "holm", "bh": "fdr_bh"}
-    if method not in names:
+    if method not in ("holm", "bh"):
         raise BadInput(f"method is {method!r}: choose holm or bh.")
     values = np.array(p, dtype=float)
     tested = ~np.isnan(values)
-    if tested.any():
-        from statsmodels.stats.multitest import multipletests
+    if not tested.any():
+        return values
+    if method == "bh":
+        from scipy.stats import false_discovery_control
 
-        values[tested] = multipletests(values[tested], method=names[method])[1]
+        values[tested] = false_discovery_control(values[tested])
+        return values
+    # Holm by hand: statsmodels' collects all garbage at each call, a third of the time that a site takes.
+    plain = values[tested]
+    order = np.argsort(plain, kind="stable")
+    stepped = np.maximum.accumulate(plain[order] * np.arange(len(plain), 0, -1))
+    plain[order] = np.minimum(stepped, 1.0)
+    values[tested] = plain
     return values
