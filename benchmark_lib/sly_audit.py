@@ -38,7 +38,6 @@ FEWEST_APART = 30
 """Cases from which on it pays to start processes."""
 HANDFUL = 6
 """Cases that one process plays with every sly agent before it takes the next ones."""
-_PLACE = {agent: place for place, agent in enumerate(SLY)}
 
 
 def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Audit:
@@ -62,7 +61,7 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Au
             ]
             found = audit(store, pattern)
             played = [score for task in tasks for score in task.result()]
-            found.scores += sorted(played, key=lambda score: _PLACE[score["agent"]])
+            found.scores += sorted(played, key=lambda score: list(SLY).index(score["agent"]))
     else:
         found = audit(store, pattern)
         found.scores += chain.from_iterable(scores_of(agent, store, tried) for agent in SLY)

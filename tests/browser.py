@@ -79,7 +79,7 @@ def open_page(browser: Any, size: tuple[int, int] = DESKTOP, **options: Any) -> 
     context.set_default_timeout(60_000)
     seen = Seen()
     page = context.new_page()
-    page.on("console", lambda message: seen.errors.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda said: seen.errors.append(_error(said)) if said.type == "error" else None)
     page.on("pageerror", lambda error: seen.errors.append(str(error)))
     page.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))
     context.on("request", lambda request: seen.addresses.append(request.url))
@@ -101,3 +101,9 @@ def violations(page: Any, impacts: tuple[str, ...] = ("serious", "critical"), ru
         for v in found
         if v["impact"] in impacts
     ]
+
+
+def _error(message):
+    """An error of the console; of a request that failed, with its address."""
+    failed = message.text.startswith("Failed to load resource")
+    return f"{message.text} {message.location.get('url', '')}" if failed else message.text
