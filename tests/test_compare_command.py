@@ -105,3 +105,27 @@ def test_equal_medians_share_a_rank_and_a_doubtful_order_says_so(tmp_path):
     board = tables.leaderboard(analysis.load_results(*runs)).set_index("entry")
     assert board["rank"].tolist() == [1, 1, 3] and board["unsafe"].tolist() == [0, 0, 1]
     assert "its place before c is" in board.loc["b", "notes"] and "its place" not in board.loc["a", "notes"]
+
+
+def test_a_name_with_runs_of_both_sets_means_the_core_set_and_the_two_are_never_mixed(tmp_path, capsys):
+    folder = tmp_path / "runs"
+    for cases, kind in (("tracking_1,tracking_2", "core"), ("hard:dense_1,dense_2", "hard")):
+        for agent in ("oracle", "no_op"):
+            words = [
+                "run",
+                f"scripted:{agent}",
+                "--cases",
+                cases,
+                "--trials",
+                "1",
+                "--out",
+                folder / f"{agent}-{kind}.deskbench",
+            ]
+            assert main([str(word) for word in words]) == 0
+    named = ("scripted:oracle", "scripted:no_op", "--folder", folder, "--partial")
+    capsys.readouterr()
+    assert "2 cases x 1 trial" in told(capsys, *named)[1]
+    core, hard = told(capsys, *named)[1], told(capsys, *named, "--hard")[1]
+    assert core != hard
+    code, _, error = told(capsys, folder / "oracle-core.deskbench", folder / "no_op-hard.deskbench", "--partial")
+    assert code == 2 and "never compared or pooled" in error

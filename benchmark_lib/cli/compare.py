@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", default="data/runs", help="where runs are looked up by name (default: data/runs)")
     parser.add_argument("--every-pair", action="store_true", help="compare every two, not the first with the others")
     parser.add_argument("--all", action="store_true", help="show every metric, not only the planned ones")
+    parser.add_argument("--hard", action="store_true", help="the runs of these names on the hard set")
     parser.add_argument("--partial", action="store_true", help="also compare runs that are unfinished or lack cases")
     parser.add_argument("--out", metavar="FILE", help="also write the table, as .csv or .md")
 
@@ -32,7 +33,7 @@ def execute(options: argparse.Namespace) -> int:
 
     if options.out and Path(options.out).suffix not in (".csv", ".md"):
         raise BadInput(f"{options.out} is neither .csv nor .md: give --out one of these endings")
-    everything, names = _named(options.runs, options.folder)
+    everything, names = _named(options.runs, options.folder, options.hard)
     results, partial = chosen_runs(everything, names, partial=options.partial)
     entries = [results.entries[run.run_id] for run in results.runs]
     table = compare_runs(results, entries, every_pair=options.every_pair, metrics=None if options.all else PLANNED)
@@ -44,16 +45,19 @@ def execute(options: argparse.Namespace) -> int:
     return FINISHED
 
 
-def _named(given: list[str], folder: str) -> tuple[Results, list[str]]:
-    """All runs at hand, and the entry of each that was given by file or by name."""
-    from ..analysis.frames import load_results
+def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str]]:
+    """The runs at hand of one of the two sets, and the entry of each that was given by file or by name."""
+    from ..analysis.frames import is_hard, load_results
     from ..runfile import SUFFIX, RunFile
 
     files = {text: RunFile(text) for text in given if text.endswith(SUFFIX)}
     by_name = [text for text in given if text not in files]
     results = load_results(*files.values(), *([folder] if by_name else []))
-    entries = results.entries | results.hard.entries
-    names = []
+    sets = {is_hard(run.manifest) for run in files.values()} | ({True} if hard else set())
+    if len(sets) > 1:
+        raise BadInput("hard and other runs are named together: the two sets are never compared or pooled")
+    results = results.hard if sets == {True} else results
+    entries, names = results.entries, []
     for text in given:
         found = entries[files[text].run_id] if text in files else _entry(text, sorted(set(entries.values())), folder)
         if found in names:

@@ -102,7 +102,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
         Where hard and other runs are mixed, or a run is partial and that is not wanted.
     """
     runs: dict[str, Any] = {}
-    for every in (results, results.hard):
+    for every in (results.hard, results):  # one name may have a run of either set: the core set is meant
         runs |= {every.entries[run.run_id]: run for run in every.runs if every.entries[run.run_id] in entries}
     kinds = {is_hard(run.manifest) for run in runs.values()}
     if len(kinds) > 1:
