@@ -192,10 +192,11 @@ class MessageParser:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
                 chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen)) | untrained
                 found[kind] = _topics(chances, f"{kind}:")
-        instead, one_of, chooses = (
-            bool(cue_of_several(name).search(plain)) for name in ("instead", "one_of", "choose")
-        )
         marked, either = _mark(plain) == "?", bool(_or().search(plain))
+        instead, one_of, chooses = (
+            (name != "choose" or marked) and bool(cue_of_several(name).search(plain))
+            for name in ("instead", "one_of", "choose")
+        )
         return Heard(acts, found["slot"], found["tool"], marked, either, instead, one_of, chooses, item)
 
     def _untrained(self, books: list[_Book], plain: str) -> dict[str, float]:
