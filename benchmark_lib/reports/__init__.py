@@ -1,6 +1,6 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
-from . import paper
+from . import monitoring, paper
 from .badge import badge
 from .behind import conversations_address, conversations_behind
 from .board import board_table, readable_board
@@ -28,6 +28,7 @@ __all__ = [
     "linked_board",
     "methods",
     "model_report",
+    "monitoring",
     "read_labels",
     "readable",
     "readable_board",
