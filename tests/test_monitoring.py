@@ -3,6 +3,7 @@
 import gzip
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,6 +106,27 @@ def test_chat_messages_with_calls_inside_them_and_every_way_to_write_a_time_are_
     assert [m.side for m in found[0].record.messages] == ["customer", "agent"]
     assert found[0].name == "x.jsonl.gz:1" and not found[0].named
     assert as_time("yesterday") is None and as_time(1e300) is None and as_time(True) is not None
+
+
+def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path):
+    found = list(read_logs([Path(__file__).parent / "data" / "inspect_mock.eval"]))
+    assert len(found) == 4 and found[0].at.year == 2026 and found[0].record.tool_calls[0].name == "add"
+    said = {"role": "user", "content": HELLO, "turn_idx": 0}
+    one = {"id": "s", "task_id": "t", "trial": 0, "messages": [said], "reward_info": {"reward": 1.0}}
+    one |= {"termination_reason": "user_stop", "start_time": "2026-01-05T08:00:00"}
+    info = {
+        "agent_info": {"llm": "m"},
+        "user_info": {"llm": "c"},
+        "num_trials": 1,
+        "environment_info": {"domain_name": "retail"},
+    }
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"info": info, "tasks": [{"id": "t"}], "simulations": [one]}))
+    assert [(x.at.hour, x.record.messages[0].text) for x in read_logs([path], LogFormat("tau2"))] == [(8, HELLO)]
+    del one["start_time"]
+    path.write_text(json.dumps({"info": info, "tasks": [{"id": "t"}], "simulations": [one]}))
+    with pytest.raises(BadInput, match="conversation 1 does not say when it was"):
+        list(read_logs([path], LogFormat("tau2")))
 
 
 @pytest.mark.parametrize(

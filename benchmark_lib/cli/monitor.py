@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FROM..TO",
         help="the days later weeks are compared with, as 2026-01-05..2026-03-29 (default: the first 13 weeks, of a short log half of it)",
     )
-    add("--out", metavar="FOLDER", help="also write pages, figures and tables to this folder")
+    add("--out", metavar="FOLDER", help="also write pages and tables to this folder")
     add("--store", metavar="NAME", help="the desk the log is of, by name or folder: its articles say what may be told")
     add(
         "--tool",
@@ -102,11 +102,14 @@ def _absent(seen: Monitored) -> list[str]:
 
 def _pages(seen: Monitored, options: argparse.Namespace) -> Path:
     """The pages, with transcripts where they are asked for: the logs are read a second time for them."""
+    from ..monitoring import USUAL_STORE
     from ..monitoring.logs import LeftOut, LogFormat, read_logs
     from ..reports.monitoring import places_wanted, read_transcripts, write_pages
+    from ..store.world import load_store
 
     transcripts = None
     if options.transcripts:
         how = LogFormat(options.format, _tools(options.tool), LeftOut() if options.leave_out_bad else None)
-        transcripts = read_transcripts(read_logs(options.logs, how), places_wanted(seen, options.transcripts))
+        places, store = places_wanted(seen, options.transcripts), load_store(options.store or USUAL_STORE)
+        transcripts = read_transcripts(read_logs(options.logs, how), places, store, options.store is not None)
     return write_pages(seen, Path(options.out), link=options.link, transcripts=transcripts)

@@ -278,11 +278,12 @@ def _whole(path: Path, kind: str, how: LogFormat) -> Iterator[Logged]:
             records = [c for c, _ in read_inspect(data, path, "unknown", None).rows]
             header, samples = log_parts(data, path)
             samples = [{"created_at": (header.get("eval") or {}).get("created")} | sample for sample in samples]
+        pairs = list(zip(records, samples, strict=True))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{path} is damaged, or not a file of {kind} ({error}): give another --format") from None
-    for number, (record, sample) in enumerate(zip(records, samples, strict=True), 1):
+    for number, (record, sample) in enumerate(pairs, 1):
         at = as_time(_first(sample, TIMES))
         if at is None:
             raise BadInput(f"{path}: conversation {number} does not say when it was: give a log with times")

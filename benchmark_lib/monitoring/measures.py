@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.alarms import FEWER, MORE
 from ..cases import Case
@@ -240,6 +240,19 @@ _NUMBERS = (
         number=True,
     ),
 )
+
+
+def findings_of(heard: Heard, has_store: bool) -> list[dict[str, Any]]:
+    """What the detectors that need no case found in one conversation, each with its sentence."""
+    chosen = [
+        d
+        for name, d in DETECTORS.items()
+        if CASE_FREE.get(name) in ((WORDS, CALLS, STORE) if has_store else (WORDS, CALLS))
+    ]
+    judged = [
+        d for d in chosen if heard.claims.speaks(d.languages) and not (CASE_FREE[d.name] != WORDS and heard.unknown)
+    ]
+    return [f.as_dict() for d in judged for f in d.find(heard.claims) if f.state != KEPT]
 
 
 def read_all(heard: Heard, chosen: Collection[Measure], has_store: bool) -> tuple[dict[str, bool | int], Counter[str]]:

@@ -15,17 +15,22 @@ from ..errors import BadInput
 from ..outputs import as_cell, writing
 from ..scoring.written import DASH
 from .shown import caption_below
+from .talk_view import talk_view
 from .terminal import columns
-from .transcript import templates, transcript_css, transcript_html, visible
+from .transcript import templates, transcript_css, visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..monitoring import Monitored
+    from ..monitoring.logs import Logged
+    from ..store import Store
 
 TITLE_WIDTH = 27
 ALL_CONVERSATIONS = 6
 """Conversations of one measure whose transcripts are written where that is asked for, by default."""
+CHART_HEIGHT = 200
+"""Pixels of the picture of one measure's weeks."""
 
 
 def terminal_lines(seen: Monitored) -> list[str]:
@@ -44,13 +49,17 @@ def terminal_lines(seen: Monitored) -> list[str]:
     ]
 
 
+def how_many(seen: Monitored) -> str:
+    """How many measures raised an alarm."""
+    gone = int((seen.drift["alarm"] != "").sum())
+    return f"{gone or 'None'} of {len(seen.drift)} measures raised an alarm"
+
+
 def in_a_sentence(seen: Monitored) -> str:
-    """How many alarms there are, and of what."""
-    gone = seen.drift[seen.drift["alarm"] != ""]
-    if gone.empty:
-        return f"No alarm in {len(seen.drift)} measures."
-    told = "; ".join(f"{r['title']} ({r['alarm_side']}) in the week of {r['alarm']}" for r in gone.to_dict("records"))
-    return f"{len(gone)} of {len(seen.drift)} measures raised an alarm, first: {told}."
+    """How many alarms there are, of what, and since when."""
+    gone = seen.drift[seen.drift["alarm"] != ""].to_dict("records")
+    told = "; ".join(f"{r['title']} ({r['alarm_side']}) in the week of {r['alarm']}" for r in gone)
+    return f"{how_many(seen)}{', first: ' if gone else ''}{told}."
 
 
 def rate(row: dict[str, Any], name: str) -> str:
@@ -209,7 +218,7 @@ def check_template(template: str | None) -> None:
 def write_pages(
     seen: Monitored, folder: Path, *, link: str | None = None, transcripts: dict[str, str] | None = None
 ) -> Path:
-    """Write the pages, pictures and tables; returns the index.
+    """Write the pages and tables; returns the index.
 
     Parameters
     ----------
@@ -218,7 +227,7 @@ def write_pages(
     link : str, optional
         ``https://desk.example/tickets/{id}``: where a conversation is found in the desk's own system.
     transcripts : dict of str to str, optional
-        HTML fragments of conversations by their place, where they were asked for.
+        Pages of conversations by their place, where they were asked for (`read_transcripts`).
     """
     check_template(link)
     pages = {place: f"conversation-{number}.html" for number, place in enumerate(transcripts or {}, 1)}
@@ -232,8 +241,8 @@ def write_pages(
             table.map(lambda v: as_cell(v) if isinstance(v, str) else v).to_csv(folder / f"{name}.csv", index=False)
         for row in seen.drift.to_dict("records"):
             _write_measure(seen, row, behind, folder)
-        for place, fragment in (transcripts or {}).items():
-            _write_transcript(folder / pages[place], place, fragment)
+        for place, page in (transcripts or {}).items():
+            (folder / pages[place]).write_text(page, encoding="utf-8")
         if transcripts:
             (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
         index = folder / "index.html"
@@ -254,7 +263,7 @@ def _index(seen: Monitored) -> str:
         .get_template("monitor.html.j2")
         .render(
             rows=rows,
-            sentence=in_a_sentence(seen),
+            sentence=how_many(seen),
             conversations=c.conversations.total(),
             weeks=c.weeks,
             baseline=seen.baseline.words,
@@ -266,32 +275,46 @@ def _index(seen: Monitored) -> str:
 
 
 def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, folder: Path) -> None:
-    """The page and the picture of one measure."""
-    import matplotlib.pyplot as plt
-
-    from ..figures.monitoring import weekly_rate
-
+    """The page of one measure."""
     name = row["measure"]
-    mine = seen.weeks[seen.weeks["measure"] == name]
-    ax = weekly_rate(table=mine, alarm=row["alarm"])
-    ax.figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-    plt.close(ax.figure)
-    listed = {week: part.to_dict("records") for week, part in behind[behind["measure"] == name].groupby("week")}
     weeks = [
-        {**w, "text": rate({**w, "w": w["share"], "w_n": w["n"], "w_count": w["count"]}, "w")}
-        for w in mine.to_dict("records")
+        {**w, "text": rate({"w": w["share"], "w_n": w["n"], "w_count": w["count"]}, "w")}
+        for w in seen.weeks[seen.weeks["measure"] == name].to_dict("records")
     ]
+    listed = {week: part.to_dict("records") for week, part in behind[behind["measure"] == name].groupby("week")}
     page = (
         templates()
         .get_template("monitor_measure.html.j2")
-        .render(row=row, weeks=weeks[::-1], listed=listed, word=alarm_word(row), change_text=change(row))
+        .render(
+            row=row,
+            weeks=weeks[::-1],
+            listed=listed,
+            word=alarm_word(row),
+            change_text=change(row),
+            chart=_chart(weeks, row),
+        )
     )
     (folder / f"{name}.html").write_text(page, encoding="utf-8")
 
 
-def _write_transcript(path: Path, place: str, fragment: str) -> None:
-    page = templates().get_template("watched.html.j2").render(title=visible(place), fragment=fragment)
-    path.write_text(page, encoding="utf-8")
+def _chart(weeks: list[dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
+    """The weeks as plain geometry: x in percent of the width, y in pixels from the top."""
+    top = max([w["high"] for w in weeks if w["n"]], default=1.0) or 1.0
+    step = 100 / len(weeks)
+
+    def y(share: float) -> float:
+        return round(CHART_HEIGHT * (1 - share / top), 1)
+
+    marks = [
+        {"x": round((number + 0.5) * step, 2), "part": w["part"], "week": w["week"]}
+        | {name: y(w[name]) for name in ("share", "low", "high")}
+        for number, w in enumerate(weeks)
+        if w["n"]
+    ]
+    ticks = [{"y": y(share), "text": f"{100 * share:.{0 if top > 0.1 else 1}f} %"} for share in (top, top / 2, 0.0)]
+    alarm = next((m["x"] for m in marks if m["week"] == row["alarm"]), None)
+    base = y(row["base"]) if row["base_n"] else None
+    return {"height": CHART_HEIGHT, "marks": marks, "ticks": ticks, "alarm": alarm, "base": base}
 
 
 def places_wanted(seen: Monitored, most: int = ALL_CONVERSATIONS) -> list[str]:
@@ -303,19 +326,28 @@ def places_wanted(seen: Monitored, most: int = ALL_CONVERSATIONS) -> list[str]:
     return list(found)
 
 
-def read_transcripts(records: Iterable[Any], places: Iterable[str]) -> dict[str, str]:
-    """The conversations at some places of the logs as HTML fragments, every text escaped.
+def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: Store, has_store: bool) -> dict[str, str]:
+    """The conversations at some places of the logs as pages, every text escaped and what was found in it marked.
 
     Parameters
     ----------
     records : iterable of Logged
         The logs, read once more.
     places : iterable of str
+    store : Store
+        The desk whose words and tools they are read with.
+    has_store : bool
+        Whether the logs are of this very desk.
     """
+    from ..monitoring.measures import Heard, findings_of
+
     wanted, found = set(places), {}
-    for logged in records:
+    template = templates().get_template("monitor_conversation.html.j2")
+    for logged in records if wanted else ():
         if logged.place in wanted:
-            found[logged.place] = transcript_html(logged.record, css=False)
+            view = talk_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
+            at = logged.at.isoformat(" ", "minutes")
+            found[logged.place] = template.render(v=view, name=logged.name, place=logged.place, at=at)
             if len(found) == len(wanted):
                 break
     return found
