@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark_lib import monitoring
+from benchmark_lib import figures, monitoring, reports
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.monitoring.logs import LeftOut, LogFormat, as_time, read_logs
@@ -203,12 +203,29 @@ def test_a_conversation_that_is_logged_twice_counts_once(tmp_path):
     assert seen.counted.conversations.total() == 20 and "20 conversations were left out" in seen.notes[0]
 
 
+def test_a_time_that_no_log_reaches_back_to_is_named_with_its_line(tmp_path):
+    log = write(tmp_path / "x.jsonl", [line(1), {**line(2), "at": 0}, line(3)])
+    with pytest.raises(BadInput, match=r"1969-12-29 \(x.jsonl:2\) to 2026"):
+        monitoring.monitor(log)
+
+
 def test_the_log_itself_may_say_that_a_person_took_over(tmp_path):
     asks = "I want to speak to a human, please connect me with a real person."
     lines = [line(n, n % 4, hello=asks, calls=(), handed_over=n % 2 == 0) for n in range(40)]
     seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines)).drift.set_index("measure")
     assert seen.loc["handed_over", "base"] == 0.5 and seen.loc["asks_for_person", "base"] == 1
     assert "phantom_action" not in seen.index, "without calls nobody knows what was done"
+
+
+def test_a_notebook_shows_the_same_numbers_without_anybodys_words(year, capsys):
+    seen = monitoring.monitor(year)
+    shown = reports.monitoring.drift_shown(seen)
+    assert shown.loc[0, "Measure"] == "Phantom action" and shown.loc[0, "First alarm"] == "2026-03-30, more; still on"
+    assert shown.loc[0, "Baseline (95 %)"] == "0.0 % (0/300), 0.0 to 1.3 %"
+    assert list(reports.monitoring.behind_shown(seen)["Conversation"])[:2] == ["c570", "c573"]
+    drawn = reports.monitoring.show_weeks(seen, planted={"phantom_action": "2026-03-30"})
+    assert list(drawn) == ["monitoring-phantom-action"]
+    assert "planted change" in figures.caption(drawn["monitoring-phantom-action"])
 
 
 def test_a_made_up_year_is_the_same_for_the_same_seed_and_says_that_it_is_synthetic():

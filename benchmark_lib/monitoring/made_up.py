@@ -6,13 +6,14 @@ generator draws among them; nothing here is a log of any desk.
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import orjson
@@ -170,7 +171,7 @@ def as_line(record: Conversation) -> dict[str, Any]:
 
 
 def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = False, **more: Any) -> Path:
-    """Write a made-up log as JSON lines.
+    """Write a made-up log as JSON lines, packed where the name ends in ``.gz``.
 
     Parameters
     ----------
@@ -184,9 +185,10 @@ def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = Fa
     path = Path(path)
     if not replace:
         require_absent(path)
-    with writing(path), built_beside(path) as building, building.open("wb") as file:
-        for line in made_up_year(rng, **more):
-            file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    with writing(path), built_beside(path) as building:
+        with cast(BinaryIO, gzip.open(building, "wb", 5) if path.suffix == ".gz" else building.open("wb")) as file:
+            for line in made_up_year(rng, **more):
+                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
     return path
 
 

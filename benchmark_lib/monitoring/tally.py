@@ -53,6 +53,8 @@ class Tally:
         By week and measure: conversations behind the number.
     unknown_tools : Counter of str
         Conversations that call a tool that nobody knows, by its name.
+    places : dict of date to str
+        Where the first conversation of each week stands.
     unnamed, twice : int
         Conversations without an id, and those left out because their id had come up before.
     """
@@ -67,6 +69,7 @@ class Tally:
     unknown_tools: Counter[str] = field(default_factory=Counter)
     unnamed: int = 0
     twice: int = 0
+    places: dict[date, str] = field(default_factory=dict)
     _seen: set[bytes] = field(default_factory=set)
 
     def add(self, logged: Logged, store: Store) -> None:
@@ -78,6 +81,7 @@ class Tally:
         found, unknown = read_all(heard, self.chosen, self.has_store)
         self.unnamed += not logged.named
         self.conversations[week] += 1
+        self.places.setdefault(week, logged.place)
         self.with_calls[week] += bool(logged.record.tool_calls)
         self.with_handover[week] += bool(logged.record.tool_calls) or logged.handed_over is not None
         for name, value in found.items():
@@ -163,7 +167,6 @@ def tally(logs: Iterable[Logged], store: Store, *, has_store: bool = False) -> T
         raise BadInput("the log holds no conversation: name a file with at least one")
     if len(counted.weeks) > MOST_WEEKS:
         first, last = counted.weeks[0], counted.weeks[-1]
-        raise BadInput(
-            f"the times of the log span {first} to {last}: mend the time that is wrong, or leave its line out"
-        )
+        ends = f"{first} ({counted.places[first]}) to {last} ({counted.places[last]})"
+        raise BadInput(f"the times of the log span {ends}: mend the time that is wrong, or take its line out")
     return counted
