@@ -185,11 +185,14 @@ def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = Fa
     path = Path(path)
     if not replace:
         require_absent(path)
-    with writing(path), built_beside(path) as building:
-        with cast(BinaryIO, gzip.open(building, "wb", 5) if path.suffix == ".gz" else building.open("wb")) as file:
-            for line in made_up_year(rng, **more):
-                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    lines = (orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in made_up_year(rng, **more))
+    with writing(path), built_beside(path) as building, _opened(building, path.suffix == ".gz") as file:
+        file.writelines(lines)
     return path
+
+
+def _opened(path: Path, packed: bool) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "wb", 5)) if packed else path.open("wb")
 
 
 def week_of(change: Change) -> str:
