@@ -95,12 +95,13 @@
     }
     function say() {
       const name = pick.selectedOptions[0].textContent;
-      status.textContent = `${plural(rows.filter((row) => !row.hidden).length, "row")}, by ${name}${key === "board" ? "" : up ? ", lowest first" : ", highest first"}.`;
+      status.textContent = `${plural(rows.filter((row) => !row.hidden).length, "row")}, by ${name}${key === "board" ? "" : up ? ", lowest first" : ", highest first"}${table.classList.contains("unflagged") ? "; without flagged customers" : ""}.`;
     }
     function value(row) {
       if (key === "board") return Number(row.dataset.place);
       if (key === "name") return row.dataset.name.toLowerCase();
-      const text = row.querySelector(`td[data-key="${CSS.escape(key)}"]`).dataset.v;
+      const { v, vUnflagged } = row.querySelector(`td[data-key="${CSS.escape(key)}"]`).dataset;
+      const text = table.classList.contains("unflagged") ? vUnflagged : v;
       return text === "" ? null : Number(text);
     }
     function order() {
@@ -129,6 +130,10 @@
     tools.addEventListener("submit", (event) => event.preventDefault());
     one("columns").addEventListener("click", (event) => {
       event.currentTarget.setAttribute("aria-pressed", String(table.classList.toggle("all")));
+    });
+    one("unflagged")?.addEventListener("click", (event) => {
+      event.currentTarget.setAttribute("aria-pressed", String(table.classList.toggle("unflagged")));
+      order();
     });
     tools.hidden = false;
     say();

@@ -14,7 +14,6 @@ from ...analysis.tables.tiers import tier_order
 from ...cases.played import cases_played, known_cases, store_played
 from ...errors import BadInput
 from ...records import BUCKETS
-from ...scoring.metrics import METRICS
 from .folder import page_name
 from .words import percent
 
@@ -245,10 +244,11 @@ def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
 
 def published_entries() -> list[Entry]:
     """Rows of the published board, in their own block: figures from another benchmark, not measured here."""
+    from ...analysis.tables.leaderboard import metric_columns
     from ...analysis.tables.published import published_board
 
     entries = []
-    nothing = {f"{name}{end}": float("nan") for name in METRICS for end in ("", "_mean", "_low", "_high", "_n")}
+    nothing = dict.fromkeys(metric_columns(), float("nan"))
     for r in published_board().sort_values("board_rank").to_dict("records"):
         row = {
             **nothing,
@@ -264,6 +264,7 @@ def published_entries() -> list[Entry]:
             "agent_messages": r["agent_messages_per_conversation"],
             "tool_calls": r["tool_calls_per_conversation"],
             "cost_tier": r["cost_tier"],
+            "flagged": 0,
             "conversations": None,
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
