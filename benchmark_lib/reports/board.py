@@ -90,7 +90,7 @@ def board_table(board: pd.DataFrame) -> None:
     notes, stand below. Works without a network; text is escaped.
     """
     import itables
-    from IPython.display import HTML, Markdown, display
+    from IPython.display import HTML, display
 
     itables.init_notebook_mode(connected=False)
     frame = readable_board(board)
@@ -98,8 +98,7 @@ def board_table(board: pd.DataFrame) -> None:
     _show_part(deciding, search=len(frame) > SEARCHED)
     _show_part(more)
     if len(without):
-        display(Markdown(WITHOUT_WORDS))
-        _show_part(without)
+        _show_without(without)
     display(HTML("".join(f'<p style="font-size:12px;color:#666">{escape(note)}</p>' for note in notes_of(frame))))
 
 
@@ -119,8 +118,20 @@ def board_without_flagged(board: pd.DataFrame) -> None:
         display(Markdown("No customer was flagged, so every metric is the same in both forms."))
         return
     itables.init_notebook_mode(connected=False)
+    _show_without(without)
+
+
+def _show_without(without: pd.DataFrame) -> None:
+    """Show the third part of a readable board in two tables that fit a page, as the first and the second do."""
+    from IPython.display import Markdown, display
+
     display(Markdown(WITHOUT_WORDS))
-    _show_part(without)
+    plain = without.rename(columns=lambda c: c.removesuffix(APART))
+    deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
+    first = [c for c in plain if c in ("Model", FLAGGED) or c.startswith(deciding)]
+    _show_part(plain[first])
+    if len(first) < len(plain.columns):
+        _show_part(plain[["Model", *(c for c in plain if c not in first)]])
 
 
 def _show_part(part: pd.DataFrame, *, search: bool = False) -> None:
