@@ -54,6 +54,9 @@ class ConversationRow(_Row):
     record_hash: Annotated[str, Column("Content hash of the record.")]
     planned: Annotated[int, Column("Conversations planned for the run.", "conversations")]
     planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
+    settings: Annotated[
+        str, Column("What was set for the model: effort, temperature, an own prompt; `default` where nothing was.")
+    ]
 
 
 class MessageRow(_Row):

@@ -25,6 +25,7 @@ from ..scoring.score import Score
 from .copies import without_copies
 from .dictionary import DICTIONARY
 from .entries import entry_names
+from .settings import settings_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -277,6 +278,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
     manifest, scores, costs = run.manifest, run.scores(), _costs(run)
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
     store, nothing = manifest["inputs"]["store"]["value"], {SCORE_FAULT: NO_SCORE}
+    settings = settings_in_words(manifest)
     version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
@@ -301,6 +303,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
             record_hash,
             planned,
             manifest["planned"].get(case_id),
+            settings,
             *[score.get(field) for field in SCORE_FIELDS],
         )
 

@@ -6,6 +6,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ..analysis.settings import DEFAULT
 from ..analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 
@@ -63,6 +64,8 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
         shown[FLAGGED] = [f"{flagged} of {of}" for flagged, of in pairs]
         for name in shown_on(Shown.BOARD):
             shown |= _metric_columns(board, METRICS[name], WITHOUT)
+    if "settings" in board and board["settings"].ne(DEFAULT).any():
+        shown["Settings"] = board["settings"]
     shown["Cost tier"] = board["cost_tier"]
     shown["Trials"] = board["trials"]
     shown["Conversations"] = board["conversations"]
@@ -175,7 +178,7 @@ def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
     head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {"-"}]
     metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
-    first = [c for c in frame if c in ("Band", "Cost tier") or (c in metrics and c.startswith(deciding))]
+    first = [c for c in frame if c in ("Band", "Settings", "Cost tier") or (c in metrics and c.startswith(deciding))]
     rest = [c for c in metrics if c not in first]
     told = [c for c in ("Trials", "Conversations", CASES) if c in frame and frame[c].nunique() > 1]
     apart = [c for c in frame if c == FLAGGED or c.endswith(APART)]

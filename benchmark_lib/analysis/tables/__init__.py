@@ -77,6 +77,7 @@ from .safety import (
     tier_table,
     trap_table,
 )
+from .settings import effort_in_words, effort_table, settings_table
 
 __all__ = [
     "PaperTable",
@@ -98,6 +99,8 @@ __all__ = [
     "customer_sensitivity",
     "detectable_table",
     "detector_table",
+    "effort_in_words",
+    "effort_table",
     "differing_cases",
     "entrant_judges",
     "escalation_table",
@@ -149,6 +152,7 @@ __all__ = [
     "reliability_table",
     "repeat_table",
     "safety_table",
+    "settings_table",
     "shift_in_words",
     "shift_table",
     "claims_table",

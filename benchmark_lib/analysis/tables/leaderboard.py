@@ -12,6 +12,7 @@ from ...scoring.written import percent, rounded
 from ..estimators.estimate import Headline, counted, usual
 from ..estimators.unsafe import BANDS
 from ..panels import conversations_of, panel_of
+from ..settings import DEFAULT, settings_in_words
 from .customers import both_forms, flags_of
 from .drift import shift_in_words
 from .headlines import headline
@@ -159,7 +160,7 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
         and the same with ``_without`` after the metric's name (over the conversations whose customer was not flagged),
         flagged (how many were),
         next_sure (the chance that the order of this entry and the next ranked one is right in the metric that decides it),
-        the unsafe bands, cost_tier, trials, conversations, versions, and ``notes`` in words. What was played from
+        the unsafe bands, cost_tier, trials, conversations, settings (of the model, in words), versions, and ``notes`` in words. What was played from
         a chair, by an agent of the user's own, and imported records, stand in blocks of their own. ``finished`` and ``planned`` count conversations; a run
         that lacks some of them is ``partial``, is not ranked and stands below the full ones of its block. A model that lacks cases others have, or was run on another version of them, is listed,
         not ranked.
@@ -238,10 +239,16 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
             )
     row |= bands | {"flagged": int(flags_of(mine).sum())}
     row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
+    row |= {"settings": told_of(mine, "settings", DEFAULT)}
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
     finished, planned = _progress(mine)
     row |= {"finished": finished, "planned": planned, "partial": finished < planned}
     return row | {"block": _block(row)}
+
+
+def told_of(mine: pd.DataFrame, column: str, unknown: str) -> str:
+    """What a column of text says of all conversations of an entry; `unknown` where it is not there."""
+    return ", ".join(sorted(set(mine[column].dropna()))) or unknown if column in mine else unknown
 
 
 def metric_columns() -> list[str]:
@@ -284,6 +291,7 @@ def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any
             "finished": 0,
             "planned": sum(m["planned"].values()),
             "partial": True,
+            "settings": settings_in_words(m),
             "versions": str(m["inputs"]["store"]["value"]),
             "notes": [f"none of {sum(m['planned'].values())} planned conversations finished"],
         }

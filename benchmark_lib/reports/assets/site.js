@@ -194,8 +194,9 @@
 
     function update() {
       const a = Number(first.value), b = Number(second.value);
-      one("name-a").textContent = entries[a].name;
-      one("name-b").textContent = entries[b].name;
+      for (const [id, entry] of [["name-a", entries[a]], ["name-b", entries[b]]]) {
+        one(id).replaceChildren(entry.name, ...(entry.settings ? [make("small", {}, entry.settings)] : []));
+      }
       rows.replaceChildren(...metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric.title), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
       const shared = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([, x, y]) => x !== null && y !== null);
       const apart = shared.filter(([c, x, y]) => x !== y || risky(a, c) !== risky(b, c));

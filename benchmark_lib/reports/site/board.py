@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BANDS
 from ...analysis.panels import PANELS
+from ...analysis.settings import DEFAULT
 from ...analysis.tables.customers import flags_of
 from ...analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
@@ -109,9 +110,16 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
         "tier": row["cost_tier"],
         "notes": row["notes"],
         "flagged": row["flagged"],
+        "settings": settings_beside(entry),
         "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in APART else None,
         "trials": row["trials"],
     }
+
+
+def settings_beside(entry: Entry) -> str:
+    """The settings of an entry's model in words; empty where nothing was set, and where its name says them."""
+    settings = entry.row["settings"]
+    return "" if settings in ("", DEFAULT) or settings in entry.name else settings
 
 
 def _behind(mine: pd.DataFrame | None, entry: Entry, metric: Metric, form: str) -> dict[str, Any] | None:

@@ -265,6 +265,7 @@ def published_entries() -> list[Entry]:
             "tool_calls": r["tool_calls_per_conversation"],
             "cost_tier": r["cost_tier"],
             "flagged": 0,
+            "settings": "",
             "conversations": None,
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
