@@ -287,6 +287,7 @@ ELSEWHERE = {
     "PaperTable",
     "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
+    "cost_lines",  # of one entry, in test_costs.py
     "effort_in_words",
     "effort_table",
     "settings_table",  # of runs of one model, in test_settings_of_one_model.py

@@ -10,7 +10,7 @@ from .comparison import (
     differing_cases,
     what_it_takes,
 )
-from .costs import cost_table
+from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
 from .detectors import claims_table, detector_table, findings, promise_table
 from .drift import shift_in_words, shift_table
@@ -92,6 +92,7 @@ __all__ = [
     "comparison_table",
     "compare_runs",
     "comparison_in_words",
+    "cost_lines",
     "cost_quality",
     "cost_table",
     "crossed_where_run",

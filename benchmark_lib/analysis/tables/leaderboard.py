@@ -241,7 +241,7 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
     row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
     row |= {"settings": told_of(mine, "settings", DEFAULT)}
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
-    finished, planned = _progress(mine)
+    finished, planned = progress(mine)
     row |= {"finished": finished, "planned": planned, "partial": finished < planned}
     return row | {"block": _block(row)}
 
@@ -263,7 +263,7 @@ def _numbers(name: str, found: Headline) -> dict[str, float]:
     return {f"{name}{end}": v for end, v in zip(ENDS, values, strict=True)}
 
 
-def _progress(mine: pd.DataFrame) -> tuple[int, int]:
+def progress(mine: pd.DataFrame) -> tuple[int, int]:
     """How many conversations of an entry are finished, and how many were planned, as far as that is known."""
     finished = int((~mine["ended_by"].isin(NOT_SCORED)).sum())
     planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
@@ -347,7 +347,7 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     if trials < 3:
         notes.append(f"only {counted(trials, 'trial')}")
     scored = int(mine["scored"].fillna(False).sum())
-    finished, of = _progress(mine)
+    finished, of = progress(mine)
     if finished < of:
         notes.append(f"{finished} of {of} conversations, partial: not ranked")
     if scored < (finished if finished < of else planned):

@@ -18,6 +18,7 @@ from ...analysis.tables.customers import both_forms, flags_of
 from ...analysis.tables.headlines import case_matrix, headline
 from ...analysis.tables.leaderboard import leaderboard
 from ...errors import BadInput
+from ...records import NOT_SCORED
 from ...scoring.deciding import REASONS, reasons_against, state_of
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import percent
@@ -483,7 +484,7 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
 
 
 def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
-    """What it costs and how much it says.
+    """What it costs, over finished conversations, and how much it says.
 
     Returns
     -------
@@ -493,10 +494,11 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
     import pandas as pd
 
     def measures(rows: pd.DataFrame) -> dict[str, float]:
-        solvable, cost = rows[rows["bucket"] == "resolvable"], rows["cost_usd"]
+        finished = rows[~rows["ended_by"].isin(NOT_SCORED)]
+        solvable, cost = finished[finished["bucket"] == "resolvable"], finished["cost_usd"]
         messages = float(rows["agent_messages"].sum())
         resolved = float(solvable["resolved"].astype("Float64").sum())
-        known = not cost.isna().any()
+        known = len(cost) > 0 and not cost.isna().any()
         return {
             "cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
             "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,

@@ -215,6 +215,13 @@ class Content:
         return {(r["entry"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
 
     @cached_property
+    def paid(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """What each entry costs, by (name, source), see `tables.cost_table`."""
+        from ...analysis.tables.costs import cost_table
+
+        return {(r["entry"], r["source"]): r for r in cost_table(self.results).to_dict("records")}
+
+    @cached_property
     def traps(self) -> list[CaseView]:
         """The adversarial cases."""
         return [c for c in self.cases.values() if c.bucket == "adversarial"]

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import both_forms, flags_of
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
@@ -103,6 +104,8 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "endings": _endings(mine),
         "buckets": BUCKETS,
         "cost": tables.cost_and_verbosity(report).to_dict("records"),
+        "paid": lines_of(content.paid[entry.name, entry.source]).to_dict("records"),
+        "paid_note": content.paid[entry.name, entry.source]["reason"],
         "languages": _languages(mine, entry.who),
         "matrix": _matrix(talks),
         "verdicts": _verdicts(content, entry),
