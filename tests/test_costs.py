@@ -80,7 +80,9 @@ def test_an_unfinished_run_costs_what_its_finished_conversations_cost():
 
 def test_a_conversation_that_broke_off_is_neither_bought_nor_paid_for():
     frames = Frames(0.02)
-    broken = frames.conversations.assign(trial=4, ended_by="infrastructure_fault", resolved=None, cost_usd=5.0, planned=12)
+    broken = frames.conversations.assign(
+        trial=4, ended_by="infrastructure_fault", resolved=None, cost_usd=5.0, planned=12
+    )
     frames.conversations = pd.concat([frames.conversations.assign(planned=12), broken], ignore_index=True)
     row = tables.cost_table(frames).iloc[0]
     assert row["conversations"] == 6 and row["per_conversation_usd"] == pytest.approx(0.02)

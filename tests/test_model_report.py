@@ -105,7 +105,9 @@ def test_faults_of_the_customer_are_given_apart(talks):
     report = reports.model_report(rows.assign(customer_flagged=missed, customer_faults=0))
     resolved = numbers.at_a_glance(report).set_index("metric").loc["resolved"]
     assert resolved["without_mean"] == resolved["without_value"] == 1 > resolved["mean"]
-    assert resolved["without_low"] < 1 == resolved["without_high"] and 0 < resolved["without_cases"] <= resolved["cases"]
+    assert (
+        resolved["without_low"] < 1 == resolved["without_high"] and 0 < resolved["without_cases"] <= resolved["cases"]
+    )
     cell = words.readable_glance(report).set_index("Metric").loc["Resolved", words.WITHOUT_FAULTS]
     assert cell.startswith("100.0 %; mean 100.0 % (")
     assert numbers.customer_experience(report)["customer_faults"].sum() == missed.sum()

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from browser import open_browser, open_page
 
 from benchmark_lib import load_results, reports, tables

@@ -57,6 +57,12 @@ class ConversationRow(_Row):
     settings: Annotated[
         str, Column("What was set for the model: effort, temperature, an own prompt; `default` where nothing was.")
     ]
+    weights: Annotated[
+        str,
+        Column(
+            "Whether the model's weights are open or closed, as stated by the run or data/weights.yaml; else unknown."
+        ),
+    ]
 
 
 class MessageRow(_Row):

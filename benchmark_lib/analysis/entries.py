@@ -125,7 +125,8 @@ def _settings(manifests: list[dict[str, Any]]) -> list[str]:
         if len({orjson.dumps(one.get(name)) for one in flat}) > 1
     ]
     return [
-        ", ".join(f"{name} {as_named(one[name])}" for name in names if name in one) or "default settings" for one in flat
+        ", ".join(f"{name} {as_named(one[name])}" for name in names if name in one) or "default settings"
+        for one in flat
     ]
 
 

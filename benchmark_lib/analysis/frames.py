@@ -15,6 +15,7 @@ import orjson
 
 from ..cases.load import HARD
 from ..cases.played import store_name
+from ..endpoint.weights import weights_of_run
 from ..errors import BadInput
 from ..experiment.budget import is_estimate
 from ..project import in_project
@@ -278,7 +279,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
     manifest, scores, costs = run.manifest, run.scores(), _costs(run)
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
     store, nothing = manifest["inputs"]["store"]["value"], {SCORE_FAULT: NO_SCORE}
-    settings = settings_in_words(manifest)
+    settings, weights = settings_in_words(manifest), weights_of_run(manifest)
     version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
@@ -304,6 +305,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
             planned,
             manifest["planned"].get(case_id),
             settings,
+            weights,
             *[score.get(field) for field in SCORE_FIELDS],
         )
 

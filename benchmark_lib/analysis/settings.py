@@ -83,7 +83,9 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
                 groups[rest][one.get(setting, DEFAULT)].append(run_id)
             for values in groups.values():
                 base, *others = sorted(values, key=level)
-                pairs = [pair for value in others for pair in product(values[base], [(r, value) for r in values[value]])]
+                pairs = [
+                    pair for value in others for pair in product(values[base], [(r, value) for r in values[value]])
+                ]
                 found += [(setting, (run_id, base), other) for run_id, other in pairs]
     return found
 

@@ -37,6 +37,8 @@ NAMES = (
     "language",
     "family",
     "arm",
+    "settings",
+    "weights",
     "ended_by",
     "pressure_reached",
     "pressure_push",

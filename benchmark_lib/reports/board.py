@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.settings import DEFAULT
 from ..analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
+from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
             shown |= _metric_columns(board, METRICS[name], WITHOUT)
     if "settings" in board and board["settings"].ne(DEFAULT).any():
         shown["Settings"] = board["settings"]
+    if "weights" in board and board["weights"].ne(NO_MODEL).any():
+        shown["Weights"] = board["weights"]
     shown["Cost tier"] = board["cost_tier"]
     shown["Trials"] = board["trials"]
     shown["Conversations"] = board["conversations"]
@@ -178,11 +181,19 @@ def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
     head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {"-"}]
     metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
-    first = [c for c in frame if c in ("Band", "Settings", "Cost tier") or (c in metrics and c.startswith(deciding))]
+    first = [
+        c
+        for c in frame
+        if c in ("Band", "Settings", "Weights", "Cost tier") or (c in metrics and c.startswith(deciding))
+    ]
     rest = [c for c in metrics if c not in first]
     told = [c for c in ("Trials", "Conversations", CASES) if c in frame and frame[c].nunique() > 1]
     apart = [c for c in frame if c == FLAGGED or c.endswith(APART)]
-    return frame[[*head, *first]], frame[["Model", *rest, *told]], frame[["Model", *apart]] if apart else frame.iloc[:0, :0]
+    return (
+        frame[[*head, *first]],
+        frame[["Model", *rest, *told]],
+        frame[["Model", *apart]] if apart else frame.iloc[:0, :0],
+    )
 
 
 def notes_of(frame: pd.DataFrame) -> list[str]:

@@ -141,7 +141,9 @@ def _bought(kept: pd.DataFrame, k: int) -> dict[str, float]:
 def _sides(ledger: pd.DataFrame, finished: int) -> dict[str, float]:
     """All that was paid, side by side."""
     agent = ledger.loc[ledger["side"] == "agent", "cost_usd"]
-    paid = {side: _sum_of_all(ledger.loc[ledger["side"] == side, "cost_usd"]) for side in ("agent", "customer", "judge")}
+    paid = {
+        side: _sum_of_all(ledger.loc[ledger["side"] == side, "cost_usd"]) for side in ("agent", "customer", "judge")
+    }
     per_1000 = {f"{side}_1000_usd": 1000 * paid[side] / finished if finished else nan for side in ("customer", "judge")}
     return {f"{side}_usd": usd for side, usd in paid.items()} | per_1000 | {"unpriced_calls": int(agent.isna().sum())}
 
@@ -165,7 +167,11 @@ def _mean_of_all(costs: pd.Series) -> float:
 def _reason(row: dict[str, Any], k: int) -> str:
     parts = []
     if row["per_conversation_usd"] != row["per_conversation_usd"]:
-        unknown = "played, not paid for" if is_played(row["source"]) else f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
+        unknown = (
+            "played, not paid for"
+            if is_played(row["source"])
+            else f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
+        )
         parts.append(unknown if row["conversations"] else "no conversation finished")
     if not row["resolved"]:
         parts.append("nothing resolved")

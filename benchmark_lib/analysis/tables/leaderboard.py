@@ -6,6 +6,8 @@ from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from ...endpoint.weights import UNKNOWN as UNSTATED
+from ...endpoint.weights import weights_of_run
 from ...records import BUCKETS, NOT_SCORED, OWN, is_played, source_of
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import percent, rounded
@@ -160,7 +162,7 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
         and the same with ``_without`` after the metric's name (over the conversations whose customer was not flagged),
         flagged (how many were),
         next_sure (the chance that the order of this entry and the next ranked one is right in the metric that decides it),
-        the unsafe bands, cost_tier, trials, conversations, settings (of the model, in words), versions, and ``notes`` in words. What was played from
+        the unsafe bands, cost_tier, trials, conversations, settings (of the model, in words), weights (open, closed, unknown or no model), versions, and ``notes`` in words. What was played from
         a chair, by an agent of the user's own, and imported records, stand in blocks of their own. ``finished`` and ``planned`` count conversations; a run
         that lacks some of them is ``partial``, is not ranked and stands below the full ones of its block. A model that lacks cases others have, or was run on another version of them, is listed,
         not ranked.
@@ -239,7 +241,7 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
             )
     row |= bands | {"flagged": int(flags_of(mine).sum())}
     row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
-    row |= {"settings": told_of(mine, "settings", DEFAULT)}
+    row |= {"settings": told_of(mine, "settings", DEFAULT), "weights": told_of(mine, "weights", UNSTATED)}
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
     finished, planned = progress(mine)
     row |= {"finished": finished, "planned": planned, "partial": finished < planned}
@@ -292,6 +294,7 @@ def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any
             "planned": sum(m["planned"].values()),
             "partial": True,
             "settings": settings_in_words(m),
+            "weights": weights_of_run(m),
             "versions": str(m["inputs"]["store"]["value"]),
             "notes": [f"none of {sum(m['planned'].values())} planned conversations finished"],
         }

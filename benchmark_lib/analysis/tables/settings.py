@@ -139,7 +139,11 @@ def per_more_resolved(of: pd.DataFrame) -> str:
     if not {"resolved", COST} <= set(of.index) or of.loc["resolved", "word"] != SURE:
         return ""
     more, extra = of.loc["resolved", "difference"], of.loc[COST, "difference"]
-    return f"Each further case resolved costs {usd(extra / more)}, at the mean cost of all conversations." if more > 0 < extra else ""
+    return (
+        f"Each further case resolved costs {usd(extra / more)}, at the mean cost of all conversations."
+        if more > 0 < extra
+        else ""
+    )
 
 
 def _groups(results: Results) -> list[tuple[str, dict[str, str]]]:

@@ -87,7 +87,8 @@
 
     function filter() {
       const on = chosen(), text = find.value.trim().toLowerCase();
-      const off = ({ dataset: { block, tier } }) => !on.block.has(block) || (tier !== undefined && !on.tier.has(tier));
+      const off = ({ dataset: { block, tier, weights } }) =>
+        !on.block.has(block) || (tier !== undefined && !on.tier.has(tier)) || (weights !== undefined && !on.weights.has(weights));
       for (const row of rows) row.hidden = off(row) || !row.dataset.name.toLowerCase().includes(text);
       for (const mark of marks) mark.toggleAttribute("hidden", off(mark));
       for (const body of bodies) body.hidden = !all("tr.row", body).some((row) => !row.hidden);

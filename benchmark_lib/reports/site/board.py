@@ -64,8 +64,9 @@ def board(content: Content) -> dict[str, Any]:
         title, note = BLOCKS.get(block, (block.capitalize(), ""))
         rows = [_row(content, e, columns) for e in content.entries if e.block == block]
         blocks.append({"block": block, "title": title, "note": note, "rows": rows})
-    return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 5} | {
-        "flagged": sum(e.row["flagged"] for e in content.entries)
+    return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 6} | {
+        "weights": content.weights,
+        "flagged": sum(e.row["flagged"] for e in content.entries),
     }
 
 
@@ -108,6 +109,7 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
         ],
         "band": band(row),
         "tier": row["cost_tier"],
+        "weights": row["weights"],
         "notes": row["notes"],
         "flagged": row["flagged"],
         "settings": settings_beside(entry),

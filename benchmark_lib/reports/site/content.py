@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...analysis.tables.tiers import tier_order
 from ...cases.played import cases_played, known_cases, store_played
+from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...errors import BadInput
 from ...records import BUCKETS
 from .folder import page_name
@@ -237,6 +238,13 @@ class Content:
         return list(dict.fromkeys(e.block for e in self.entries))
 
     @cached_property
+    def weights(self) -> list[str]:
+        """What is stated of weights on the board, in order."""
+        seen = {e.row["weights"] for e in self.entries}
+        known = [w for w in (OPEN, CLOSED, UNKNOWN, NO_MODEL) if w in seen]
+        return known + sorted(seen - set(known))
+
+    @cached_property
     def tiers(self) -> list[str]:
         """The cost tiers on the board, cheapest first."""
         order = tier_order()
@@ -273,6 +281,7 @@ def published_entries() -> list[Entry]:
             "cost_tier": r["cost_tier"],
             "flagged": 0,
             "settings": "",
+            "weights": {"yes": OPEN, "no": CLOSED}.get(r["open_weights"], UNKNOWN),
             "conversations": None,
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
