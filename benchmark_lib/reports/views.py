@@ -225,6 +225,7 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Cases": ("cases", "0"),
         "Trials": ("trials", "0"),
         **{f"pass^{k}": (f"pass^{k}",) for k in range(1, 9)},
+        "avg@k, % (95 %)": ("avg@k",),
         "p^8 (lower bound)": ("p^k",),
         "Note": ("reason",),
     },

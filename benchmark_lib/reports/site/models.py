@@ -155,10 +155,10 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases).
+        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k).
     """
     from ...analysis.estimators.passk import pass_hat_k_curve
-    from ...analysis.tables.reliability import success_counts
+    from ...analysis.tables.reliability import average_at_k, success_counts
 
     found = []
     for bucket in BUCKETS:
@@ -180,7 +180,8 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
                 curve.k, curve.estimate, curve.low, curve.high, curve.usable, curve.cases, strict=True
             )
         ]
-        found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points})
+        average = average_at_k(mine, bucket, counts)
+        found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average})
     return found
 
 
