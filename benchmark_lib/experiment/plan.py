@@ -34,6 +34,7 @@ from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import call_own
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
+from ..endpoint.weights import STATED
 from ..errors import BadInput
 from ..project import project_folder
 from ..records import OWN, Conversation, Usage, content_hash
@@ -318,6 +319,8 @@ def _check_numbers(options: Options) -> None:
         raise BadInput(
             f"seed must be at most {LARGEST_SEED}, not a number of {options.seed.bit_length()} bits: change --seed"
         )
+    if options.weights not in (None, *STATED):
+        raise BadInput(f"weights are open or closed, not {options.weights!r:.40}: change --weights")
     for name, option in (("timeout", "--timeout"), ("tool_timeout", "--tool-timeout"), ("budget_usd", "--budget-usd")):
         value = getattr(options, name)
         if value is not None and (
@@ -437,6 +440,7 @@ def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
         concurrency=options.concurrency,
         budget_usd=options.budget_usd,
         **({"executor": {"name": options.executor, "workers": options.workers}} if options.executor else {}),
+        **({"weights": options.weights} if options.weights else {}),
         endpoints={
             side: {
                 "model": m.endpoint.model,

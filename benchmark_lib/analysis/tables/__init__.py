@@ -10,7 +10,7 @@ from .comparison import (
     differing_cases,
     what_it_takes,
 )
-from .costs import cost_table
+from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
 from .detectors import claims_table, detector_table, findings, promise_table
 from .drift import shift_in_words, shift_table
@@ -77,6 +77,7 @@ from .safety import (
     tier_table,
     trap_table,
 )
+from .settings import effort_in_words, effort_table, settings_table
 
 __all__ = [
     "PaperTable",
@@ -91,6 +92,7 @@ __all__ = [
     "comparison_table",
     "compare_runs",
     "comparison_in_words",
+    "cost_lines",
     "cost_quality",
     "cost_table",
     "crossed_where_run",
@@ -98,6 +100,8 @@ __all__ = [
     "customer_sensitivity",
     "detectable_table",
     "detector_table",
+    "effort_in_words",
+    "effort_table",
     "differing_cases",
     "entrant_judges",
     "escalation_table",
@@ -149,6 +153,7 @@ __all__ = [
     "reliability_table",
     "repeat_table",
     "safety_table",
+    "settings_table",
     "shift_in_words",
     "shift_table",
     "claims_table",
