@@ -16,10 +16,10 @@ from ..runfile import RunFile
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
 from .manifest import now
-from .plan import MEND, Plan
+from .plan import MEND, Model, Plan
 from .players import PlayersLine
 from .progress import Progress
-from .recorder import KeptCalls, Line, Recorder
+from .recorder import CallLine, KeptCalls, Line, Recorder
 from .scoring import advice, score_faults, scores_as_json, size
 from .writer import CannotSave, Writer
 
@@ -48,7 +48,8 @@ class Engine:
     also_faulty = ""
 
     def __init__(self, plan: Plan, run: RunFile):
-        self.plan, self.run, self.stopped = plan, run, None
+        self.plan, self.run = plan, run
+        self.stopped: Stop | None = None
         endings = run.endings()
         self._finished = {key for key, ending in endings.items() if ending not in NOT_SCORED}
         wanted = [(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases]
@@ -58,7 +59,7 @@ class Engine:
         self.unscored: set[tuple[str, int]] = set()
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
-        self._lines: dict[str, Line | PlayersLine] = {}
+        self._lines: dict[str, CallLine] = {}
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
         """End the run: no new call begins, those in flight get `grace_s` seconds; a second stop ends them at once."""
@@ -165,25 +166,18 @@ class Engine:
             self.unscored.add(key)
         self._writer.put("scores", row)
 
-    def _open_lines(self, budget: Budget) -> dict[str, Line | PlayersLine]:
-        began = self.run.counts()["calls"] > 0
+    def _open_lines(self, budget: Budget) -> dict[str, CallLine]:
         players = self.plan.players
-        played = {players.side: PlayersLine(players, self.run, self._writer)} if players else {}
-        return played | {
-            side: Line(
-                side,
-                model.endpoint,
-                model.price,
-                model.settings,
-                budget=budget,
-                writer=self._writer,
-                stop=self.stop,
-                called=self._progress.call,
-                wave=self.plan.concurrency,
-                began=began,
-            )
-            for side, model in self.plan.models.items()
-        }
+        lines = lines_to(
+            self.plan.models,
+            budget=budget,
+            writer=self._writer,
+            stop=self.stop,
+            called=self._progress.call,
+            wave=self.plan.concurrency,
+            began=self.run.counts()["calls"] > 0,
+        )
+        return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
 
     async def _close(self) -> None:
         """Let go of everything; what was finished is on disk afterwards, also when the run itself was cancelled."""
@@ -218,15 +212,11 @@ class Engine:
                 await self._one(case, trial)
             except (asyncio.CancelledError, CannotSave):
                 return
-            except OwnCodeLeft as error:
-                self.stop(
-                    Stop(f"the agent ended case {case.id}, trial {trial} with {error} in place of an answer: {MEND}")
-                )
-            except EndpointError as error:  # fatal: the line has stopped the run
-                self.stop(Stop(str(error), refused=True))
             except Exception as error:
-                self._error = self._error or self.plan.blame(error, case.id, trial)
-                self.stop(Stop(str(error), refused=True))
+                end = end_after(error, case.id, trial)
+                if end is None:
+                    self._error = self._error or self.plan.blame(error, case.id, trial)
+                self.stop(end or Stop(str(error), refused=True))
             if self.stopped is not None:
                 return
 
@@ -269,6 +259,20 @@ class Engine:
             self._progress.fault()
 
 
+def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
+    """The line to each side that is a model; `shared` is what all have in common, see `Line`."""
+    return {side: Line(side, m.endpoint, m.price, m.settings, **shared) for side, m in models.items()}
+
+
+def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
+    """The end of a run in which a conversation raised; None for what is to be raised on."""
+    if isinstance(error, OwnCodeLeft):
+        return Stop(f"the agent ended case {case_id}, trial {trial} with {error} in place of an answer: {MEND}")
+    if isinstance(error, EndpointError):  # fatal: the line has stopped the run
+        return Stop(str(error), refused=True)
+    return None
+
+
 def conversation_row(conversation: Conversation, record: bytes) -> tuple[Any, ...]:
     """An ended conversation as a row of the run file."""
     ended_by, digest = conversation.ended_by, content_hash(record)
@@ -284,7 +288,7 @@ async def scores_row(plan: Plan, conversation: Conversation, case: Case, record:
     return (content_hash(record), plan.scoring_version, scores), known
 
 
-async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any]) -> Conversation:
+async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Recorder]) -> Conversation:
     """Play one conversation of a plan; `complete` gives the model call of each side that is a model."""
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -19,6 +19,9 @@ from ..records import NO_SCORE, SCORE_FAULT, Conversation
 from ..runfile import RunFile
 from ..scoring import TAGS
 
+if TYPE_CHECKING:
+    from ..scoring.score import Score
+
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8
 """A record is at most about this many times as long as what was said in it.
@@ -27,7 +30,8 @@ A larger one holds long arguments or results.
 """
 PACKAGE = str(Path(__file__).parents[2])
 
-Score = Callable[[Conversation, Case], dict[str, Any]]
+Scorer = Callable[[Conversation, Case], "Score"]
+"""What gives a record its scores."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class ScoreFault:
     traceback: str = ""
 
 
-def scores_as_json(score: Score, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
+def scores_as_json(score: Scorer, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
     """The scores of a record as they are written, and whether there are any.
 
     What scoring raises becomes a fault that is written.
