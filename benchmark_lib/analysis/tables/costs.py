@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,9 @@ def cost_table(results: Results, k: int = 3) -> pd.DataFrame:
         total = float(mine["cost_usd"].sum()) if mine["cost_usd"].notna().all() else nan
         values, _, _ = case_matrix(mine, "resolved")
         seen = values == values
-        reliable = case_pass_hat_k((values == 1).sum(axis=1), seen.sum(axis=1), k) if values.size else []
+        reliable: Iterable[float] = (
+            case_pass_hat_k((values == 1).sum(axis=1), seen.sum(axis=1), k) if values.size else ()
+        )
         resolved, trustworthy = int((values == 1).sum()), float(sum(x for x in reliable if x == x))
         resolvable = float(mine.loc[mine["bucket"] == "resolvable", "cost_usd"].sum()) if total == total else nan
         trials = max(mine["trial"].nunique(), 1)
