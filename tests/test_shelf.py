@@ -3,27 +3,20 @@
 import sys
 
 import pytest
-from run_server import RunServer, copy_store, some_cases
+from run_server import RunServer, some_cases
 
 from benchmark_lib import load_results, tables
 from benchmark_lib.cli import main
 from benchmark_lib.runfile import RunFile
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return copy_store(tmp_path_factory.mktemp("store"))
-
-
 @pytest.fixture
-def play(store, tmp_path, monkeypatch):
-    """Runs in the project folder ``tmp_path``: ``play(model, *options)``; the file's place is the default one."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").touch()
-    cases = some_cases(store, 3)
+def play(own_store, project):
+    """Runs in the project folder: ``play(model, *options)``; the file's place is the default one."""
+    cases = some_cases(own_store, 3)
 
     def played(model, *more, cases=cases):
-        fixed = ["--store", str(store), "--cases", ",".join(cases), "--messages", "2"]
+        fixed = ["--store", str(own_store), "--cases", ",".join(cases), "--messages", "2"]
         return main(["run", model, *fixed, *([] if "--trials" in more else ["--trials", "1"]), *more])
 
     played.cases = cases
