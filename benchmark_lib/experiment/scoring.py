@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases import Case
+from ..commands import command
 from ..conversation.agent_view import plain_text
 from ..records import NO_SCORE, SCORE_FAULT, Conversation
 from ..runfile import RunFile
@@ -97,5 +98,5 @@ def advice(count: int, of: int, path: Path) -> str:
     """What to tell of conversations without a score, and what to do."""
     return (
         f"{count} of {of} conversations have no score and enter no rate, which is a fault of Deskbench and not of the model: "
-        f"`deskbench score {path}` tries again and shows why"
+        f"`{command('score', path)}` tries again and shows why"
     )
