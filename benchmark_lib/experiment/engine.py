@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 from ..cases import Case
@@ -13,6 +14,7 @@ from ..conversation.own_code import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile
+from ..store.tau import TauStore
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
 from .manifest import now
@@ -282,9 +284,10 @@ def conversation_row(conversation: Conversation, record: bytes) -> tuple[Any, ..
 async def scores_row(plan: Plan, conversation: Conversation, case: Case, record: bytes) -> tuple[tuple[Any, ...], bool]:
     """The scores of a record as a row of the run file, and whether there are any.
 
-    A long one is read in a thread, so that calls in flight are served.
+    A long one is read in a thread, and so is one that other people's code grades, so that calls in flight are served.
     """
-    scores, known = await read_aside(size(conversation, record), scores_as_json, plan.score, conversation, case)
+    length = inf if isinstance(plan.store, TauStore) else size(conversation, record)
+    scores, known = await read_aside(length, scores_as_json, plan.score, conversation, case)
     return (content_hash(record), plan.scoring_version, scores), known
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ..errors import BadInput
@@ -11,7 +12,7 @@ from ..runfile import RunFile
 from .budget import Stop
 from .collector import quiet_collector
 from .engine import Engine
-from .forecast import Forecast, finished_on, forecast
+from .forecast import Forecast, finished_on, forecast, lacking
 from .machines import Cluster, opened
 from .opening import held
 from .options import Options
@@ -96,7 +97,7 @@ class Experiment(Options):
         if self.replay:
             run, self.replayed = await replay(plan)
             return run
-        async with opened(self) as cluster:
+        async with opened(self) if lacking(plan) else nullcontext() as cluster:
             return await self._play(plan, cluster)
 
     async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
