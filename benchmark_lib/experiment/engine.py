@@ -17,7 +17,7 @@ from ..runfile import RunFile
 from ..store.tau import TauStore
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
-from .manifest import now
+from .manifest import now, played_as
 from .plan import MEND, Model, Plan
 from .players import PlayersLine
 from .progress import Progress
@@ -43,6 +43,8 @@ class Engine:
 
     Attributes
     ----------
+    manifest : dict
+        Of the file, as the session found it.
     also_faulty : str
         What beside network and endpoint may end a conversation, as a part of a sentence.
     """
@@ -52,6 +54,7 @@ class Engine:
     def __init__(self, plan: Plan, run: RunFile):
         self.plan, self.run = plan, run
         self.stopped: Stop | None = None
+        self.manifest = run.manifest
         endings = run.endings()
         self._finished = {key for key, ending in endings.items() if ending not in NOT_SCORED}
         wanted = [(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases]
@@ -152,7 +155,7 @@ class Engine:
             key = fault.case_id, fault.trial
             if self.stopped is None and fault.case_id in cases and key in self._finished:
                 await self._score(self.run.record(*key), cases[fault.case_id])
-        if self.run.manifest["cases"].keys() - cases.keys():
+        if self.manifest["cases"].keys() - cases.keys():
             others = await in_thread(lambda: [*score_faults(self.run)])
             self.unscored |= {(f.case_id, f.trial) for f in others if f.case_id not in cases}
 
@@ -228,7 +231,7 @@ class Engine:
             raise self._writer.failure
         kept = self._kept.of(case.id, trial)
         complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in self._lines.items()}
-        conversation = await play_one(self.plan, case, trial, complete)
+        conversation = await play_one(self.plan, case, trial, complete, played_as(self.manifest, case.id, trial))
         if self.plan.players is not None:
             self.plan.players.chairs.ended((case.id, trial), conversation)
         finished = conversation.ended_by not in NOT_SCORED
@@ -291,16 +294,28 @@ async def scores_row(plan: Plan, conversation: Conversation, case: Case, record:
     return (content_hash(record), plan.scoring_version, scores), known
 
 
-async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Recorder]) -> Conversation:
-    """Play one conversation of a plan; `complete` gives the model call of each side that is a model."""
+async def play_one(
+    plan: Plan, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
+) -> Conversation:
+    """Play one conversation of a plan.
+
+    Parameters
+    ----------
+    plan, case, trial : Plan, Case, int
+        Which one.
+    complete : dict of str to Recorder
+        The model call of each side that is a model.
+    as_trial : int, optional
+        The number under which it is played, see `played_as`.
+    """
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
-    return await converse(
+    conversation = await converse(
         case,
         plan.store,
         agent,
         customer,
-        trial=trial,
+        trial=as_trial or trial,
         seed=plan.seed,
         max_messages=plan.messages,
         model=plan.model,
@@ -310,3 +325,5 @@ async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Recor
         schemas=plan.schemas,
         own=plan.own_agent is not None,
     )
+    conversation.trial = trial
+    return conversation

@@ -20,7 +20,7 @@ from ...runfile.seals import COLUMNS
 from ...threads import in_thread
 from ..budget import Budget, Stop
 from ..engine import GRACE_S, Engine, conversation_row, scores_row
-from ..manifest import differences, now
+from ..manifest import differences, now, played_as
 from ..options import Options
 from ..plan import Plan
 from .channel import Channel
@@ -251,7 +251,8 @@ class MachinesEngine(Engine):
         for seat in seats:
             keys = self._deck.deal(seat, share - len(self._deck.held_by(seat)))
             if keys:
-                seat.tell("play", [(*key, self._kept.rows(*key, self._deck.was_lost(key))) for key in keys])
+                played = ((key, played_as(self.manifest, *key), self._deck.was_lost(key)) for key in keys)
+                seat.tell("play", [(*key, number, self._kept.rows(*key, lost)) for key, number, lost in played])
 
     def _on_row(self, seat: Seat, number: int, table: str, row: list[Any], urgent: bool) -> None:
         if table == "calls":

@@ -193,10 +193,10 @@ class Player:
                 with contextlib.suppress(Exception):
                     await model.endpoint.aclose()
 
-    def _on_play(self, conversations: list[tuple[str, int, list[Any]]]) -> None:
-        for case_id, trial, calls in conversations:
+    def _on_play(self, conversations: list[tuple[str, int, int, list[Any]]]) -> None:
+        for case_id, trial, as_trial, calls in conversations:
             kept = {(side, n): KeptCall(*rest) for side, n, *rest in calls}
-            task = asyncio.ensure_future(self._one(case_id, trial, kept))
+            task = asyncio.ensure_future(self._one(case_id, trial, as_trial, kept))
             self._playing.add(task)
             task.add_done_callback(self._playing.discard)
 
@@ -216,11 +216,11 @@ class Player:
         self._on_stop()
         self._channel.send("stop", stop.sentence, stop.refused)
 
-    async def _one(self, case_id: str, trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
+    async def _one(self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
         """One conversation: played, scored, sent back; one that ends without a record is only said to be left."""
         if not self._stopped:
             try:
-                return await self._played(case_id, trial, kept)
+                return await self._played(case_id, trial, as_trial, kept)
             except asyncio.CancelledError:
                 pass
             except Exception as error:
@@ -236,10 +236,10 @@ class Player:
         self._on_stop()
         self._channel.send("broke", isinstance(error, BadInput), told)
 
-    async def _played(self, case_id: str, trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
+    async def _played(self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
         case = self._cases[case_id]
         complete = {side: Recorder(side, case_id, trial, line, kept) for side, line in self._lines.items()}
-        conversation = await play_one(self.plan, case, trial, complete)
+        conversation = await play_one(self.plan, case, trial, complete, as_trial)
         finished = conversation.ended_by not in NOT_SCORED
         if self._stopped and not finished:
             raise asyncio.CancelledError
