@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, load_cases
 from ..cases.arms import prompt_of
@@ -32,6 +32,7 @@ from ..conversation import (
 )
 from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import call_own
+from ..conversation.speaker import Speaker
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
 from ..endpoint.weights import STATED
@@ -46,6 +47,10 @@ from .machines import check_executor
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players
+from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from ..scoring.score import Score
 
 SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
@@ -122,13 +127,14 @@ class Plan:
     session: dict[str, Any]
     progress: bool
 
-    async def agent(self, case: Case, trial: int, complete: Any) -> Any:
+    async def agent(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """The agent of one conversation."""
         if self.own_agent is None:
             return make_agent(self.model, case=case, store=self.store, complete=complete)
-        return self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
+        own: Speaker = self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
+        return own
 
-    def customer(self, case: Case, trial: int, complete: Any) -> Any:
+    def customer(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """The customer of one conversation."""
         return make_customer(self.customer_name, case=case, store=self.store, complete=complete)
 
@@ -153,7 +159,7 @@ class Plan:
         """The agent's prompt of one conversation."""
         return prompt_of(case, self.store, self.prompt, self.prompt_file)
 
-    def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
+    def score(self, conversation: Conversation, case: Case) -> Score:
         """The scores of a record."""
         from ..scoring import score
 
@@ -382,7 +388,7 @@ def _source(thing: Any) -> list[str]:
     """Content hashes of the source of what the user wrote, as far as it can be found."""
     found = []
     for one in thing.values() if isinstance(thing, dict) else [thing]:
-        target = getattr(one, "function", one)
+        target: Any = getattr(one, "function", one)
         try:
             found.append(
                 content_hash(inspect.getsource(target if hasattr(target, "__qualname__") else type(target)).encode())
