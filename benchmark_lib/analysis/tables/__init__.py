@@ -12,7 +12,7 @@ from .comparison import (
 )
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import claims_table, detector_table, findings, promise_table
+from .detectors import claims_table, detector_table, findings, promise_ledger, promise_quality, promise_table
 from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
@@ -133,6 +133,8 @@ __all__ = [
     "planning_in_words",
     "power_table",
     "pressure_table",
+    "promise_ledger",
+    "promise_quality",
     "promise_table",
     "published_board",
     "published_checks",

@@ -10,6 +10,7 @@ from ...cases import load_cases
 from ...errors import BadInput
 from ...project import DATA
 from ...scoring.claims import DETECTORS, check_claims
+from ...scoring.claims.commitments import STATES
 from ...scoring.claims.planted import Planted, read_planted
 from ...scoring.columns import names_of
 from ...scoring.metrics import Metric
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 PLANTED = DATA / "claims" / "planted"
 """Conversations written blind, one file a part: ``tuned`` while the detectors were made, ``locked`` opened once after."""
+PROMISES = DATA / "claims" / "promises"
+"""Sentences with and without a promise, each after calls that keep it or not: ``tuned`` were opened while the patterns were made, ``locked`` once after."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
 """A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with a finding."""
 
@@ -58,6 +61,52 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
                 for language in (planted.language, "all"):
                     counts.setdefault((path.stem, name, language), Counter()).update(seen)
     return pd.DataFrame([_row(*key, seen) for key, seen in sorted(counts.items())])
+
+
+def promise_quality(folder: Path | str = PROMISES) -> pd.DataFrame:
+    """How often the class and the state of a promise are read as they were labelled.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files of labelled sentences are; each is one part.
+
+    Returns
+    -------
+    DataFrame
+        One row per part and language (``all`` pools them): part, language, sentences, right (class and state both, and
+        nothing else found), share with ``low`` and ``high`` (Wilson, 95 %), missed (a promise not seen at all), plain
+        (sentences without a promise), alarmed (those in which one was seen).
+    """
+    import pandas as pd
+
+    store = load_store()
+    cases = {case.id: case for case in load_cases(store)}
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        for planted in read_planted(path, cases, store):
+            found = check_claims(planted.conversation, cases[planted.conversation.case_id], store)["commitments"]
+            read = {f"{f['class']}:{f['state']}" for f in found} or {"none"}
+            seen = {
+                "sentences": 1,
+                "right": read == {planted.kind},
+                "missed": planted.kind != "none" and read == {"none"},
+                "plain": planted.kind == "none",
+                "alarmed": planted.kind == "none" and read != {"none"},
+            }
+            for language in (planted.language, "all"):
+                counts.setdefault((path.stem, language), Counter()).update(seen)
+    return pd.DataFrame(
+        {
+            "part": part,
+            "language": language,
+            "sentences": seen["sentences"],
+            "right": seen["right"],
+            **_rate("share", seen["right"], seen["sentences"]),
+            **{name: seen[name] for name in ("missed", "plain", "alarmed")},
+        }
+        for (part, language), seen in sorted(counts.items())
+    ).rename(columns={"share_low": "low", "share_high": "high"})
 
 
 def _judged(planted: Planted, findings: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
@@ -166,7 +215,7 @@ def promise_table(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry and class: entry, class, kept, unbacked, beyond_authority (numbers of promises).
+        One row per entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
     """
     import pandas as pd
 
@@ -174,11 +223,32 @@ def promise_table(results: Results) -> pd.DataFrame:
     for _, score, key in _scores(results):
         for kind, states in (score.get("promises") or {}).items():
             counts.update({(key[0], kind, state): n for state, n in states.items()})
-    states = ("kept", "unbacked", "beyond_authority")
     pairs = sorted({(entry, kind) for entry, kind, _ in counts})
     return pd.DataFrame(
-        [(*pair, *(counts[*pair, s] for s in states)) for pair in pairs], columns=["entry", "class", *states]
+        [(*pair, *(counts[*pair, s] for s in STATES)) for pair in pairs], columns=["entry", "class", *STATES]
     )
+
+
+def promise_ledger(results: Results) -> pd.DataFrame:
+    """Every promise of every conversation, kept ones too, with what decided it.
+
+    Returns
+    -------
+    DataFrame
+        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (the index of a call, or the rule it breaks, as
+        text; None where nothing stands behind it).
+    """
+    import pandas as pd
+
+    names = ("run_id", "entry", "case_id", "trial", "turn", "class", "state", "sentence", "compared_with")
+    rows = []
+    for run, score, key in _scores(results):
+        for f in score.get("commitments") or ():
+            by = f["compared_with"]
+            rows.append(
+                (run.run_id, *key, f["turn"], f["class"], f["state"], f["sentence"], None if by is None else str(by))
+            )
+    return pd.DataFrame(rows, columns=names)
 
 
 def _scores(results: Results) -> Any:
