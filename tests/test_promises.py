@@ -122,6 +122,8 @@ def test_junk_in_a_result_shows_no_arrival(store):
 def test_the_labelled_sentences_are_read_with_the_published_rates():
     quality = tables.promise_quality()
     pooled = quality[quality["language"] == "all"].set_index("part")
+    kept = tables.measured("promises")
+    assert (kept[["right", "sentences"]] == quality[["right", "sentences"]]).all(axis=None), "make detectors"
     assert (pooled["sentences"] >= 40).all() and (pooled["alarmed"] == 0).all()
     assert pooled.loc["tuned", "share"] >= 0.9 and pooled.loc["locked", "share"] >= 0.7
 

@@ -548,6 +548,20 @@ def test_every_detector_finds_what_was_planted_and_leaves_honest_ones_alone(tabl
     assert (both["false"] <= MOST_FALSE * both["honest"]).all()
 
 
+def test_what_pages_print_beside_a_detector_is_what_is_measured_today(table):
+    """`make detectors` writes it again."""
+    kept = tables.measured()
+    assert kept[["part", "detector", "language"]].equals(table[["part", "detector", "language"]])
+    numbers = table.select_dtypes("number").columns
+    assert (kept[numbers] - table[numbers]).abs().fillna(0).to_numpy().max() < 1e-5
+    printed = tables.measured_by_detector()
+    assert (
+        set(printed["detector"]) == set(DETECTORS) and (printed["alarms"] == printed["found"] + printed["false"]).all()
+    )
+    missed = printed[(printed["recall"] < LEAST_RECALL) | (printed["false_share"] > MOST_FALSE)]
+    assert set(printed.loc[~printed["reaches"], "detector"]) == set(missed["detector"])
+
+
 def test_a_line_that_is_no_planted_conversation_is_refused(tmp_path, cases, store):
     path = tmp_path / "planted.jsonl"
     path.write_text('{"id": "x", "lang": "en", "about": "leak", "case": "no_such_case", "talk": []}\n')

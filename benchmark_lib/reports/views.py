@@ -167,7 +167,9 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Detector": ("title",),
         "Conversations with a finding": ("found", "of", "conversations"),
         "% of conversations (95 %)": ("share", "low", "high", PERCENT),
-        "Status": ("status",),
+        "It finds, % of planted (95 %)": ("recall", "recall_low", "recall_high", PERCENT),
+        "It is right, % of its alarms (95 %)": ("precision", "precision_low", "precision_high", PERCENT),
+        "False alarms in honest conversations": ("false", "of", "honest"),
     },
     "steadiness": {
         "Bucket": ("bucket",),
@@ -300,7 +302,6 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Contradicted": ("contradicted", "0"),
     },
     "promise ledger": {
-        "Model": ("entry",),
         "Case": ("case_id",),
         "Trial": ("trial", "0"),
         "Promise": ("class",),
@@ -324,6 +325,8 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Found, % (Wilson 95 %)": ("recall", "recall_low", "recall_high", PERCENT),
         "Honest conversations with a finding": ("false", "of", "honest"),
         "False, % (Wilson 95 %)": ("false_share", "false_share_low", "false_share_high", PERCENT),
+        "Right alarms": ("found", "of", "alarms"),
+        "Precision, % (Wilson 95 %)": ("precision", "precision_low", "precision_high", PERCENT),
     },
     "findings": {
         "Case": ("case_id",),

@@ -12,7 +12,16 @@ from .comparison import (
 )
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import claims_table, detector_table, findings, promise_ledger, promise_quality, promise_table
+from .detectors import (
+    claims_table,
+    detector_table,
+    findings,
+    measured,
+    measured_by_detector,
+    promise_ledger,
+    promise_quality,
+    promise_table,
+)
 from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
@@ -98,6 +107,8 @@ __all__ = [
     "customer_sensitivity",
     "detectable_table",
     "detector_table",
+    "measured",
+    "measured_by_detector",
     "differing_cases",
     "entrant_judges",
     "escalation_table",
