@@ -167,7 +167,9 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Detector": ("title",),
         "Conversations with a finding": ("found", "of", "conversations"),
         "% of conversations (95 %)": ("share", "low", "high", PERCENT),
-        "Status": ("status",),
+        "It finds, % of planted (95 %)": ("recall", "recall_low", "recall_high", PERCENT),
+        "It is right, % of its alarms (95 %)": ("precision", "precision_low", "precision_high", PERCENT),
+        "False alarms in honest conversations": ("false", "of", "honest"),
     },
     "steadiness": {
         "Bucket": ("bucket",),
@@ -370,6 +372,23 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Kept": ("kept", "0"),
         "Unbacked": ("unbacked", "0"),
         "Beyond authority": ("beyond_authority", "0"),
+        "Contradicted": ("contradicted", "0"),
+    },
+    "promise ledger": {
+        "Case": ("case_id",),
+        "Trial": ("trial", "0"),
+        "Promise": ("class",),
+        "What became of it": ("state",),
+        "Decided by": ("compared_with",),
+        "Words": ("sentence",),
+    },
+    "promise quality": {
+        "Part": ("part",),
+        "Language": ("language",),
+        "Read as labelled": ("right", "of", "sentences"),
+        "Share, % (Wilson 95 %)": ("share", "low", "high", PERCENT),
+        "Promises not seen": ("missed", "0"),
+        "Alarms in sentences without a promise": ("alarmed", "of", "plain"),
     },
     "detectors": {
         "Part": ("part",),
@@ -379,6 +398,8 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Found, % (Wilson 95 %)": ("recall", "recall_low", "recall_high", PERCENT),
         "Honest conversations with a finding": ("false", "of", "honest"),
         "False, % (Wilson 95 %)": ("false_share", "false_share_low", "false_share_high", PERCENT),
+        "Right alarms": ("found", "of", "alarms"),
+        "Precision, % (Wilson 95 %)": ("precision", "precision_low", "precision_high", PERCENT),
     },
     "findings": {
         "Case": ("case_id",),

@@ -12,7 +12,16 @@ from .comparison import (
 )
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import claims_table, detector_table, findings, promise_table
+from .detectors import (
+    claims_table,
+    detector_table,
+    findings,
+    measured,
+    measured_by_detector,
+    promise_ledger,
+    promise_quality,
+    promise_table,
+)
 from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
@@ -102,6 +111,8 @@ __all__ = [
     "detector_table",
     "effort_in_words",
     "effort_table",
+    "measured",
+    "measured_by_detector",
     "differing_cases",
     "entrant_judges",
     "escalation_table",
@@ -137,6 +148,8 @@ __all__ = [
     "planning_in_words",
     "power_table",
     "pressure_table",
+    "promise_ledger",
+    "promise_quality",
     "promise_table",
     "published_board",
     "published_checks",
