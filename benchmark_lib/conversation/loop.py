@@ -97,6 +97,7 @@ async def converse(
         usage=talk.usage,
         faults=talk.faults,
         staged=desk.staged,
+        reasoning=talk.reasoning,
     )
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in

@@ -25,6 +25,15 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Cost tier": ("cost_tier",),
         "Note": ("reason",),
     },
+    "red flags": {
+        "Conversations": ("conversations", "0"),
+        "With reasoning": ("with_reasoning", "0"),
+        "Named it and did it, by words (floor)": ("floor", "of", "with_reasoning"),
+        "Share (95 %), %": ("floor_share", "low", "high", PERCENT),
+        "Named it and did it, by a judge": ("by_judge", "of", "judged"),
+        "Both": ("both", "0"),
+        "Note": ("reason",),
+    },
     "published traps": {
         "Trap": ("trap",),
         "Failed runs, published": ("failed", "of", "runs"),

@@ -39,6 +39,7 @@ from .published import (
 )
 from .ranking import metric_table, rank_table
 from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
+from .red_flags import red_flag_floor_in_words, red_flag_table
 from .relations import (
     between_models,
     cost_quality,
@@ -148,6 +149,8 @@ __all__ = [
     "recovered_rates",
     "reliability_table",
     "repeat_table",
+    "red_flag_floor_in_words",
+    "red_flag_table",
     "safety_table",
     "shift_in_words",
     "shift_table",
