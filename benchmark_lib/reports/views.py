@@ -34,6 +34,17 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Both": ("both", "0"),
         "Note": ("reason",),
     },
+    "wordings": {
+        "Cases x wordings": ("cases", "x", "wordings"),
+        "Trials": ("trials", "0"),
+        "Success, %": ("success", PERCENT),
+        "Cases that some words always and others never get through": ("moved", "of", "cases"),
+        "SD over wordings, points (95 %)": ("over_wordings", "over_wordings_low", "over_wordings_high", PERCENT),
+        "SD over trials, points (95 %)": ("over_trials", "over_trials_low", "over_trials_high", PERCENT),
+        "Of the variance due to words, %": ("share", PERCENT),
+        "p, trials shuffled": ("p", "3"),
+        "Note": ("reason",),
+    },
     "published traps": {
         "Trap": ("trap",),
         "Failed runs, published": ("failed", "of", "runs"),

@@ -30,6 +30,7 @@ from .trials import (
     trial_shift,
 )
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
+from .wording import wording_spread
 
 __all__ = [
     "Agreement",
@@ -76,6 +77,7 @@ __all__ = [
     "rank_intervals",
     "repeat_correlation",
     "trial_shift",
+    "wording_spread",
     "unsafe_headline",
     "unsafe_posterior",
     "within_model_correlation",

@@ -78,6 +78,8 @@ from .safety import (
     tier_table,
     trap_table,
 )
+from .wordings import wording_table
+
 
 __all__ = [
     "PaperTable",
@@ -169,4 +171,5 @@ __all__ = [
     "with_and_without_flagged",
     "within_models",
     "worst_intents",
+    "wording_table",
 ]
