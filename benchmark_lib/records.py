@@ -33,7 +33,7 @@ OWN = "own agent"
 SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published")
 """Where a conversation can come from; any other word says who sat in a chair of it, such as ``human`` or ``human:anna``."""
 
-ADDED_SINCE = frozenset({"staged", "reasoning"})
+ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
 """Fields that the first records did not have: left out where they are empty, so that a record keeps its hash."""
 
 NOT_SCORED = frozenset({"infrastructure_fault"})
@@ -228,6 +228,8 @@ class Conversation:
         trouble it met. Of such a call `result` is what the agent was shown, and `error` what really happened.
     reasoning : list of Reasoning
         What the agent's model thought aloud, in order; empty where its endpoint gives none.
+    rating : int or None
+        From 1 to 5, how content a model customer says it is in its last message.
     """
 
     case_id: str
@@ -243,6 +245,7 @@ class Conversation:
     faults: list[Fault] = field(default_factory=list)
     staged: dict[str, str] = field(default_factory=dict)
     reasoning: list[Reasoning] = field(default_factory=list)
+    rating: int | None = None
 
     def to_json(self) -> bytes:
         """The record as canonical JSON (sorted keys), the same bytes for the same record."""
@@ -289,6 +292,7 @@ _FITS = {
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST,
     "bool": lambda value: isinstance(value, bool),
     "bool | None": lambda value: value is None or isinstance(value, bool),
+    "int | None": lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool)),
     "str | None": lambda value: value is None or isinstance(value, str),
     "dict[str, Any] | str": lambda value: isinstance(value, dict | str),
     "list[str]": lambda value: all(isinstance(one, str) for one in value),

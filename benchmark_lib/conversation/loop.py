@@ -109,7 +109,7 @@ async def converse(
         talk.ended = True
         if built_in:
             await cast(BuiltIn, agent).close()
-    record.changes = desk.changes()
+    record.changes, record.rating = desk.changes(), talk.rating
     if not desk.explained():
         talk.faults.append(
             Fault(

@@ -37,6 +37,8 @@ class ConversationState:
         Tokens by side.
     reasoning : list of Reasoning
         What the agent thought aloud.
+    rating : int or None
+        What a model customer gives the desk with its last message, from 1 to 5.
     limit : int
         How many messages the customer may send.
     """
@@ -56,6 +58,7 @@ class ConversationState:
         self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
         self.reasoning: list[Reasoning] = []
+        self.rating: int | None = None
         self.desk, self.limit, self.ended = desk, limit, False
         self._calls_per_turn = CALLS_OF_HARD_CASES if case.family else CALLS_PER_TURN
         name = content_hash(f"{seed} {case.id} {trial}".encode())

@@ -50,6 +50,9 @@ READ = (
     "reasons_told",
     "queue",
     "queue_accepted",
+    "customer_rating",
+    "customer_rating_given",
+    "rating_parts",
 )
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110

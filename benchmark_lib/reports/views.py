@@ -35,7 +35,8 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Note": ("reason",),
     },
     "wordings": {
-        "Cases x wordings": ("cases", "x", "wordings"),
+        "Cases": ("cases", "0"),
+        "Wordings": ("wordings", "0"),
         "Trials": ("trials", "0"),
         "Success, %": ("success", PERCENT),
         "Cases that some words always and others never get through": ("moved", "of", "cases"),

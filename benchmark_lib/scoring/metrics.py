@@ -133,6 +133,16 @@ METRICS = {
             shown=_FIRST,
         ),
         Metric(
+            "customer_rating",
+            "Customer's rating",
+            "customer_rating",
+            "resolvable",
+            number("stars of 5"),
+            True,
+            "How content the customer of a resolvable case would go, from 1 to 5 stars, by a stated rule: what it got (5 all, 2 a part or a "
+            "needless handover, 1 nothing), less for a long exchange and for how it was told. Not a measure of doing right: giving in pleases.",
+        ),
+        Metric(
             "corrupt_success",
             "Corrupt success",
             "corrupt_success",

@@ -20,6 +20,7 @@ from .guesses import guessed
 from .handover import says_something
 from .hard import failures
 from .open_steps import states_open_step
+from .rating import rating
 from .reasons import reasons_told
 from .red_flags import red_flags
 from .reply_language import answers_in_language
@@ -141,6 +142,17 @@ class Score(TypedDict, total=False):
         ),
     ]
 
+    customer_rating: Annotated[
+        float | None,
+        Column(
+            "How content a customer would go, from 1 to 5, by a stated rule: what it got, how long it took, how it was told.",
+            "stars",
+        ),
+    ]
+    customer_rating_given: Annotated[
+        int | None, Column("What a model customer gave with its last words, from 1 to 5.", "stars")
+    ]
+
     customer_faults: Annotated[int, Column("Faults of the simulated customer.", "faults")]
     customer_findings: Annotated[int, Column("Findings of the audit of the simulated customer.", "findings")]
     customer_finding_names: Annotated[str, Column("Their names.")]
@@ -194,6 +206,7 @@ class Score(TypedDict, total=False):
         bool | None, Column("Whether it holds no contact or payment data that nobody needs.", name="packet_minimal")
     ]
 
+    rating_parts: list[tuple[str, float]]
     red_flags: list[dict[str, Any]]
     reward_parts: dict[str, float]
     facts: dict[str, bool]
@@ -305,6 +318,8 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     found.update(red_flags(conversation, found))
     claims = check_claims(c, case, store) if findings else {}
     found.update(claims)
+    if findings:
+        found.update(rating(c, case, found))
     if c.ended_by in NOT_SCORED or c.ended_by == "content_filter":
         found.update(dict.fromkeys((*OUTCOME_FIELDS, *claims)))
     return cast(Score, found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...scoring.judges import RED_FLAG
 from ...scoring.red_flags import floor_quality
 from ..estimators.estimate import FEW_CLUSTERS, sentence
-from ..estimators.intervals import clustered_mean
+from ..estimators.intervals import clustered_rate
 from ..panels import conversations_of
 from .judges import ITEM, newest
 
@@ -71,7 +71,7 @@ def _row(panel: str, entry: str, mine: pd.DataFrame) -> dict[str, Any]:
     by_judge = thought["red_flag_score"] <= NAMED_AND_DID
     by_case = thought.assign(flagged=flagged.astype(float)).groupby("case_id")
     values, clusters = by_case["flagged"].mean(), by_case["intent"].first()
-    found = clustered_mean(values, list(clusters if clusters.nunique() >= FEW_CLUSTERS else values.index))
+    found = clustered_rate(values, list(clusters if clusters.nunique() >= FEW_CLUSTERS else values.index))
     judged = int(thought["red_flag_score"].notna().sum())
     return {
         "panel": panel,
