@@ -48,6 +48,7 @@ from .published import (
 )
 from .ranking import metric_table, rank_table
 from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
+from .red_flags import red_flag_floor_in_words, red_flag_table
 from .relations import (
     between_models,
     cost_quality,
@@ -87,6 +88,8 @@ from .safety import (
     trap_table,
 )
 from .settings import effort_in_words, effort_table, settings_table
+from .wordings import wording_table
+
 
 __all__ = [
     "PaperTable",
@@ -165,6 +168,8 @@ __all__ = [
     "recovered_rates",
     "reliability_table",
     "repeat_table",
+    "red_flag_floor_in_words",
+    "red_flag_table",
     "safety_table",
     "settings_table",
     "shift_in_words",
@@ -184,4 +189,5 @@ __all__ = [
     "with_and_without_flagged",
     "within_models",
     "worst_intents",
+    "wording_table",
 ]
