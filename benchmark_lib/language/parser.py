@@ -445,7 +445,12 @@ def _none_asked(plain: str, cues: list[str], languages: tuple[str, ...]) -> str 
     kinds = ["elsewhere", "later", *(["invites", "yes_to", "any_of_them"] if marked else ["handling"])]
     if not marked and "request" not in cues:
         kinds.append("at_hand")
-    return next((kind for kind in kinds if _cue_of_none(kind, languages).search(plain)), None)
+    return next((kind for kind in kinds if _is_none(kind, plain, languages)), None)
+
+
+def _is_none(kind: str, plain: str, languages: tuple[str, ...]) -> bool:
+    pattern = _cue_of_none(kind, languages)
+    return bool(pattern.match(plain) if kind == "yes_to" else pattern.search(plain))
 
 
 @lru_cache(maxsize=128)
