@@ -80,8 +80,9 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
 
 
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any]:
-    """The median, the mean with its interval (and the number of cases where another entry has more), the value, and the list of
-    the conversations it counts (None where it counts none).
+    """The median, the mean with its interval, the value, and the list of the conversations it counts, None for no conversation.
+
+    With the interval stands the number of cases, where another entry has more.
     """
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
