@@ -133,18 +133,9 @@ def _row(
     faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
     spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
     customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
-    record = Conversation(
-        str(sample.get("id")),
-        int(sample.get("epoch") or 1),
-        model,
-        "imported",
-        customer,
-        talk.messages,
-        talk.calls,
-        ended_by=ended_by,
-        usage=_usages(sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"), customer, talk),
-        faults=faults,
-    )
+    usage = _usages(sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"), customer, talk)
+    epoch = int(sample.get("epoch") or 1)
+    record = talk.record(str(sample.get("id")), epoch, (model, customer), ended_by, faults, usage)
     scores = sample.get("scores") or {}
     name = _headline(header, scores)
     reward = _number(scores[name].get("value")) if name in scores else None

@@ -18,6 +18,7 @@ from .safety import (
     unsafe_counts,
 )
 from .said import caption
+from .settings import setting_steps
 from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, save_all, use_style, why_not_saved
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "rank_places",
     "save",
     "save_all",
+    "setting_steps",
     "textbook_decay",
     "trap_matrix",
     "trap_states",

@@ -31,6 +31,7 @@ from .trials import (
     trial_shift,
 )
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
+from .wording import wording_spread
 
 __all__ = [
     "Agreement",
@@ -82,6 +83,7 @@ __all__ = [
     "rate_change",
     "repeat_correlation",
     "trial_shift",
+    "wording_spread",
     "unsafe_headline",
     "unsafe_posterior",
     "within_model_correlation",

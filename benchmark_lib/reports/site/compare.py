@@ -14,9 +14,11 @@ from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.tables.comparison import PLANNED, compare_values, judged, shown_numbers, verdict_in_words
 from ...analysis.tables.headlines import case_matrix
+from ...analysis.tables.settings import effort_in_words, effort_table
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ..behind import conversations_address
+from .board import settings_beside
 from .content import Content
 from .counts import behind_metric
 from .talks import Talk
@@ -64,6 +66,7 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
         "entries": [
             {
                 "name": e.name,
+                "settings": settings_beside(e),
                 "block": e.block,
                 "page": e.page,
                 "outcomes": outcomes[i],
@@ -71,13 +74,15 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
             }
             for i, e in enumerate(entries)
         ],
+        "steps": effort_in_words(effort_table(content.results)),
         "pairs": _tests(content) if len(entries) <= MOST_ENTRIES else {},
     }
 
 
 def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any]:
-    """The median, the mean with its interval (and the number of cases where another entry has more), the value, and the list of
-    the conversations it counts (None where it counts none).
+    """The median, the mean with its interval, the value, and the list of the conversations it counts, None for no conversation.
+
+    With the interval stands the number of cases, where another entry has more.
     """
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
