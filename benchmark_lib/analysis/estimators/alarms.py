@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
@@ -92,8 +92,8 @@ def rate_alarms(
         p[:, at] = _fisher(base_count, base_n, hits, sizes, side, max(dispersion, 1.0))
     found = tuple(int(week) for week in np.flatnonzero((p <= limit).any(axis=1)))
     first = found[0] if found else None
-    window = windows[int(p[first].argmin())] if first is not None else None
-    return RateAlarms(p, limit, first, found, window)
+    pooled = windows[int(p[first].argmin())] if first is not None else None
+    return RateAlarms(p, limit, first, found, pooled)
 
 
 def _last(values: np.ndarray, window: int) -> np.ndarray:
@@ -168,13 +168,15 @@ def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence:
     Estimate
         `n` is the number of conversations compared with the baseline.
     """
-    common = dict(n=int(n), estimand="rate minus the rate of the baseline", method="Newcombe", confidence=confidence)
+    known = Estimate(
+        estimate=nan, n=int(n), estimand="rate minus the rate of the baseline", method="Newcombe", confidence=confidence
+    )
     if not base_n or not n:
         where = "the baseline" if not base_n else "these weeks"
-        return Estimate(estimate=nan, reason=f"no conversation of {where} counts here", **common)
+        return replace(known, reason=f"no conversation of {where} counts here")
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     low, high = confint_proportions_2indep(
         count, n, base_count, base_n, method="newcomb", compare="diff", alpha=1 - confidence
     )
-    return Estimate(estimate=count / n - base_count / base_n, low=float(low), high=float(high), **common)
+    return replace(known, estimate=count / n - base_count / base_n, low=float(low), high=float(high))
