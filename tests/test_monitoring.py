@@ -138,6 +138,7 @@ def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path)
         (json.dumps({"at": "2026-01-05", "messages": [{"role": "boss"}]}), "a message is by 'boss'"),
         (json.dumps({"at": "2026-01-05", "messages": ["hi"]}), "a message is not an object"),
         (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": [{}]}), "a tool call has no name"),
+        (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": 5}), "is not of its kind"),
     ],
 )
 def test_a_line_that_is_no_conversation_is_refused_by_number_or_left_out_and_counted(tmp_path, bad, why):
@@ -164,6 +165,7 @@ def test_a_line_that_is_no_conversation_is_refused_by_number_or_left_out_and_cou
         (["--transcripts", "3"], "add --out"),
         (["--out", "o", "--link", "javascript:{id}"], "makes no address"),
         (["--store", "nowhere"], "no store"),
+        (["--format", "tau-bench"], "choose one of jsonl, tau2, inspect"),
     ],
 )
 def test_the_command_refuses_in_one_sentence(year, arguments, why, capsys):
