@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench monitor``."""
     add = parser.add_argument
-    add("logs", nargs="+", metavar="LOG", help="files of logged conversations, one JSON object per line (.gz too)")
+    add(
+        "logs",
+        nargs="+",
+        metavar="LOG",
+        help="files of logged conversations (.gz too), one per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}",
+    )
     add(
         "--baseline",
         metavar="FROM..TO",
