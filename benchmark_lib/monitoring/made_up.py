@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -185,14 +185,11 @@ def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = Fa
     path = Path(path)
     if not replace:
         require_absent(path)
-    lines = (orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in made_up_year(rng, **more))
-    with writing(path), built_beside(path) as building, _opened(building, path.suffix == ".gz") as file:
-        file.writelines(lines)
+    opened = partial(gzip.open, compresslevel=5) if path.suffix == ".gz" else open
+    with writing(path), built_beside(path) as building, cast(BinaryIO, opened(building, "wb")) as file:
+        for line in made_up_year(rng, **more):
+            file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
     return path
-
-
-def _opened(path: Path, packed: bool) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "wb", 5)) if packed else path.open("wb")
 
 
 def week_of(change: Change) -> str:
