@@ -134,8 +134,8 @@ class ScriptedCustomer(Consenting):
             either = [s for s in self.kind.proofs if s in choice and s in news]
             likely = [s for s in choice if self._open(s) and heard.slots.get(s, 0.0) >= SURE]
             others = [] if any(s in news for s in choice) else likely[:1]
-            held = [s for s in either if self._open(s)] or others or either
-            news = [s for s in news if s not in either or s in held[:1]] + [s for s in held[:1] if s not in news]
+            told = [s for s in either if self._open(s)] or others or either
+            news = [s for s in news if s not in either or s in told[:1]] + [s for s in told[:1] if s not in news]
         return news
 
     def _stands_for(self, slot: str) -> tuple[str, ...]:
@@ -209,7 +209,8 @@ class ScriptedCustomer(Consenting):
             return False
         self.progress.dropped += pending
         said.add(self._to_several("drops"), Act("waited", "dropped"))
-        self._bring_up("served", talk, said, now) or self._leave_as_it_stands(said)
+        if not self._bring_up("served", talk, said, now):
+            self._leave_as_it_stands(said)
         return True
 
     def _waits_for_a_person(self) -> bool:
