@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from ..records import ToolCall
 from .protocols import Played, Row, World
 from .rules import Predicate, Telling
 from .tools import Tool
+
+if TYPE_CHECKING:
+    from .rekey.cases import Rekey
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class DeskKind:
     days : callable or None
         ``days(number, store)``: the days that policy and clock give a row of `subject`, each with what it is; None
         where a case may require any day.
+    rekey : type of Rekey or None
+        What turns a store into another one with the same logic, for ``deskbench generate``; None where nothing does.
     """
 
     name: str
@@ -141,6 +146,7 @@ class DeskKind:
     catalogue: tuple[str, ...] = ()
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
     days: Callable[[str, World], dict[str, str]] | None = None
+    rekey: type[Rekey] | None = None
 
 
 _SHIPPED = {"retail": "benchmark_lib.store.retail"}

@@ -3,6 +3,7 @@
 from ..kinds import DeskKind
 from ..tools import tools_of
 from . import cases, claims, more_tools, offers, rows, sound, steps, tools
+from .rekey import RetailRekey
 from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
@@ -43,4 +44,5 @@ KIND = DeskKind(
     catalogue=("products",),
     unsound=sound.unsound,
     days=sound.days,
+    rekey=RetailRekey,
 )
