@@ -29,9 +29,9 @@ def files(tmp_path):
 
 
 def test_the_list_says_model_kind_cases_finished_cost_and_age(play, tmp_path, capsys, monkeypatch):
-    (tmp_path / "mine.py").write_text("class Mine:\n    def reply(self, talk):\n        return 'We will see.'\n")
+    (tmp_path / "listed.py").write_text("class Mine:\n    def reply(self, talk):\n        return 'We will see.'\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert play("scripted:echo") == 0 and play("mine", "--agent", "mine:Mine") == 0
+    assert play("scripted:echo") == 0 and play("mine", "--agent", "listed:Mine") == 0
     with RunServer() as server:
         assert play("some-model", "--base-url", server.base_url) == 0
     capsys.readouterr()

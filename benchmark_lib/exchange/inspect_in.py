@@ -52,7 +52,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     BadInput
         For a file of another shape, one that is cut short, and one that holds no sample.
     """
-    log = _parts(data, path)
+    log = log_parts(data, path)
     header, samples = log[0], [_resolved(sample, sample.get("attachments") or {}) for sample in log[1]]
     about = header.get("eval")
     if not isinstance(about, dict) or "dataset" not in about:
@@ -70,7 +70,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     return Imported(agent, customer, f"inspect {domain}", _text(first.get("content")), cases, trials, rows)
 
 
-def _parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The header and the samples of either format."""
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":

@@ -66,6 +66,7 @@ async def judge_runs(
     settings: Sequence[Any] = (),
     scorers: Sequence[str] = SCORERS,
     store: str | Path | None = None,
+    tools: str | None = None,
     limit: int | None = None,
     apart: bool = False,
     unfinished: bool = False,
@@ -89,6 +90,9 @@ async def judge_runs(
         Which scorers; all by default.
     store : str or Path, optional
         The store the runs were played on; by default the one that each of them names.
+    tools : str, optional
+        ``module:name`` of the user's own tools, for runs that were played with some; by default a judge is shown what
+        the run file keeps of them.
     limit : int, optional
         Judge only so many conversations of each run: the same ones each time, picked by the hash of their record.
     apart : bool
@@ -112,7 +116,7 @@ async def judge_runs(
     _check_numbers(limit, concurrency, budget_usd, timeout)
     rubrics = load_rubrics(scorers)
     files = [run if isinstance(run, RunFile) else RunFile(run) for run in runs]
-    shops = [store_of(run.path, run.manifest, store) for run in files]
+    shops = [store_of(run.path, run.manifest, store, tools) for run in files]
     cases = [check_run(run, shop, unfinished) for run, shop in zip(files, shops, strict=True)]
     done = []
     for run, shop, its_cases in zip(files, shops, cases, strict=True):

@@ -2,7 +2,7 @@
 
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, claims, more_tools, offers, rows, sound, steps, tools
+from . import arrivals, cases, claims, more_tools, offers, rows, sound, steps, tools
 from .rekey import RetailRekey
 from .rules import RULES, TELLINGS
 
@@ -32,6 +32,7 @@ KIND = DeskKind(
     lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
     alike=claims.ALIKE,
     shows=claims.shows,
+    arrives=arrivals.arrives,
     differs=claims.differs,
     proves=claims.proves,
     private={"phone": frozenset(), "method": frozenset({"billing"})},
