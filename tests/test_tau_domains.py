@@ -1,13 +1,15 @@
 """The tasks of tau2 in our loop, with the real package."""
 
 import asyncio
+import html
+import re
 import threading
 from importlib.metadata import PackageNotFoundError
 
 import pytest
 import yaml
 
-from benchmark_lib import Experiment, load_results
+from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation import converse, make_agent, make_customer
 from benchmark_lib.conversation.tau import TauModelCustomer, unconditional
@@ -184,9 +186,13 @@ def test_a_run_is_rescored_and_shown_on_a_site_without_its_task(tmp_path):
     out = tmp_path / "t.deskbench"
     asyncio.run(Experiment("scripted:oracle", store=store.name, cases=case.id, trials=1, out=out, progress=False).run())
     assert rescore(out, again=True) == (1, 1)
+    assert (load_results(out).conversations["floor"] == 0).all()
+    (note,) = tables.leaderboard(load_results(out))["notes"]
+    assert "its own success in telecom: 100.0 % of 1 cases; doing nothing passes 0.0 % of its tasks" in note
     site = tmp_path / "site"
     build_site(load_results(out), site, published=False)
-    assert (site / "index.html").is_file()
+    board = re.sub(r"\s", " ", html.unescape((site / "index.html").read_text()))
+    assert "doing nothing passes 0.0 % of its tasks" in board
     told = store.task(case).user_scenario.instructions.task_instructions
     assert not any(told in page.read_text() for page in site.rglob("*.html"))
 
