@@ -79,14 +79,12 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
             groups: dict[Any, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
             for run_id, one in known.items():
                 rest = tuple(sorted((name, value) for name, value in one.items() if name != setting))
-                rest = rest if setting == "prompt" else (*rest, prompts[run_id])
-                groups[rest][one.get(setting, DEFAULT)].append(run_id)
+                groups[rest, "" if setting == "prompt" else prompts[run_id]][one.get(setting, DEFAULT)].append(run_id)
             for values in groups.values():
                 base, *others = sorted(values, key=level)
-                pairs = [
-                    pair for value in others for pair in product(values[base], [(r, value) for r in values[value]])
-                ]
-                found += [(setting, (run_id, base), other) for run_id, other in pairs]
+                for value in others:
+                    pairs = product(values[base], values[value])
+                    found += [(setting, (run_a, base), (run_b, value)) for run_a, run_b in pairs]
     return found
 
 

@@ -84,7 +84,7 @@ def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: St
     """The tools that a text offers; one that its words name as well ("I'll send you ...") is taken for the wish whose object it names."""
     subject, read = store.kind.look_up[1], dict(tools)
     for tool in [t for t, chance in tools.items() if chance >= SURE]:
-        fitting = {}
+        fitting: dict[str, bool] = {}
         for wish in wishes:
             if wish.tool in {tool, *store.kind.alike.get(tool, ())}:
                 named, differing = store.kind.named_in(words, wish.arguments, store)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -185,10 +185,10 @@ def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = Fa
     path = Path(path)
     if not replace:
         require_absent(path)
-    with writing(path), built_beside(path) as building:
-        with cast(BinaryIO, gzip.open(building, "wb", 5) if path.suffix == ".gz" else building.open("wb")) as file:
-            for line in made_up_year(rng, **more):
-                file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    opened = partial(gzip.open, compresslevel=5) if path.suffix == ".gz" else open
+    with writing(path), built_beside(path) as building, cast(BinaryIO, opened(building, "wb")) as file:
+        for line in made_up_year(rng, **more):
+            file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
     return path
 
 

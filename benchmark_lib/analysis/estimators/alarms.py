@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -92,8 +93,8 @@ def rate_alarms(
         p[:, at] = _fisher(base_count, base_n, hits, sizes, side, max(dispersion, 1.0))
     found = tuple(int(week) for week in np.flatnonzero((p <= limit).any(axis=1)))
     first = found[0] if found else None
-    window = windows[int(p[first].argmin())] if first is not None else None
-    return RateAlarms(p, limit, first, found, window)
+    shown = windows[int(p[first].argmin())] if first is not None else None
+    return RateAlarms(p, limit, first, found, shown)
 
 
 def _last(values: np.ndarray, window: int) -> np.ndarray:
@@ -168,7 +169,9 @@ def rate_change(base_count: int, base_n: int, count: int, n: int, *, confidence:
     Estimate
         `n` is the number of conversations compared with the baseline.
     """
-    common = dict(n=int(n), estimand="rate minus the rate of the baseline", method="Newcombe", confidence=confidence)
+    common: dict[str, Any] = dict(
+        n=int(n), estimand="rate minus the rate of the baseline", method="Newcombe", confidence=confidence
+    )
     if not base_n or not n:
         where = "the baseline" if not base_n else "these weeks"
         return Estimate(estimate=nan, reason=f"no conversation of {where} counts here", **common)
