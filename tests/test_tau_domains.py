@@ -14,6 +14,7 @@ from benchmark_lib.conversation.tau import TauModelCustomer, unconditional
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import Conversation
 from benchmark_lib.scoring import score, tau
+from benchmark_lib.scoring.deciding import reasons_against
 from benchmark_lib.store import load_store
 from benchmark_lib.store.tau import package
 from benchmark_lib.store.tau.store import KNOWN
@@ -164,6 +165,14 @@ def test_a_run_is_resumed_replayed_and_summed_up_with_its_floor(tmp_path):
     again = Experiment("scripted:oracle", cases=",".join(first), trials=1, replay=True, **options)
     asyncio.run(again.run())
     assert again.replayed == 2
+
+
+def test_why_a_task_failed_is_said_in_the_parts_of_its_reward():
+    store = load_store("tau:telecom")
+    case = load_cases(store)[0]
+    record = talk(store, case, "scripted:no_op")
+    (reason,) = reasons_against(score(record, case, store), record.ended_by, record, case)
+    assert "ENV_ASSERTION 0" in reason.words and reason.expected == "1 in each part of ENV_ASSERTION"
 
 
 def test_a_run_is_graded_beside_the_event_loop(tmp_path, monkeypatch):
