@@ -78,6 +78,7 @@ from .safety import (
     tier_table,
     trap_table,
 )
+from .tone import tone_between_models, tone_table
 from .wordings import wording_table
 
 
@@ -162,6 +163,8 @@ __all__ = [
     "tier_correlation",
     "tier_safety",
     "tier_table",
+    "tone_between_models",
+    "tone_table",
     "trap_table",
     "trial_table",
     "unsafe_table",
