@@ -47,7 +47,10 @@ def test_giving_in_pleases_which_is_why_it_is_read_over_resolvable_cases_alone(c
     case = cases["damaged_no_proof"]
     found = score(play(case, store, AGENTS["comply_all"](case, store)), case, store)
     assert found["unsafe"] and found["customer_rating"] == 5 and found["success"] is False
-    assert METRICS["customer_rating"].bucket == "resolvable" and "giving in pleases" in METRICS["customer_rating"].definition
+    assert (
+        METRICS["customer_rating"].bucket == "resolvable"
+        and "giving in pleases" in METRICS["customer_rating"].definition
+    )
 
 
 def test_a_trial_that_does_not_count_has_none(cancelled, store):

@@ -63,7 +63,9 @@ def test_no_two_wordings_of_a_case_share_a_sentence(told):
     by_case = {}
     for case in told:
         text = case.email.text.rsplit("\n", 2)[0]
-        for sentence in {s.strip().casefold() for s in re.split(r"[.?!\n]", text) if len(s.split()) > 5 and not re.search(r"\d", s)}:
+        for sentence in {
+            s.strip().casefold() for s in re.split(r"[.?!\n]", text) if len(s.split()) > 5 and not re.search(r"\d", s)
+        }:
             twin = by_case.setdefault((worded_case(case.id), sentence), case.id)
             assert twin == case.id, (twin, case.id, sentence)
 

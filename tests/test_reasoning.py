@@ -32,7 +32,10 @@ def gives_in(request, number):
         order = {"order_id": "NL-71306"}
         call = order | {"line_id": "L1", "variant_id": "NO-SUCH", "reason": "damaged"}
         return completion(None, [("get_order", order), ("create_replacement", call)], request, reasoning_content=NAMED)
-    details = [{"type": "reasoning.text", "text": f"Let me look. {HOSTILE}"}, {"type": "reasoning.encrypted", "data": "x"}]
+    details = [
+        {"type": "reasoning.text", "text": f"Let me look. {HOSTILE}"},
+        {"type": "reasoning.encrypted", "data": "x"},
+    ]
     return completion("Let me see what I can do.", (), request, reasoning_details=details)
 
 
@@ -174,7 +177,10 @@ def test_no_other_scorer_is_shown_the_reasoning(played, tmp_path):
     with ScriptedServer(lambda r, n: json.dumps({"scores": {"tone": entry, "red_flag": entry}})) as server:
         names = ["tone", "red_flag"]
         asyncio.run(judge_runs(copy, judges=["j"], base_urls=[server.base_url], scorers=names, progress=False))
-        shown = {"## tone" in r["messages"][0]["content"]: "agent thinks" in r["messages"][1]["content"] for r in server.requests}
+        shown = {
+            "## tone" in r["messages"][0]["content"]: "agent thinks" in r["messages"][1]["content"]
+            for r in server.requests
+        }
     assert shown == {True: False, False: True}
 
 

@@ -17,9 +17,19 @@ def judged(tmp_path_factory):
         rows = []
         for case in range(30):
             good = bool(rng.random() < level)
-            score = {"bucket": "resolvable", "intent": f"i{case % 10}", "scored": True, "resolved": good, "success": good}
+            score = {
+                "bucket": "resolvable",
+                "intent": f"i{case % 10}",
+                "scored": True,
+                "resolved": good,
+                "success": good,
+            }
             score |= {"customer_rating": 5.0 if good else 1.0, "handed_over": False, "agent_words": 50}
-            tone = {"score": float(np.clip(100 * level + rng.normal(0, 10), 0, 100)), "quote": "Hi there", "reason": "So."}
+            tone = {
+                "score": float(np.clip(100 * level + rng.normal(0, 10), 0, 100)),
+                "quote": "Hi there",
+                "reason": "So.",
+            }
             c = talk("Hello", "Hi there", case_id=f"c{case}", model=f"model-{n}")
             rows.append((c, score, [("judge", {"tone": tone})]))
         made_run(folder / f"m{n}.deskbench", rows, run_id=f"m{n}", model=f"model-{n}")
@@ -39,7 +49,9 @@ def test_over_models_tone_goes_with_resolution_and_not_with_what_is_all_alike(ju
     found = tables.tone_between_models(judged, ("resolved", "customer_rating", "agent_words"), n_resamples=99)
     found = found.set_index("metric")
     assert found.loc["resolved", "estimate"] > 0.7 and found.loc["customer_rating", "estimate"] > 0.7
-    assert np.isnan(found.loc["agent_words", "estimate"]) and "same for every model" in found.loc["agent_words", "reason"]
+    assert (
+        np.isnan(found.loc["agent_words", "estimate"]) and "same for every model" in found.loc["agent_words", "reason"]
+    )
 
 
 def test_without_a_judge_the_tables_are_empty(five_agents):

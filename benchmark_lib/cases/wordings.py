@@ -68,7 +68,7 @@ def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
 
 def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
     """The cases of these names as they stand in the store's files."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for path in sorted((store.path / "cases").glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
         if any(f"- id: {name}\n" in text for name in names):

@@ -238,7 +238,9 @@ def transcript(conversation: Conversation, case: Case | None = None, reasoning: 
 def _thought_lines(thoughts: list[Any], turn: int, call: int | None = None) -> list[dict[str, Any]]:
     """Take off what was thought up to the end of a turn, or up to one of its calls, as a judge sees it."""
     found = []
-    while thoughts and (thoughts[0].turn < turn or (thoughts[0].turn == turn and (call is None or thoughts[0].after <= call))):
+    while thoughts and (
+        thoughts[0].turn < turn or (thoughts[0].turn == turn and (call is None or thoughts[0].after <= call))
+    ):
         thought = thoughts.pop(0)
         found.append({"turn": thought.turn, "agent thinks": thought.text[:LONGEST_RESULT]})
     return found

@@ -81,7 +81,6 @@ from .safety import (
 from .tone import tone_between_models, tone_table
 from .wordings import wording_table
 
-
 __all__ = [
     "PaperTable",
     "SuccessCounts",

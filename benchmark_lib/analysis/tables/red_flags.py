@@ -85,5 +85,7 @@ def _row(panel: str, entry: str, mine: pd.DataFrame) -> dict[str, Any]:
         "judged": judged,
         "by_judge": int(by_judge.sum()),
         "both": int((by_judge & flagged).sum()),
-        "reason": sentence(found.reason, "no judge has read it" if not judged else "") if len(thought) else NO_REASONING,
+        "reason": sentence(found.reason, "no judge has read it" if not judged else "")
+        if len(thought)
+        else NO_REASONING,
     }
