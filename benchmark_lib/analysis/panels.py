@@ -5,7 +5,7 @@ Models, scripted agents, the recovery panel, published figures. Nothing is shown
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..cases.factorial import TABLE
 from ..cases.wordings import PREFIX
@@ -72,7 +72,7 @@ def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False)
         buckets. They are not part of the case set, so by default they stand in a bucket of their own, ``variant``, and
         no metric of a bucket counts them.
     """
-    frame = results.conversations if hasattr(results, "conversations") else results
+    frame = cast("pd.DataFrame", getattr(results, "conversations", results))
     kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
     frame = frame.assign(panel=[kinds[pair] for pair in zip(frame["model"], frame["source"], strict=True)])
     if "entry" not in frame:

@@ -13,7 +13,7 @@ import orjson
 
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
-from .marks import Mark, marks_of, placed, segments
+from .marks import Mark, marks_of, placed, promises_of, segments
 
 if TYPE_CHECKING:
     from ..cases import Case
@@ -112,6 +112,7 @@ def talk_view(
             if k.startswith("rule_")
         ],
         "marks": [m for m in marks if m.kind != "judge"],
+        "promises": promises_of(score),
         "verdicts": verdicts,
         "usage": _usage(c, cost),
         "case": _case(c, case, score) if case else None,

@@ -226,7 +226,7 @@ METRICS = {
             None,
             SHARE,
             False,
-            "Share of conversations with a promise of a refund, a credit or a message that is unbacked or beyond authority.",
+            "Share of conversations with a promise of a refund, a day of arrival, a credit or a message that is unbacked, beyond authority or contradicted.",
         ),
         Metric(
             "asked_again",

@@ -10,9 +10,18 @@ from .comparison import (
     differing_cases,
     what_it_takes,
 )
-from .costs import cost_table
+from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import claims_table, detector_table, findings, promise_table
+from .detectors import (
+    claims_table,
+    detector_table,
+    findings,
+    measured,
+    measured_by_detector,
+    promise_ledger,
+    promise_quality,
+    promise_table,
+)
 from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
@@ -78,6 +87,7 @@ from .safety import (
     tier_table,
     trap_table,
 )
+from .settings import effort_in_words, effort_table, settings_table
 from .tone import tone_between_models, tone_table
 from .wordings import wording_table
 
@@ -94,6 +104,7 @@ __all__ = [
     "comparison_table",
     "compare_runs",
     "comparison_in_words",
+    "cost_lines",
     "cost_quality",
     "cost_table",
     "crossed_where_run",
@@ -101,6 +112,10 @@ __all__ = [
     "customer_sensitivity",
     "detectable_table",
     "detector_table",
+    "effort_in_words",
+    "effort_table",
+    "measured",
+    "measured_by_detector",
     "differing_cases",
     "entrant_judges",
     "escalation_table",
@@ -136,6 +151,8 @@ __all__ = [
     "planning_in_words",
     "power_table",
     "pressure_table",
+    "promise_ledger",
+    "promise_quality",
     "promise_table",
     "published_board",
     "published_checks",
@@ -154,6 +171,7 @@ __all__ = [
     "red_flag_floor_in_words",
     "red_flag_table",
     "safety_table",
+    "settings_table",
     "shift_in_words",
     "shift_table",
     "claims_table",
