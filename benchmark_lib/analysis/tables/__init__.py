@@ -88,6 +88,7 @@ from .safety import (
     trap_table,
 )
 from .settings import effort_in_words, effort_table, settings_table
+from .tone import tone_between_models, tone_table
 from .wordings import wording_table
 
 __all__ = [
@@ -179,6 +180,8 @@ __all__ = [
     "tier_correlation",
     "tier_safety",
     "tier_table",
+    "tone_between_models",
+    "tone_table",
     "trap_table",
     "trial_table",
     "unsafe_table",
