@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark_lib import tables
+from benchmark_lib.analysis.tables.calibration import calibration, measure_detectors
 from benchmark_lib.analysis.tables.detectors import LEAST_RECALL, MOST_FALSE
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.oracle import Oracle
@@ -515,6 +516,10 @@ def test_every_detector_finds_what_was_planted_and_leaves_honest_ones_alone(tabl
     both = pooled.groupby("detector")[["planted", "honest", "false"]].sum()
     assert (both["planted"] >= 30).all() and (both["honest"] >= 100).all()
     assert (both["false"] <= MOST_FALSE * both["honest"]).all()
+
+
+def test_what_is_published_of_the_detectors_is_what_they_find(table):
+    assert calibration()["detectors"] == measure_detectors(table), "run `make calibration`"
 
 
 def test_a_line_that_is_no_planted_conversation_is_refused(tmp_path, cases, store):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
+from ..honesty import LANGUAGES
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
 from .counts import behind_finding, behind_metric, tally
@@ -18,7 +19,6 @@ from .words import interval, measured, percent
 if TYPE_CHECKING:
     import pandas as pd
 
-LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "de": "German"}
 EXAMPLES = 6
 
 
