@@ -30,6 +30,7 @@ from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, embedded, p
 CASES = "tracking,return_used,abusive,adversarial"
 PAGES = (
     "index",
+    "answers",
     "traps",
     "cases",
     "transcripts",

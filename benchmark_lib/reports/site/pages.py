@@ -8,6 +8,8 @@ from typing import Any
 from ...analysis.dictionary import DICTIONARY
 from ...records import BUCKETS
 from ...scoring.deciding import SUCCESS_STATES
+from ..answers import answers
+from ..answers import view as answers_view
 from .board import BLOCKS, board
 from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
@@ -72,6 +74,8 @@ class Pages:
     def write_all(self) -> None:
         """Write every page."""
         self.front()
+        if not self.site["hard"]:
+            self.answers()
         self.models()
         self.cases()
         self.lists()
@@ -116,6 +120,13 @@ class Pages:
             pressure=pressure_chart(content),
             hard=self.hard,
         )
+
+    def answers(self) -> None:
+        """Which model for which reader; of the core set alone, whose metrics the answers rest on."""
+        content = self.content
+        found = answers_view(answers(content.results, board=content.board))
+        pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
+        self._write("answers", "answers", "page", "answers", found=found, pages=pages)
 
     def models(self) -> None:
         """One page per model."""
