@@ -12,6 +12,7 @@ from .comparison import (
 )
 from .costs import cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
+from .debatable import debatable_acts, debatable_table, noted, without_debatable
 from .detectors import claims_table, detector_table, findings, promise_table
 from .drift import shift_in_words, shift_table
 from .escalation import (
@@ -96,6 +97,8 @@ __all__ = [
     "crossed_where_run",
     "customer_flag_table",
     "customer_sensitivity",
+    "debatable_acts",
+    "debatable_table",
     "detectable_table",
     "detector_table",
     "differing_cases",
@@ -127,6 +130,7 @@ __all__ = [
     "most_telling",
     "on_frontier",
     "per_case",
+    "noted",
     "observed_repeats",
     "paper",
     "plan_cost_table",
@@ -165,5 +169,6 @@ __all__ = [
     "wide_textbook",
     "with_and_without_flagged",
     "within_models",
+    "without_debatable",
     "worst_intents",
 ]

@@ -15,7 +15,7 @@ from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
-from .counts import of_case
+from .counts import APART, of_case
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
 from .lists import talk_data
@@ -144,7 +144,9 @@ class Pages:
     def lists(self) -> None:
         """The lists of traps, cases and transcripts, and the comparison."""
         content = self.content
-        self._write("traps", "traps", "page", "traps", kinds=self._traps(), entries=content.played)
+        talks = {_key(t): t for t in self.talks}
+        acts = [act | {"talk": talks[act["run_id"], act["case_id"], act["trial"]]} for act in content.debatable]
+        self._write("traps", "traps", "page", "traps", kinds=self._traps(), entries=content.played, acts=acts)
         cases = [{"view": v, "count": of_case(self.by_case[v.case_id], v.case_id)} for v in content.cases.values()]
         sizes = Counter(v.bucket for v in content.cases.values())
         self._write("cases", "cases", "page", "cases", cases=cases, buckets=[(b, sizes[b]) for b in sizes])
@@ -162,10 +164,13 @@ class Pages:
     def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
         """Traps by failure kind, each with its conversations by entry."""
         kinds: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        disputed = {(a["run_id"], a["case_id"], a["trial"]) for a in self.content.debatable}
         for view in self.content.traps:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
-            kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": of_case(talks, view.case_id)})
+            count = of_case(talks, view.case_id)
+            called = [t for t in talks if _key(t) in disputed and t.entry.row["panel"] not in APART]
+            kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": count, "called": len(called)})
         return list(kinds.items())
 
     def method_and_downloads(self) -> None:
@@ -223,3 +228,8 @@ class Pages:
         for row in self.content.results.verdicts.to_dict("records"):
             found[row["run_id"], row["case_id"], int(row["trial"])].append(row)
         return found
+
+
+def _key(talk: Talk) -> tuple[str, str, int]:
+    """Which conversation it is, as a label names it."""
+    return talk.run_id, talk.view.case_id, talk.trial
