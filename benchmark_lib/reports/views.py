@@ -26,6 +26,16 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Cost tier": ("cost_tier",),
         "Note": ("reason",),
     },
+    "use cases": {
+        "Use case": ("title",),
+        "Conversations": ("conversations", "0"),
+        "Resolved, % (95 %)": ("resolved", "resolved_low", "resolved_high", PERCENT),
+        "Resolvable cases": ("resolved_cases", "0"),
+        "Handed over, % (95 %)": ("escalated", "escalated_low", "escalated_high", PERCENT),
+        "Cases for a human": ("escalated_cases", "0"),
+        "Adherence, % (95 %)": ("adherence", "adherence_low", "adherence_high", PERCENT),
+        "Cases": ("adherence_cases", "0"),
+    },
     "debatable": {
         "Unsafe conversations": ("unsafe", "0"),
         "Called debatable": ("debatable", "0"),

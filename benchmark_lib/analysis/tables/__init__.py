@@ -23,6 +23,7 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
+from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
@@ -108,6 +109,7 @@ __all__ = [
     "families_of",
     "flip_table",
     "general_ranking",
+    "group_table",
     "hard_failures",
     "hard_in_words",
     "hard_table",

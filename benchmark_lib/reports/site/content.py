@@ -221,6 +221,14 @@ class Content:
         return {(r["entry"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
 
     @cached_property
+    def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        """Resolution and adherence by use case, by (name, source) of the entry; empty where the store has no groups."""
+        from ...analysis.tables.groups import group_table
+
+        table = group_table(self.conversations)
+        return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
+
+    @cached_property
     def debatable(self) -> list[dict[str, Any]]:
         """The acts that somebody calls debatable, with who and why."""
         from ...analysis.tables.debatable import debatable_acts

@@ -20,10 +20,13 @@ from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
 from .lists import talk_data
 from .method import method_view
-from .models import ToolUse, model_view
+from .models import ToolUse, group_rows, model_view
 from .search import Messages
 from .talks import Talk, read_talks, transcript
 from .words import FRAMING_POLICY, environment, words
+
+GROUPED = ("ranked", "not ranked", "own agents", "played")
+"""The blocks of the leaderboard that are shown by use case on its page; scripted agents have it on their own pages."""
 
 
 class Pages:
@@ -119,6 +122,7 @@ class Pages:
             titles=BLOCKS,
             pressure=pressure_chart(content),
             hard=self.hard,
+            groups=[(e, rows) for e in content.played if e.block in GROUPED and (rows := group_rows(content, e))],
         )
 
     def answers(self) -> None:
