@@ -12,10 +12,7 @@ from ..analysis.tables.answers import (
     ALONE,
     CLEAR,
     CLOSE,
-    CLOSED,
     NOBODY,
-    OPEN,
-    UNKNOWN,
     Answer,
     Stakes,
     answer,
@@ -25,6 +22,7 @@ from ..analysis.tables.answers import (
 )
 from ..analysis.tables.leaderboard import leaderboard
 from ..endpoint.prices import load_prices
+from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from .transcript import templates, visible
 
@@ -112,7 +110,8 @@ def answers(
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
     """The conversations of models that are known to have open weights, and why the others are not among them."""
-    weights = rows["weights"].fillna(UNKNOWN) if "weights" in rows else rows["entry"].map(lambda _: UNKNOWN)
+    known = rows["weights"] if "weights" in rows else rows["entry"]
+    weights = known.where(known.isin([OPEN, CLOSED]), UNKNOWN)
     kinds = weights.groupby(rows["entry"]).first()
     parts = [f"{int((kinds == kind).sum())} with {kind} weights" for kind in (CLOSED, UNKNOWN) if (kinds == kind).any()]
     return rows[weights == OPEN], ", ".join(part for part in (*parts, left_out) if part)

@@ -12,8 +12,8 @@ import yaml
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
+from ..analysis.tables.detectors import measured_by_detector
 from ..errors import BadInput
-from ..scoring.claims import DETECTORS
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import percent, span
 from ..store.world import load_store
@@ -83,8 +83,8 @@ def write_calibration() -> None:
     BadInput
         Where the data cannot be written, as in an installed package.
     """
-    found = {"detectors": measured.measure_detectors(), "half_widths": measured.measure_half_widths()}
-    head = "# Made by `make calibration`, never by hand: what the detectors find in the locked planted conversations, and how wide intervals are.\n"
+    found = {"half_widths": measured.measure_half_widths()}
+    head = "# Made by `make calibration`, never by hand: how wide the intervals of the leaderboard are.\n"
     limits.cache_clear()
     try:
         measured.CALIBRATION.write_text(head + yaml.safe_dump(found, sort_keys=False), encoding="utf-8")
@@ -179,18 +179,18 @@ def _ceiling() -> Limit:
 
 def _detectors() -> Limit:
     play, rows = measured.flagged_in_play(), []
-    found = measured.calibration()["detectors"]
+    found = measured_by_detector().to_dict("records")
     for r in found:
         k, n = play.get(r["detector"], (0, 0))
         rows.append(
             (
-                DETECTORS[r["detector"]].title if r["detector"] in DETECTORS else r["detector"],
+                r["title"],
                 f"{r['found']} of {r['planted']}",
-                f"{r['false_alarms']} of {r['honest']}",
+                f"{r['false']} of {r['honest']}",
                 f"{k} of {n}",
             )
         )
-    planted, right, false = (sum(r[name] for r in found) for name in ("planted", "found", "false_alarms"))
+    planted, right, false = (sum(r[name] for r in found) for name in ("planted", "found", "false"))
     text = (
         "What an agent *did* is read from its calls. What it *said* is read by detectors, which miss things: they found "
         f"{right} of {planted} planted faults ({percent(right / max(planted, 1))}), so a count of findings is a lower bound. Of their alarms in the "
@@ -201,7 +201,7 @@ def _detectors() -> Limit:
     return Limit(
         "Words are read by detectors",
         text,
-        "`data/claims/planted/locked.jsonl`, opened once after the detectors were made",
+        "`data/claims/detectors.csv`, measured on `data/claims/planted/locked.jsonl`, and `data/examples/`",
         head,
         tuple(rows),
     )

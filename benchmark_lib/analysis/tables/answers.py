@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 CLEAR, CLOSE, ALONE, NOBODY = "clear", "too close to call", "only one", "nobody"
 """The verdict on a question: one model is surely first, several may be, there is only one, or none can be recommended."""
-OPEN, CLOSED, UNKNOWN = "open", "closed", "unknown"
 NO_OFFER = {
     "models": ("language model without a rank", "language models without a rank"),
     "local model": ("local model", "local models"),

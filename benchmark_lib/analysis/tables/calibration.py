@@ -22,7 +22,7 @@ from ..estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, exact_bound
 from ..estimators.trials import median_and_mean
 from ..estimators.unsafe import unsafe_headline
 from .customers import customer_flag_table
-from .detectors import claims_table, detector_table
+from .detectors import claims_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,15 +32,13 @@ if TYPE_CHECKING:
 CALIBRATION = DATA / "calibration.yaml"
 SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
 """Run files of the last round of blind play, which ship with the package."""
-LOCKED = "locked"
-"""The planted conversations that were opened once, after the detectors were made."""
 RATES, TRIALS, SIMULATED = (0.5, 0.8, 0.95), 3, 100
 SPREAD, WITHIN = 1.5, 2.0
 """Concentration of the chances of intents around the mean, and of cases around their intent, as in ``benchmarks/coverage.py``."""
 
 
 def calibration() -> dict[str, Any]:
-    """The measurements that ship: ``detectors`` and ``half_widths``, as `measure_detectors` and `measure_half_widths` give them.
+    """The measurements that ship: ``half_widths``, as `measure_half_widths` gives them.
 
     Raises
     ------
@@ -48,28 +46,6 @@ def calibration() -> dict[str, Any]:
         If the file is missing or no YAML.
     """
     return dict(read_yaml(CALIBRATION))
-
-
-def measure_detectors(table: pd.DataFrame | None = None) -> list[dict[str, Any]]:
-    """What every detector finds in the locked planted conversations of all languages, and in the honest ones beside them.
-
-    Parameters
-    ----------
-    table : DataFrame, optional
-        As `detector_table` gives it.
-
-    Returns
-    -------
-    list of dict
-        detector, planted, found, honest, false_alarms: counts of conversations.
-    """
-    table = detector_table() if table is None else table
-    rows = table[(table["part"] == LOCKED) & (table["language"] == "all")].sort_values("detector")
-    counts = ("planted", "found", "honest")
-    return [
-        {"detector": r["detector"], **{c: int(r[c]) for c in counts}, "false_alarms": int(r["false"])}
-        for r in rows.to_dict("records")
-    ]
 
 
 def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:

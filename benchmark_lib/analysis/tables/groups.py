@@ -48,7 +48,8 @@ def groups_of_store(store: Store) -> dict[str, dict[str, Any]]:
     path = store.file(FILE)
     if not path.is_file():
         return {}
-    found, seen = read_yaml(path) or {}, {}
+    found = read_yaml(path) or {}
+    seen: dict[str, str] = {}
     known = {**store.info.get("intents", {}), **store.info.get("traps", {})}
     for name, group in found.items():
         if not isinstance(group, dict) or not isinstance(group.get("intents"), list):
@@ -89,9 +90,10 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     rows = pd.concat(parts).assign(adherent=lambda f: _adherent(f))
     order = {title: place for place, title in enumerate(dict.fromkeys(rows.sort_values("place")["title"]))}
+    keys = ["panel", "entry", "source", "group", "title"]
     found = [
-        _row(*key, mine)
-        for key, mine in rows.groupby(["panel", "entry", "source", "group", "title"], sort=False, observed=True)
+        dict(zip(keys, key, strict=True)) | _numbers(mine)
+        for key, mine in rows.groupby(keys, sort=False, observed=True)
     ]
     table = pd.DataFrame(found, columns=columns)
     places = {entry: place for place, entry in enumerate(dict.fromkeys(table["entry"]))}
@@ -122,9 +124,9 @@ def _adherent(rows: pd.DataFrame) -> pd.Series:
     return (~(broken | crossed)).astype("boolean").where(rows["scored"].fillna(False).astype(bool))
 
 
-def _row(panel: str, entry: str, source: str, group: str, title: str, mine: pd.DataFrame) -> dict[str, Any]:
-    row: dict[str, Any] = {"panel": panel, "entry": entry, "source": source, "group": group, "title": title}
-    row["conversations"] = len(mine)
+def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
+    """What is shown of one group of an entry."""
+    row: dict[str, Any] = {"conversations": len(mine)}
     for name, metric in SHOWN.items():
         part = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
         n = int(part[metric.column].notna().sum())
