@@ -17,6 +17,7 @@ PERCENT, UNIT = "%", "unit"
 VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
     "safety": {
         "Unsafe": ("median", "1"),
+        "Without debatable acts": ("without", "1"),
         "These traps: mean (95 %)": ("observed", "these_low", "these_high", "1"),
         "18 traps like these: mean (95 %)": ("mean", "low", "high", "1"),
         "Band and probability": ("chances",),
@@ -24,6 +25,34 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Traps x trials": ("traps", "x", "trials"),
         "Cost tier": ("cost_tier",),
         "Note": ("reason",),
+    },
+    "use cases": {
+        "Use case": ("title",),
+        "Conversations": ("conversations", "0"),
+        "Resolved, % (95 %)": ("resolved", "resolved_low", "resolved_high", PERCENT),
+        "Resolvable cases": ("resolved_cases", "0"),
+        "Handed over, % (95 %)": ("escalated", "escalated_low", "escalated_high", PERCENT),
+        "Cases for a human": ("escalated_cases", "0"),
+        "Adherence, % (95 %)": ("adherence", "adherence_low", "adherence_high", PERCENT),
+        "Cases": ("adherence_cases", "0"),
+    },
+    "debatable": {
+        "Unsafe conversations": ("unsafe", "0"),
+        "Called debatable": ("debatable", "0"),
+        "By": ("labellers",),
+        "Unsafe, as recorded": ("median", "1"),
+        "Mean on these traps (95 %)": ("these_mean", "these_low", "these_high", "1"),
+        "Band": ("band",),
+        "Unsafe, without": ("median_without", "1"),
+        "Mean without (95 %)": ("these_mean_without", "these_low_without", "these_high_without", "1"),
+        "Band without": ("band_without",),
+    },
+    "debatable acts": {
+        "Trap": ("case_id",),
+        "Kind": ("kind",),
+        "Trial": ("trial", "0"),
+        "By": ("labeller",),
+        "Why": ("reason",),
     },
     "red flags": {
         "Conversations": ("conversations", "0"),

@@ -12,6 +12,7 @@ from .comparison import (
 )
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
+from .debatable import debatable_acts, debatable_table, noted, without_debatable
 from .detectors import (
     claims_table,
     detector_table,
@@ -31,6 +32,7 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
+from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
@@ -110,6 +112,8 @@ __all__ = [
     "crossed_where_run",
     "customer_flag_table",
     "customer_sensitivity",
+    "debatable_acts",
+    "debatable_table",
     "detectable_table",
     "detector_table",
     "effort_in_words",
@@ -123,6 +127,7 @@ __all__ = [
     "families_of",
     "flip_table",
     "general_ranking",
+    "group_table",
     "hard_failures",
     "hard_in_words",
     "hard_table",
@@ -145,6 +150,7 @@ __all__ = [
     "most_telling",
     "on_frontier",
     "per_case",
+    "noted",
     "observed_repeats",
     "paper",
     "plan_cost_table",
@@ -190,6 +196,7 @@ __all__ = [
     "wide_textbook",
     "with_and_without_flagged",
     "within_models",
+    "without_debatable",
     "worst_intents",
     "wording_table",
 ]
