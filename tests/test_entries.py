@@ -228,6 +228,7 @@ OF_ONE_ENTRY = {
     "missing_table": T.missing_table,
     "plan_cost_table": lambda r: T.plan_cost_table(r, [(10, 3)]),
     "pressure_table": first_pushes,
+    "promise_ledger": T.promise_ledger,
     "promise_table": T.promise_table,
     "queue_table": T.queue_table,
     "reliability_table": T.reliability_table,
@@ -300,7 +301,10 @@ ELSEWHERE = {
     "entrant_judges",
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
-    "detector_table",  # of detectors
+    "detector_table",
+    "measured",
+    "measured_by_detector",
+    "promise_quality",  # of detectors
     "label_agreement_table",  # of labellers, in test_explorer.py
     "detectable_table",
     "power_table",

@@ -38,7 +38,7 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for manifest in manifests:
         runs[manifest["model"], manifest["source"] == "imported"].append(manifest)
-    names = {}
+    names: dict[str, str] = {}
     for (model, imported), mine in runs.items():
         words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
         names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}

@@ -1,6 +1,6 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
-from . import paper
+from . import monitoring, paper
 from .badge import badge
 from .behind import conversations_address, conversations_behind
 from .board import board_table, board_without_flagged, readable_board
@@ -29,6 +29,7 @@ __all__ = [
     "linked_board",
     "methods",
     "model_report",
+    "monitoring",
     "read_labels",
     "readable",
     "readable_board",

@@ -12,7 +12,16 @@ from .comparison import (
 )
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import claims_table, detector_table, findings, promise_table
+from .detectors import (
+    claims_table,
+    detector_table,
+    findings,
+    measured,
+    measured_by_detector,
+    promise_ledger,
+    promise_quality,
+    promise_table,
+)
 from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
@@ -39,6 +48,7 @@ from .published import (
 )
 from .ranking import metric_table, rank_table
 from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
+from .red_flags import red_flag_floor_in_words, red_flag_table
 from .relations import (
     between_models,
     cost_quality,
@@ -78,6 +88,8 @@ from .safety import (
     trap_table,
 )
 from .settings import effort_in_words, effort_table, settings_table
+from .wordings import wording_table
+
 
 __all__ = [
     "PaperTable",
@@ -102,6 +114,8 @@ __all__ = [
     "detector_table",
     "effort_in_words",
     "effort_table",
+    "measured",
+    "measured_by_detector",
     "differing_cases",
     "entrant_judges",
     "escalation_table",
@@ -137,6 +151,8 @@ __all__ = [
     "planning_in_words",
     "power_table",
     "pressure_table",
+    "promise_ledger",
+    "promise_quality",
     "promise_table",
     "published_board",
     "published_checks",
@@ -152,6 +168,8 @@ __all__ = [
     "recovered_rates",
     "reliability_table",
     "repeat_table",
+    "red_flag_floor_in_words",
+    "red_flag_table",
     "safety_table",
     "settings_table",
     "shift_in_words",
@@ -171,4 +189,5 @@ __all__ = [
     "with_and_without_flagged",
     "within_models",
     "worst_intents",
+    "wording_table",
 ]

@@ -6,6 +6,7 @@ cheap nor dear for that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import nan
 from typing import TYPE_CHECKING, Any
 

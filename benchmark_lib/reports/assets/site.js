@@ -180,9 +180,9 @@
         ...ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)} %`), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
     }
     function cell(metric, mine, other) {
-      const [text, interval, value] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
+      const [text, interval, value, behind] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
       const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better && testOf(metric, mine, other)?.[6] === true;
-      return make("td", { class: wins ? "better" : "" }, text, make("small", {}, interval));
+      return make("td", { class: wins ? "better" : "" }, behind ? make("a", { class: "n", href: behind, "data-tip": "the conversations behind it" }, text) : text, make("small", {}, interval));
     }
     function squares(e, c) {
       const signs = [...entries[e].outcomes[c]].map((letter, i) => [letter, i + 1]).filter(([letter]) => states[letter]);

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
+from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ..views import VIEWS, readable
 from .filters import promise_label
@@ -75,10 +76,7 @@ WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
         "found": lambda r: _asked(f"{FINDING}{r['detector']}"),
         "share": lambda r: _asked(f"{FINDING}{r['detector']}"),
     },
-    "promises": {
-        state: lambda r, state=state: {"promise": promise_label(r["class"], state)}
-        for state in ("kept", "unbacked", "beyond_authority")
-    },
+    "promises": {state: lambda r, state=state: {"promise": promise_label(r["class"], state)} for state in STATES},
     "intents": {
         "conversations": lambda r: {"bucket": r["bucket"], "intent": r["intent"]},
         "success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], **_asked("success")},

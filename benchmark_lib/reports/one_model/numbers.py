@@ -345,6 +345,14 @@ def said_against_did(report: ModelReport) -> pd.DataFrame:
     return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
 
 
+def judged_scores(report: ModelReport, results: Results) -> pd.DataFrame:
+    """What judges said of it, as `benchmark_lib.tables.judge_table` gives it; empty where nobody judged it."""
+    from ...analysis.tables.judges import judge_table
+
+    table = judge_table(results)
+    return table[table["entry"] == report.entry].reset_index(drop=True)
+
+
 def customer_experience(report: ModelReport) -> pd.DataFrame:
     """How the conversations ended and how long they took, by bucket.
 

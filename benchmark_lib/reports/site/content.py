@@ -178,13 +178,13 @@ class Content:
     def cases(self) -> dict[str, CaseView]:
         """Every case that was played, in the order bucket, intent, id."""
         found: dict[str, CaseView] = {}
-        known = {store.path: known_cases(store) for store in self.stores.values()}
+        known = {store: known_cases(store) for store in self.stores.values()}
         columns = ["run_id", "entry", "case_id", "bucket", "intent", "kind", "language"]
         for run_id, entry, case_id, bucket, intent, kind, language in (
             self.conversations[columns].drop_duplicates().itertuples(index=False)
         ):
             store = self.stores.get(run_id)
-            case = known[store.path].get(case_id) if store else None
+            case = known[store].get(case_id) if store else None
             view = found.get(case_id)
             if view is None or (view.case is None and case is not None):
                 view = found[case_id] = CaseView(
