@@ -78,7 +78,7 @@ def steps(manifests: Iterable[dict[str, Any]]) -> list[tuple[str, tuple[str, str
         for setting in dict.fromkeys(name for one in known.values() for name in one):
             groups: dict[Any, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
             for run_id, one in known.items():
-                rest = tuple(sorted((name, value) for name, value in one.items() if name != setting))
+                rest: tuple[Any, ...] = tuple(sorted((name, value) for name, value in one.items() if name != setting))
                 rest = rest if setting == "prompt" else (*rest, prompts[run_id])
                 groups[rest][one.get(setting, DEFAULT)].append(run_id)
             for values in groups.values():

@@ -90,7 +90,6 @@ from .safety import (
 from .settings import effort_in_words, effort_table, settings_table
 from .wordings import wording_table
 
-
 __all__ = [
     "PaperTable",
     "SuccessCounts",

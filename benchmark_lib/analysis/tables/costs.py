@@ -129,7 +129,7 @@ def _bought(kept: pd.DataFrame, k: int) -> dict[str, float]:
     scored = kept[(kept["bucket"] == "resolvable") & kept["resolved"].notna()]
     values, case_ids, _ = case_matrix(scored, "resolved")
     sizes, hits = (values == values).sum(axis=1), (values == 1).sum(axis=1)
-    chances = case_pass_hat_k(hits, sizes, k) if values.size else []
+    chances: Iterable[float] = case_pass_hat_k(hits, sizes, k) if values.size else []
     enough = [case for case, size in zip(case_ids, sizes, strict=True) if size >= k]
     reliable, resolved = float(sum(x for x in chances if x == x)), int(hits.sum())
     one_trial = scored.loc[scored["case_id"].isin(enough)].groupby("case_id")["cost_usd"].agg(_mean_of_all)
