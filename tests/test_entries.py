@@ -238,6 +238,7 @@ OF_ONE_ENTRY = {
     "unsafe_table": T.unsafe_table,
     "wide_reliability": lambda r: T.wide_reliability(T.reliability_table(r)),
     "with_and_without_flagged": T.with_and_without_flagged,
+    "claim_tone_effects": T.claim_tone_effects,
     "claim_tone_table": T.claim_tone_table,
     "model_means": T.model_means,
     "cost_quality": T.cost_quality,
@@ -288,6 +289,8 @@ ELSEWHERE = {
     "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
     "recovered_correlations",
+    "recovered_estimators",
+    "recovered_in_short",
     "recovered_differences",
     "recovered_rates",
     "intervals_held",  # of kinds of intervals, in test_behind_in_notebooks.py
