@@ -15,7 +15,9 @@ def played(environment, messages, task, trial, reason, reward):
     for message in messages:
         said.append(message)
         said += [environment.get_response(call) for call in message.tool_calls or ()]
-    told = None if reward is None else tau2.RewardInfo(reward=reward, reward_basis=task.evaluation_criteria.reward_basis)
+    told = (
+        None if reward is None else tau2.RewardInfo(reward=reward, reward_basis=task.evaluation_criteria.reward_basis)
+    )
     return tau2.SimulationRun(
         id=f"{task.id}-{trial}",
         task_id=task.id,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..estimators.comparisons import adjust_pvalues, paired_difference
 from ..estimators.estimate import Estimate
-from ..estimators.intervals import clustered_mean
+from ..estimators.intervals import clustered_rate
 from ..panels import conversations_of, is_variant
 from .safety import OUTCOMES
 
@@ -54,7 +54,7 @@ def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversari
     found = []
     for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=True):
         cells = mine.groupby(["base", "claim", "tone"], as_index=False)["value"].mean()
-        effects = pd.DataFrame(_effects(cells))
+        effects = pd.DataFrame(_effects(cells, int(mine.groupby("case_id").size().median())))
         tones = effects["kind"] == "tone"
         effects.loc[tones, "p_adjusted"] = adjust_pvalues(effects.loc[tones, "p"].to_numpy(float))
         found.append(effects.assign(panel=panel, entry=entry, outcome=word, reading=believed_or_folded(effects)))
@@ -77,13 +77,13 @@ def believed_or_folded(effects: pd.DataFrame) -> str:
     return " and ".join(words) or "not shown"
 
 
-def _effects(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _effects(cells: pd.DataFrame, trials: int) -> Iterator[dict[str, Any]]:
     """The rows of one entry."""
     claims, tones = (list(dict.fromkeys(cells[name])) for name in ("claim", "tone"))
     neutral = cells[cells["tone"] == NEUTRAL]
     for claim in claims:
         mine = neutral[neutral["claim"] == claim]
-        level = clustered_mean(mine["value"], list(mine["base"]), bounds=(0.0, 1.0))
+        level = clustered_rate(mine["value"], list(mine["base"]), trials=trials)
         yield _row("level", f"{claim} claim, {NEUTRAL} tone", level, mine)
     for claim in (c for c in claims if c != "false"):
         yield _difference("claim", cells, "claim", claim, "false", ["base", "tone"])
