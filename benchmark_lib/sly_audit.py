@@ -40,7 +40,7 @@ HANDFUL = 6
 """Cases that one process plays with every sly agent before it takes the next ones."""
 
 
-def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Audit:
+def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1, tools: str | None = None) -> Audit:
     """The audit of a store with the rows of the sly agents.
 
     Parameters
@@ -51,12 +51,14 @@ def audit_with_sly(store: Store, pattern: str = "all", processes: int = 1) -> Au
         Which cases, as for `load_cases`; of a hard set the sly agents play the hard arm alone.
     processes : int
         How many play the sly agents while this one plays the others; with 1 it plays them all.
+    tools : str, optional
+        ``module:name`` of the user's own tools on this store, for the other processes.
     """
     tried = HARD if pattern == "all" and store.info.get("families") else pattern
     if processes > 1 and len(load_cases(store, pattern)) >= FEWEST_APART:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
             tasks = [
-                pool.submit(_scores_in, tuple(SLY), str(store.path), ",".join(ids))
+                pool.submit(_scores_in, tuple(SLY), str(store.path), tools, ",".join(ids))
                 for ids in _handfuls(load_cases(store, tried))
             ]
             found = audit(store, pattern)
@@ -82,9 +84,9 @@ def scores_of(agent: str, store: Store, pattern: str = "all") -> list[dict[str, 
     ]
 
 
-def _scores_in(agents: Iterable[str], folder: str, pattern: str) -> list[dict[str, Any]]:
+def _scores_in(agents: Iterable[str], folder: str, tools: str | None, pattern: str) -> list[dict[str, Any]]:
     """What every sly agent makes of a few cases: one after another, so that what one has read is known to the next."""
-    store = load_store(folder)
+    store = load_store(folder, tools)
     return [score for agent in agents for score in scores_of(agent, store, pattern)]
 
 

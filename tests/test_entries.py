@@ -140,12 +140,13 @@ def manifest(run_id, model="acme", source="model", cases=3, **inputs):
         ([{}, {"prompt": "own.md own"}], ["acme [prompt agent-1]", "acme [prompt own]"]),
         (
             [{"prompt": {"value": "own.md own", "hash": h * 12}} for h in "ab"],
-            ["acme [prompt own (aaaaaaaa)]", "acme [prompt own (bbbbbbbb)]"],
+            ["acme [prompt own, text 1]", "acme [prompt own, text 2]"],
         ),
         (
             [{"seed": s, "customer": c} for c in ("scripted", "gpt-x") for s in (0, 7)],
             [f"acme [customer {c}, seed {s}]" for c in ("scripted", "gpt-x") for s in (0, 7)],
         ),
+        ([{}, {"rules": "formal.yaml"}], ["acme [no rules]", "acme [rules formal.yaml]"]),
         ([{"cases": 3}, {"cases": 1}], ["acme [3 cases]", "acme [1 case]"]),
         ([{}, {}], ["acme [r0]", "acme [r1]"]),
         ([{}, {"source": "imported", "store": "tau-bench airline"}], ["acme", "acme [tau-bench airline]"]),
@@ -288,6 +289,10 @@ ELSEWHERE = {
     "PaperTable",
     "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
+    "cost_lines",  # of one entry, in test_costs.py
+    "effort_in_words",
+    "effort_table",
+    "settings_table",  # of runs of one model, in test_settings_of_one_model.py
     "recovered_correlations",
     "recovered_estimators",
     "recovered_in_short",
@@ -417,7 +422,15 @@ BY_NAME = {
 }
 NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queue_matrix"}
 """Pictures of means over entries; their tables are tested above."""
-OF_TWO_OR_NONE = {"chance_to_know", "differences", "in_the_field", "differing_cases", "power_curves", "textbook_decay"}
+OF_TWO_OR_NONE = {
+    "chance_to_know",
+    "differences",
+    "in_the_field",
+    "differing_cases",
+    "power_curves",
+    "setting_steps",
+    "textbook_decay",
+}
 OF_THE_HARD_SET = {"hard_families"}
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 

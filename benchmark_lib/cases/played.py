@@ -10,13 +10,15 @@ import orjson
 
 from ..errors import BadInput
 from ..records import content_hash
+from ..store.recorded_tools import with_played_tools, with_recorded_tools
 from ..store.tau import TauStore
 from ..store.world import load_store
 from .factorial import variants
 from .load import every_case
+from .wordings import wordings
 
 if TYPE_CHECKING:
-    from ..store import Store
+    from ..store import Store, Tool
     from .case import Case
 
 _STORE_NAME = re.compile(r"\w[\w.:-]*")
@@ -24,8 +26,8 @@ _STORE_NAME = re.compile(r"\w[\w.:-]*")
 
 
 def known_cases(store: Store) -> dict[str, Case]:
-    """Every case of a store by its id, including the variants of its evidence x pressure table."""
-    table = () if isinstance(store, TauStore) else variants(store)
+    """Every case of a store by its id, including the variants of its evidence x pressure table and its wordings."""
+    table = () if isinstance(store, TauStore) else (*variants(store), *wordings(store))
     return {case.id: case for case in (*every_case(store), *table)}
 
 
@@ -38,11 +40,24 @@ def store_name(manifest: dict[str, Any]) -> str:
 def store_played(manifest: dict[str, Any]) -> Store | None:
     """The store that a run names, for pages and tables that show its cases.
 
-    None if it is not available on this machine, or is a domain of tau2: its tasks stay in its package, and pages show
-    what was said about them.
+    Tools of the user's own stand beside its tools as the run file keeps them. None if it is not available on this
+    machine, or is a domain of tau2: its tasks stay in its package, and pages show what was said about them.
     """
     found = _store_named(store_name(manifest))
-    return None if isinstance(found, TauStore) else found
+    if found is None or isinstance(found, TauStore):
+        return None
+    store = with_recorded_tools(found, manifest)
+    return store if store is not found or _is_readable(found, manifest) else None
+
+
+def _is_readable(store: Store, manifest: dict[str, Any]) -> bool:
+    """Whether the cases of a store can be read; where a run had own tools that it does not keep, they may name these."""
+    if (manifest["inputs"].get("tools") or {}).get("value"):
+        try:
+            every_case(store)
+        except BadInput:
+            return False
+    return True
 
 
 def _store_named(name: str) -> Store | None:
@@ -54,18 +69,38 @@ def _store_named(name: str) -> Store | None:
         return None
 
 
-def store_of(path: Path, manifest: dict[str, Any], given: str | Path | None = None) -> Store:
-    """The store that is given, or else the one that a run names.
+def store_of(
+    path: Path,
+    manifest: dict[str, Any],
+    given: str | Path | None = None,
+    tools: str | dict[str, Tool] | None = None,
+    *,
+    carried_out: bool = False,
+) -> Store:
+    """The store that is given, or else the one that a run names, with the tools of the user's own that it was played with.
+
+    Parameters
+    ----------
+    path, manifest : Path, dict
+        The run file and its manifest.
+    given : str or Path, optional
+        A store by name, or its folder.
+    tools : str or dict of str to Tool, optional
+        Where the user's own tools are, for a run that was played with some; by default in the module that it names.
+    carried_out : bool
+        Whether they have to be carried out; if not, and none are given, what the run file keeps of them is enough.
 
     Raises
     ------
     BadInput
-        If the run names none that is available here, or not by its name.
+        If the run names no store that is available here, or not by its name; if its tools are not found, or others.
     """
     store = load_store(given) if given is not None else _store_named(store_name(manifest))
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
-    return store
+    if tools is None and not carried_out:
+        return with_recorded_tools(store, manifest)
+    return with_played_tools(store, manifest, path, tools)
 
 
 def cases_played(manifest: dict[str, Any], store: Store | None) -> dict[str, Case]:

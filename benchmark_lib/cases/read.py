@@ -79,7 +79,8 @@ def _check_names(case: Case, store: Store, where: str) -> None:
         if name not in known[kind]:
             near = difflib.get_close_matches(name, known[kind], 1, 0.4) or sorted(known[kind])[:1]
             hint = f"did you mean {near[0]}?" if near else "add it, or take the name out"
-            raise BadInput(f"{where}, field {field}: there is no {kind} {name!r}; {hint}")
+            own = "; name a tool of your own with --tools module:name" if kind == "tool" else ""
+            raise BadInput(f"{where}, field {field}: there is no {kind} {name!r}; {hint}{own}")
 
 
 def _context(raw: dict[str, Any], store: Store, where: str) -> tuple[dict[str, Any], dict[str, Any]]:

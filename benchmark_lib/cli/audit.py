@@ -19,6 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="which cases (default: all); hard for the hard set, hard:NAME for a part of it",
     )
+    parser.add_argument("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
     parser.add_argument(
         "--show", metavar="AGENT", help="print this scripted agent's conversations instead of the audit"
     )
@@ -32,12 +33,15 @@ def execute(options: argparse.Namespace) -> int:
     from ..store import load_store
 
     name, pattern = case_set(options.store, options.cases)
-    store = load_store(name)
+    store = load_store(name, options.tools)
     if options.show:
         for text in transcripts(store, pattern, options.show):
             print(text)
         return FINISHED
     whole = pattern == "all"
-    found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1) if whole else audit(store, pattern)
+    if whole:
+        found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1, tools=options.tools)
+    else:
+        found = audit(store, pattern)
     print(report(found))
     return UNSOUND if found.problems else FINISHED

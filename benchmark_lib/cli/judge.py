@@ -42,11 +42,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="YAML file with settings for the role judge; once for all, or once for each",
     )
-    add("--scorers", metavar="NAMES", help="scorers, separated by commas (default: all six)")
+    add(
+        "--scorers",
+        metavar="NAMES",
+        help="scorers, separated by commas (default: all six; red_flag, which reads the model's reasoning, only where named)",
+    )
     add("--apart", action="store_true", help="make one call per scorer instead of one for all")
     add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations per run")
     add("--unfinished", action="store_true", help="also judge unfinished runs")
     add("--store", metavar="DIR", help="the store the runs were played on (default: the one they name)")
+    add(
+        "--tools",
+        metavar="MODULE:NAME",
+        help="where your own tools are, for runs that were made with some (default: the module that each of them names)",
+    )
     add("--concurrency", type=int, default=8, help="maximum number of conversations judged at once (default: 8)")
     add("--timeout", type=float, metavar="S", help="time limit for one attempt of a call, in seconds (default: 120)")
     add("--budget-usd", type=float, metavar="X", help="stop before judging a run costs more than this")
@@ -81,6 +90,7 @@ def execute(options: argparse.Namespace) -> int:
                 settings=options.settings,
                 scorers=scorers,
                 store=options.store,
+                tools=options.tools,
                 limit=options.limit,
                 apart=options.apart,
                 unfinished=options.unfinished,
@@ -144,6 +154,7 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
             options.settings,
             scorers=scorers,
             store=options.store or "northline",
+            tools=options.tools,
             timeout=options.timeout,
         )
     )

@@ -19,6 +19,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
     parser.add_argument("--store", metavar="DIR", help="the store the runs were played on (default: the one they name)")
     parser.add_argument(
+        "--tools",
+        metavar="MODULE:NAME",
+        help="where your own tools are, for runs that were made with some (default: the module that each of them names)",
+    )
+    parser.add_argument(
         "--again", action="store_true", help="also rescore conversations that have scores of this version"
     )
 
@@ -34,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
     code = FINISHED
     for file in options.files:
         try:
-            made, found = rescore(file, options.store, options.again)
+            made, found = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
             print(f"deskbench: {error}: make room, then give the same command again", file=sys.stderr)
             return RESUMABLE

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import BadInput
-from ..store import load_store, load_tools
+from ..store import load_store
 from .client import Endpoint
 from .faults import EndpointError
 from .prices import find_price
@@ -108,7 +108,7 @@ async def examine(
     """
     if timeout is not None and not 0 < timeout < math.inf:
         raise BadInput(f"--timeout {timeout:g} is no time: give a number of seconds above 0")
-    world = load_store(store).with_tools(load_tools(tools) if tools else {})
+    world = load_store(store, tools)
     text, _ = world.prompt(Path(prompt) if prompt else None)
     endpoint = Endpoint(model, base_url, settings=load_settings(settings)[role], timeout=timeout, attempts=ATTEMPTS)
     findings = unreachable(endpoint)

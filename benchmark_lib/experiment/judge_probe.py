@@ -72,6 +72,7 @@ async def probe_judges(
     *,
     scorers: Sequence[str],
     store: str | Path,
+    tools: str | None = None,
     timeout: float | None,
 ) -> list[ProbedJudge]:
     """Probe judges one after another; takes what `judge_runs` takes.
@@ -81,7 +82,7 @@ async def probe_judges(
     BadInput
         When an endpoint cannot be used.
     """
-    world, rubrics = load_store(store), load_rubrics(scorers)
+    world, rubrics = load_store(store, tools), load_rubrics(scorers)
     probed = []
     for model in judge_models(judges, base_urls, settings, timeout=timeout, concurrency=1):
         try:

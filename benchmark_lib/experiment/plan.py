@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, load_cases
 from ..cases.arms import prompt_of
@@ -32,19 +32,26 @@ from ..conversation import (
 )
 from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import call_own
+from ..conversation.speaker import Speaker
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
+from ..endpoint.weights import STATED
 from ..errors import BadInput
 from ..project import project_folder
-from ..records import OWN, Conversation, Usage, content_hash
+from ..records import OWN, Conversation, Usage
 from ..store import Store, load_store, load_tools
 from ..store.own_tools import TOOL_LIMIT_S, guarded
+from ..store.recorded_tools import declared_tools
 from ..store.tau import TauStore
-from ..store.tools import import_object
+from ..store.tools import import_object, source_hashes
 from .machines import check_executor
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players
+from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from ..scoring.score import Score
 
 SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
@@ -121,13 +128,14 @@ class Plan:
     session: dict[str, Any]
     progress: bool
 
-    async def agent(self, case: Case, trial: int, complete: Any) -> Any:
+    async def agent(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """The agent of one conversation."""
         if self.own_agent is None:
             return make_agent(self.model, case=case, store=self.store, complete=complete)
-        return self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
+        own: Speaker = self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
+        return own
 
-    def customer(self, case: Case, trial: int, complete: Any) -> Any:
+    def customer(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """The customer of one conversation."""
         return make_customer(self.customer_name, case=case, store=self.store, complete=complete)
 
@@ -152,7 +160,7 @@ class Plan:
         """The agent's prompt of one conversation."""
         return prompt_of(case, self.store, self.prompt, self.prompt_file)
 
-    def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
+    def score(self, conversation: Conversation, case: Case) -> Score:
         """The scores of a record."""
         from ..scoring import score
 
@@ -219,9 +227,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         "customer": part(options.customer, customer_content(options.customer, store)),
         "store": part(f"{store.name} {store.version}", store.hash),
         "prompt": part(f"{Path(options.prompt).name if options.prompt else store.name} {prompt_version}", prompt),
-        "tools": part(
-            options.tools if isinstance(options.tools, str) else sorted(own_tools or []), [schemas, _source(own_tools)]
-        ),
+        "tools": _tools_part(options.tools, own_tools or {}, store, schemas),
         "settings": part({role: settings[role].body for role in ("agent", "customer") if settings[role].body}),
         "seed": part(options.seed),
         "messages": part(options.messages),
@@ -255,6 +261,12 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         session=_session(options, models),
         progress=options.progress,
     )
+
+
+def _tools_part(given: Any, own: dict[str, Any], store: Store, schemas: list[dict[str, Any]]) -> dict[str, Any]:
+    """The tools in the manifest; of the user's own also where they are, so that other commands find them again."""
+    found = part(given if isinstance(given, str) else sorted(own), [schemas, source_hashes(own or None)])
+    return found | {"declared": declared_tools(own, store.policy)} if own else found
 
 
 def _source_of(model: str, own_agent: Any, players: Players | None) -> str:
@@ -318,6 +330,8 @@ def _check_numbers(options: Options) -> None:
         raise BadInput(
             f"seed must be at most {LARGEST_SEED}, not a number of {options.seed.bit_length()} bits: change --seed"
         )
+    if options.weights not in (None, *STATED):
+        raise BadInput(f"weights are open or closed, not {options.weights!r:.40}: change --weights")
     for name, option in (("timeout", "--timeout"), ("tool_timeout", "--tool-timeout"), ("budget_usd", "--budget-usd")):
         value = getattr(options, name)
         if value is not None and (
@@ -332,7 +346,7 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
         return None, part(None)
     if isinstance(agent, str) and agent.startswith(PREFIX):
         made = import_object(agent.removeprefix(PREFIX), "--agent")
-        return partial(InspectAgent, made, inspect_kind(made, agent)), part(agent, [agent, _source(made)])
+        return partial(InspectAgent, made, inspect_kind(made, agent)), part(agent, [agent, source_hashes(made)])
     found = import_object(agent, "--agent") if isinstance(agent, str) else agent
     trial_run = found if _speaks(found) else None
     if trial_run is None:
@@ -345,7 +359,7 @@ def _own_agent(agent: Any) -> tuple[Any, dict[str, Any]]:
             ) from None
     if not _speaks(trial_run):
         raise BadInput(f"the agent {_named(agent)} has no reply method: write `def reply(self, talk): return text`")
-    return found, part(_named(agent), [_named(agent), _source(found)])
+    return found, part(_named(agent), [_named(agent), source_hashes(found)])
 
 
 def _isolated(options: Options, settings: dict[str, RoleSettings]) -> tuple[Any, dict[str, Any]]:
@@ -373,20 +387,6 @@ def _named(thing: Any) -> Any:
         return sorted(thing)
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     return f"{named.__module__}:{named.__qualname__}"
-
-
-def _source(thing: Any) -> list[str]:
-    """Content hashes of the source of what the user wrote, as far as it can be found."""
-    found = []
-    for one in thing.values() if isinstance(thing, dict) else [thing]:
-        target = getattr(one, "function", one)
-        try:
-            found.append(
-                content_hash(inspect.getsource(target if hasattr(target, "__qualname__") else type(target)).encode())
-            )
-        except (OSError, TypeError):
-            found.append("")
-    return found
 
 
 def _model_name(options: Options) -> str:
@@ -437,6 +437,7 @@ def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
         concurrency=options.concurrency,
         budget_usd=options.budget_usd,
         **({"executor": {"name": options.executor, "workers": options.workers}} if options.executor else {}),
+        **({"weights": options.weights} if options.weights else {}),
         endpoints={
             side: {
                 "model": m.endpoint.model,

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cases.played import same_cases, store_of
 from ..records import SCORE_FAULT
 from ..runfile import RunFile, connect_to_write, upsert
 from .scoring import scores_as_json
 
+if TYPE_CHECKING:
+    from ..store import Tool
+
 GROUP = 50
 """Records that are scored between two commits: what was scored stays so, whatever happens to the next."""
 
 
-def rescore(path: str | Path, store: str | Path | None = None, again: bool = False) -> tuple[int, int]:
+def rescore(
+    path: str | Path,
+    store: str | Path | None = None,
+    again: bool = False,
+    tools: str | dict[str, Tool] | None = None,
+) -> tuple[int, int]:
     """Add the scores of the present scoring version to a run file, for the records that lack them or could not be scored before.
 
     A record that cannot be scored never keeps the others from it: why is written in its place (see `score_faults`).
@@ -28,6 +37,8 @@ def rescore(path: str | Path, store: str | Path | None = None, again: bool = Fal
         The store it was played on; by default the one that the file names.
     again : bool
         Also score the records that have scores of this version.
+    tools : str or dict of str to Tool, optional
+        Where the user's own tools are, for a run that was played with some; by default in the module that it names.
 
     Returns
     -------
@@ -37,13 +48,13 @@ def rescore(path: str | Path, store: str | Path | None = None, again: bool = Fal
     Raises
     ------
     BadInput
-        If the store or a case is not the one of the run.
+        If the store, a tool or a case is not the one of the run.
     """
     from ..scoring import VERSION, score
     from .writer import RunLock
 
     run = RunFile(path)
-    shop = store_of(run.path, run.manifest, store)
+    shop = store_of(run.path, run.manifest, store, tools, carried_out=True)
     cases = same_cases(run.path, run.manifest, shop, "score it")
     with RunLock(run.path):
         have = (
@@ -57,7 +68,7 @@ def rescore(path: str | Path, store: str | Path | None = None, again: bool = Fal
         for start in range(0, len(missing), GROUP):
             rows = []
             for digest, case, trial in missing[start : start + GROUP]:
-                scores, known = scores_as_json(lambda c, case: score(c, case, shop), run.record(case.id, trial), case)
+                scores, known = scores_as_json(partial(score, store=shop), run.record(case.id, trial), case)
                 rows.append((digest, str(VERSION), scores))
                 made += known
             _write(run.path, rows)

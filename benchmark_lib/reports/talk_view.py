@@ -50,6 +50,9 @@ READ = (
     "reasons_told",
     "queue",
     "queue_accepted",
+    "customer_rating",
+    "customer_rating_given",
+    "rating_parts",
 )
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
@@ -82,7 +85,8 @@ def talk_view(
     where = placed(marks, texts)
     unplaced = [m for m in marks if not any(m in there for there in where.values())]
     calls = _calls(c, score, case, store, unplaced, differs)
-    numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls})
+    before_call, before_reply = _reasoning(c)
+    numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls} | set(before_reply))
     return {
         "c": c,
         "entry": entry or c.model,
@@ -96,7 +100,8 @@ def talk_view(
             {
                 "number": n,
                 "customer": _messages(c, "customer", n, where, differs),
-                "calls": calls.get(n, []),
+                "calls": [{**call, "reasoning": before_call.get(call["call"].index, [])} for call in calls.get(n, [])],
+                "reasoning": before_reply.get(n, []),
                 "agent": _messages(c, "agent", n, where, differs),
             }
             for n in numbers
@@ -196,6 +201,19 @@ def _messages(
         }
         for n, m in enumerate(mine)
     ]
+
+
+def _reasoning(c: Conversation) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    """What was thought before each call, by its index, and what before the reply of each turn."""
+    calls: dict[int, list[str]] = {}
+    replies: dict[int, list[str]] = {}
+    for thought in c.reasoning:
+        call = next((t.index for t in c.tool_calls if t.turn == thought.turn and t.index >= thought.after), None)
+        if call is None:
+            replies.setdefault(thought.turn, []).append(thought.text)
+        else:
+            calls.setdefault(call, []).append(thought.text)
+    return calls, replies
 
 
 def act_words(act: Act) -> str:

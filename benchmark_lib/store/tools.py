@@ -20,7 +20,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ..errors import BadInput
-from ..records import Fault
+from ..records import Fault, content_hash
 
 TOOL_FAULT = "tool_fault"
 """The error kind of a call in which a tool of the user's own failed: no fault of the agent that called it."""
@@ -176,6 +176,20 @@ def import_object(spec: str, what: str) -> Any:
     ) as error:  # whatever the module does while it is imported
         reason = f"{type(error).__name__}: {error}"
     raise BadInput(f"{what} {spec!r} cannot be loaded: {reason}; name an importable module and an object in it")
+
+
+def source_hashes(thing: Any) -> list[str]:
+    """Content hashes of the source of what the user wrote, as far as it can be found."""
+    found = []
+    for one in thing.values() if isinstance(thing, dict) else [thing]:
+        target: Any = getattr(one, "function", one)
+        try:
+            found.append(
+                content_hash(inspect.getsource(target if hasattr(target, "__qualname__") else type(target)).encode())
+            )
+        except (OSError, TypeError):
+            found.append("")
+    return found
 
 
 def load_tools(spec: str) -> dict[str, Tool]:

@@ -21,9 +21,10 @@ from .every_desk import with_every_desks
 from .frozen import FrozenDict, frozen, thawed
 from .kinds import DeskKind, kind_named
 from .laid import laid_over, merged
+from .own_tools import guarded
 from .search import Search
 from .tau import TauStore, domain_named
-from .tools import Tool
+from .tools import Tool, load_tools
 
 STORES = DATA / "stores"
 
@@ -227,21 +228,31 @@ class Store:
 
     @cached_property
     def hash(self) -> str:
-        """Content hash of everything in the folder but its cases and prompts, which are hashed by themselves."""
-        files = sorted(p for p in self.path.rglob("*") if p.is_file() and p.parent.name not in ("cases", "prompts"))
+        """Content hash of everything in the folder but its cases, wordings and prompts, which are hashed by themselves."""
+        apart = ("cases", "prompts", "wordings")
+        files = sorted(p for p in self.path.rglob("*") if p.is_file() and p.parent.name not in apart)
         parts = [str(p.relative_to(self.path)).encode() + b"\0" + p.read_bytes() for p in files]
         below = [self.extends.hash.encode()] if self.extends else []
         return content_hash(b"\0".join([*parts, *below]))
 
 
-def load_store(name: str | Path = "northline") -> Store:
+def load_store(name: str | Path = "northline", tools: str | None = None) -> Store:
     """Open a store by its name or by the path of its folder; the same folder is loaded once a process.
+
+    Parameters
+    ----------
+    name : str or Path
+    tools : str, optional
+        ``module:name`` of tools of one's own, to stand beside those of the store.
 
     Raises
     ------
     BadInput
-        If there is no such store or one of its files is broken.
+        If there is no such store, one of its files is broken, or there are no such tools.
     """
+    if tools is not None:
+        store = load_store(name)
+        return store.with_tools(guarded(load_tools(tools), store.policy))
     domain = domain_named(str(name))
     if domain:
         return TauStore(domain)  # type: ignore[return-value]

@@ -10,7 +10,7 @@ from .comparison import (
     differing_cases,
     what_it_takes,
 )
-from .costs import cost_table
+from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
 from .detectors import (
     claims_table,
@@ -50,6 +50,7 @@ from .published import (
 )
 from .ranking import metric_table, rank_table
 from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
+from .red_flags import red_flag_floor_in_words, red_flag_table
 from .relations import (
     between_models,
     cost_quality,
@@ -88,6 +89,8 @@ from .safety import (
     tier_table,
     trap_table,
 )
+from .settings import effort_in_words, effort_table, settings_table
+from .wordings import wording_table
 
 __all__ = [
     "PaperTable",
@@ -103,6 +106,7 @@ __all__ = [
     "comparison_table",
     "compare_runs",
     "comparison_in_words",
+    "cost_lines",
     "cost_quality",
     "cost_table",
     "crossed_where_run",
@@ -110,6 +114,8 @@ __all__ = [
     "customer_sensitivity",
     "detectable_table",
     "detector_table",
+    "effort_in_words",
+    "effort_table",
     "measured",
     "measured_by_detector",
     "differing_cases",
@@ -166,7 +172,10 @@ __all__ = [
     "recovered_rates",
     "reliability_table",
     "repeat_table",
+    "red_flag_floor_in_words",
+    "red_flag_table",
     "safety_table",
+    "settings_table",
     "shift_in_words",
     "shift_table",
     "claims_table",
@@ -184,4 +193,5 @@ __all__ = [
     "with_and_without_flagged",
     "within_models",
     "worst_intents",
+    "wording_table",
 ]

@@ -220,9 +220,9 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
         As for `explore`: labels, labeller, store.
     """
     from .. import paper
-    from ..board import readable_board
+    from ..board import readable_board, with_flagged
 
-    shown = readable_board(board).drop(columns=["Block", "Cases of"])
+    shown = with_flagged(readable_board(board)).drop(columns=["Block", "Cases of"])
     text = shown.astype(object).map(
         lambda v: "-" if v is None or v != v else f"{v:g}" if isinstance(v, float) else str(v)
     )

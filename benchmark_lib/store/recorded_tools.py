@@ -1,0 +1,222 @@
+"""The tools of the user's own that a run was played with: what its manifest keeps of them, and how they are found again.
+
+A run file may come from anybody, so that pages and tables run no code for its sake: they know such a tool by what the
+file keeps. A command that has to carry the tools out takes them from the module that the run names, and loads it only
+if its text holds the very functions that were played.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import sys
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import BaseModel
+
+from ..errors import BadInput
+from ..records import content_hash
+from .own_tools import guarded
+from .tools import TOOL_FAULT, ArgumentError, Tool, import_object, load_tools, source_hashes
+
+if TYPE_CHECKING:
+    from .world import Store
+
+Declared = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class RecordedTool(Tool):
+    """A tool that is known from a run file alone: it can be shown and named by a case, and not carried out.
+
+    Attributes
+    ----------
+    declared : dict
+        The tool as an OpenAI function schema.
+    """
+
+    declared: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """What it does, as it was declared to the model."""
+        return str(self.declared.get("function", {}).get("description", ""))
+
+    @property
+    def arguments(self) -> type[BaseModel]:  # type: ignore[override]
+        """Refused: the arguments cannot be read without the function.
+
+        Raises
+        ------
+        BadInput
+            Always.
+        """
+        raise BadInput(_unknown(self.name))
+
+    def read_arguments(self, arguments: dict[str, Any] | str, policy: dict[str, Any]) -> dict[str, Any]:
+        """Refused as a call that is not carried out, so that a page that makes the calls of a record again goes on.
+
+        Raises
+        ------
+        ArgumentError
+            Always.
+        """
+        raise ArgumentError(TOOL_FAULT, _unknown(self.name))
+
+    def schema(self, policy: dict[str, Any]) -> dict[str, Any]:
+        """The tool as it was declared to the model."""
+        return self.declared
+
+
+def declared_tools(tools: dict[str, Tool], policy: dict[str, Any]) -> Declared:
+    """What a manifest keeps of tools of the user's own.
+
+    Returns
+    -------
+    list of dict
+        One entry per tool: ``name``, ``module`` (None where no other process can import it), ``write``, ``source`` (a
+        content hash) and ``schema``.
+    """
+    return [
+        {
+            "name": tool.name,
+            "module": None if (module := tool.function.__module__) == "__main__" else module,
+            "write": tool.write,
+            "source": source_hashes(tool)[0],
+            "schema": tool.schema(policy),
+        }
+        for tool in tools.values()
+    ]
+
+
+def with_recorded_tools(store: Store, manifest: dict[str, Any]) -> Store:
+    """A store with the own tools of a run beside its tools, as far as the run file keeps them; no code of theirs is run."""
+    declared = _declared_in(manifest)
+    return _with_recorded(store, orjson.dumps(declared)) if declared else store
+
+
+@lru_cache(maxsize=16)
+def _with_recorded(store: Store, declared: bytes) -> Store:
+    tools = [
+        RecordedTool(one["name"], _nothing, one["write"], declared=one["schema"]) for one in orjson.loads(declared)
+    ]
+    return store.with_tools({tool.name: tool for tool in tools})
+
+
+def _nothing(desk: Any) -> None:
+    """Stands in for a function that the run file does not hold; `RecordedTool` never lets it be called."""
+
+
+def _unknown(name: str) -> str:
+    return f"the tool {name} is known from a run file alone: name its module with --tools module:name"
+
+
+def with_played_tools(store: Store, manifest: dict[str, Any], path: Path, given: str | dict[str, Tool] | None) -> Store:
+    """A store with the own tools of a run beside its tools, ready to be carried out.
+
+    Parameters
+    ----------
+    store : Store
+    manifest, path : dict, Path
+        Of the run.
+    given : str or dict of str to Tool, optional
+        Where the tools are, as for a run; by default in the module that the run names.
+
+    Raises
+    ------
+    BadInput
+        If they are not there, or are not those of the run.
+    """
+    part = manifest["inputs"].get("tools") or {}
+    if not part.get("value"):
+        return store
+    declared = _declared_in(manifest)
+    found = load_tools(given) if isinstance(given, str) else given
+    if found is None:
+        found = {one["name"]: _found(one, path) for one in declared}
+    if not found:
+        raise BadInput(f"{path} does not say where its tools are: name them with --tools {_spec(part['value'])}")
+    for one in declared:
+        if one["name"] not in found:
+            raise BadInput(f"{path} was played with a tool {one['name']} that {given} does not hold: change --tools")
+        if one["source"] not in ("", *source_hashes(found[one["name"]])):
+            raise BadInput(_changed(one, path))
+    return store.with_tools(guarded(found, store.policy))
+
+
+def _declared_in(manifest: dict[str, Any]) -> Declared:
+    """What the manifest keeps of own tools; nothing where it is older than that, or not of the right shape."""
+    listed = (manifest["inputs"].get("tools") or {}).get("declared")
+    shape: dict[str, Any] = {"name": str, "module": (str, type(None)), "write": bool, "source": str, "schema": dict}
+    right = isinstance(listed, list) and all(
+        isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in shape.items()) for one in listed
+    )
+    return listed if right and listed is not None else []
+
+
+def _spec(value: Any) -> str:
+    return value if isinstance(value, str) else "module:name"
+
+
+def _found(one: dict[str, Any], path: Path) -> Tool:
+    """One tool from the module that the run names."""
+    name, module = one["name"], one["module"]
+    if module is None:
+        raise BadInput(
+            f"{path} was played with a tool {name} of a notebook: put it into a module, and name it with --tools"
+        )
+    file = _file_of(module)
+    if file is None:
+        raise BadInput(
+            f"{path} was played with the tool {name} of the module {module}, which is not found from here: "
+            "change to its folder, or name it with --tools module:name"
+        )
+    if one["source"] not in functions_in(file):
+        raise BadInput(_changed(one, path))
+    found = import_object(f"{module}:{name}", "--tools")
+    if not isinstance(found, Tool):
+        raise BadInput(
+            f"{path} was played with a tool {name} that {module} does not hold: name it with --tools module:name"
+        )
+    return found
+
+
+def _changed(one: dict[str, Any], path: Path) -> str:
+    return (
+        f"{path} was played with another text of the tool {one['name']}: restore it, "
+        "or name a module that holds that text with --tools module:name"
+    )
+
+
+def _file_of(module: str) -> Path | None:
+    """The source of a module, found without running anything of it or of its packages; the current folder comes first."""
+    places: list[str] | None = ["", *sys.path]
+    origin = None
+    for part in module.split("."):
+        spec = PathFinder.find_spec(part, places) if part else None
+        if spec is None:
+            return None
+        origin, places = spec.origin, list(spec.submodule_search_locations or [])
+    return Path(origin) if origin and origin.endswith(".py") else None
+
+
+def functions_in(file: Path) -> set[str]:
+    """Content hashes of the functions of a Python file, as `inspect.getsource` would give their text; the file is not run."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+    except (OSError, UnicodeError, ValueError, SyntaxError):
+        return set()
+    lines = io.StringIO(text if text.endswith("\n") else f"{text}\n").readlines()
+    starts = [
+        min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    ]
+    return {content_hash("".join(inspect.getblock(lines[start - 1 :])).encode()) for start in starts}
