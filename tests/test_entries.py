@@ -239,7 +239,6 @@ OF_ONE_ENTRY = {
     "unsafe_table": T.unsafe_table,
     "wide_reliability": lambda r: T.wide_reliability(T.reliability_table(r)),
     "with_and_without_flagged": T.with_and_without_flagged,
-    "claim_tone_effects": T.claim_tone_effects,
     "claim_tone_table": T.claim_tone_table,
     "model_means": T.model_means,
     "cost_quality": T.cost_quality,
@@ -304,6 +303,7 @@ ELSEWHERE = {
     "entrant_judges",
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
+    "claim_tone_effects",  # of crossed variants, in test_evidence_and_pressure.py
     "detector_table",
     "measured",
     "measured_by_detector",
