@@ -294,6 +294,8 @@ ELSEWHERE = {
     "effort_table",
     "settings_table",  # of runs of one model, in test_settings_of_one_model.py
     "recovered_correlations",
+    "recovered_estimators",
+    "recovered_in_short",
     "recovered_differences",
     "recovered_rates",
     "intervals_held",  # of kinds of intervals, in test_behind_in_notebooks.py
@@ -306,6 +308,7 @@ ELSEWHERE = {
     "entrant_judges",
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
+    "claim_tone_effects",  # of crossed variants, in test_evidence_and_pressure.py
     "detector_table",
     "measured",
     "measured_by_detector",

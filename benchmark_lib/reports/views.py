@@ -150,6 +150,15 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Agents": ("agents", "0"),
         "Held, %": ("held", PERCENT),
     },
+    "estimators held": {
+        "Estimator": ("estimator",),
+        "Planted truth": ("truth", "3"),
+        "Mean estimate": ("mean", "3"),
+        "Bias": ("bias", "3"),
+        "Intervals that hold it": ("held", "of", "intervals"),
+        "Share, % (95 %)": ("share", "low", "high", PERCENT),
+        "They hold it": ("verdict",),
+    },
     "languages": {
         "Language": ("language",),
         "Success, %": ("success", PERCENT),
@@ -441,6 +450,15 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Unbacked": ("unbacked", "0"),
         "Beyond authority": ("beyond_authority", "0"),
         "Contradicted": ("contradicted", "0"),
+    },
+    "evidence and pressure": {
+        "Effect": ("effect",),
+        "Estimate, points (95 %)": ("estimate", "low", "high", PERCENT),
+        "p, Holm over tones": ("p_adjusted", "3"),
+        "Pairs": ("pairs", "0"),
+        "Base cases": ("bases", "0"),
+        "Reading": ("reading",),
+        "Note": ("reason",),
     },
     "promise ledger": {
         "Case": ("case_id",),

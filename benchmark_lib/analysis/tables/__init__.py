@@ -40,6 +40,8 @@ from .labels import label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import chosen_runs, compare_runs
 from .paper import PaperTable, paper
+from .planted_truth import recovered_estimators, recovered_in_short
+from .pressure import claim_tone_effects
 from .published import (
     general_ranking,
     published_board,
@@ -102,6 +104,7 @@ __all__ = [
     "choose_pair",
     "chosen_runs",
     "claim_tone_means",
+    "claim_tone_effects",
     "claim_tone_table",
     "comparison_table",
     "compare_runs",
@@ -170,6 +173,8 @@ __all__ = [
     "rank_table",
     "ranking_against_desk",
     "recovered_correlations",
+    "recovered_estimators",
+    "recovered_in_short",
     "recovered_differences",
     "recovered_rates",
     "reliability_table",
