@@ -149,6 +149,7 @@ def test_the_language_is_the_customers_and_a_few_words_cannot_be_told():
     german = "Wir haben Ihre Bestellung gefunden und schicken Ihnen den Koffer noch heute zu."
     english = "We have found your order and will send you the case today, as you asked."
     assert kept("customer_language", german, english, "OK.", language="de") == [True, False, None]
+    assert kept("customer_language", german, language=None) == [None], "a customer of whom no language is known"
     quoting = f"{english} You wrote: „{german}“"
     assert kept("customer_language", quoting, customer=german, language="en") == [True]
 
@@ -253,6 +254,11 @@ def test_rules_are_read_in_runs_that_were_never_told_of_them_too(results):
     untold = replies[replies["entry"].str.contains("no operator rules")]
     assert untold["entry"].nunique() == 1 and not untold[untold["rule"] == "sign_with_desk"]["kept"].any()
     assert tables.rules_kept(results)["entry"].nunique() == 2
+    never_told = load_results(DATA / "examples" / "blind-play.deskbench")
+    assert tables.rules_of(never_told) == [] and tables.rules_of(never_told, SHIPPED) == list(RULES.values())
+    nothing = tables.rules_kept(never_told)
+    assert tables.rules_table(nothing).empty and tables.rules_by_turn(nothing).empty
+    assert tables.first_to_break(tables.rules_by_turn(nothing)) is None and tables.rules_cost(never_told).empty
 
 
 def test_the_share_by_turn_stands_beside_the_first_reply_of_the_same_conversations(results):
@@ -262,7 +268,7 @@ def test_the_share_by_turn_stands_beside_the_first_reply_of_the_same_conversatio
     first = turns[turns["turn"] == 1]
     assert (first["kept"] == first["kept_at_first"]).all()
     ax = figures.kept_by_turn(table=keeper)
-    assert "intents as clusters" in figures.caption(ax) and len(ax.lines) >= 5
+    assert "fewer than six intents" in figures.caption(ax) and len(ax.lines) >= 5
     assert figures.kept_by_turn(table=keeper.iloc[:0]).texts, "says why there is nothing"
 
 

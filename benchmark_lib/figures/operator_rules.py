@@ -53,7 +53,7 @@ def kept_by_turn(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     says(
         ax,
         f"Operator rules by turn: {name_of(table['entry'].iloc[0])}",
-        "Share of replies that keep each rule, as the mean over cases with its 95 % interval (intents as clusters).",
+        "Share of replies that keep each rule, as the mean over cases with its 95 % interval (clusters: intents, or cases where there are fewer than six intents).",
         f"Replies: {', '.join(f'{n} at turn {turn}' for turn, n in replies.items())}; fewer conversations come that far, and they are others.",
         rows=len(table),
     )

@@ -25,15 +25,17 @@ class KeptReply:
     kept: bool | None
 
 
-def kept_replies(conversation: Conversation, rules: Iterable[OperatorRule], language: str) -> Iterator[KeptReply]:
+def kept_replies(
+    conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
+) -> Iterator[KeptReply]:
     """Whether each reply of a conversation keeps each rule.
 
     Parameters
     ----------
     conversation : Conversation
     rules : iterable of OperatorRule
-    language : str
-        The customer's.
+    language : str or None
+        The customer's, where it is known.
 
     Yields
     ------
@@ -56,7 +58,7 @@ def kept_replies(conversation: Conversation, rules: Iterable[OperatorRule], lang
             answered = True
 
 
-def _keeps(rule: OperatorRule, own: str, whole: str, language: str, acted: bool) -> bool | None:
+def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool) -> bool | None:
     """Whether a reply keeps a rule; `own` is the reply without what it quotes of the customer."""
     match rule.kind:
         case "at_most_words":

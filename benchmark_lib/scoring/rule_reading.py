@@ -101,7 +101,7 @@ def asks_first(text: str, items: Sequence[str]) -> bool:
     return False
 
 
-def same_language(text: str, language: str) -> bool | None:
-    """Whether a text is in a language; None where it is too short to tell, or mixed."""
+def same_language(text: str, language: str | None) -> bool | None:
+    """Whether a text is in a language; None where it is too short to tell, or mixed, or the language is not known."""
     found = written_in(text)
-    return None if found is None else found == language
+    return None if found is None or language is None else found == language

@@ -6,11 +6,13 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ...cases.operator_rules import OperatorRule, load_rules, rules_played
+from ...cases.played import store_name, store_played
 from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation
 from ...scoring.operator_rules import kept_replies
 from ..estimators.estimate import Estimate, sentence
 from ..estimators.intervals import clustered_rate
+from ..panels import conversations_of
 from .comparison import comparison_table
 
 if TYPE_CHECKING:
@@ -43,19 +45,19 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row per reply and rule: run_id, entry, case_id, intent, trial, turn, rule, and kept (NA where it cannot be
+        One row per reply and rule: run_id, entry, panel, case_id, intent, trial, turn, rule, and kept (NA where it cannot be
         told, such as the language of two words). Conversations that faults of the world ended are left out.
     """
     import pandas as pd
 
     if not hasattr(results, "runs"):
         raise BadInput("operator rules are read from run files: pass what load_results gives, not a frame")
-    columns = ["run_id", "entry", "case_id", "intent", "trial", "turn", "rule", "kept"]
+    columns = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn", "rule", "kept"]
     rows: list[tuple[Any, ...]] = []
     about = {
-        (r, c, t): (intent, language)
-        for r, c, t, intent, language in results.conversations[
-            ["run_id", "case_id", "trial", "intent", "language"]
+        (r, c, t): (panel, intent, language)
+        for r, c, t, panel, intent, language in conversations_of(results)[
+            ["run_id", "case_id", "trial", "panel", "intent", "language"]
         ].itertuples(index=False)
     }
     for run in results.runs:
@@ -64,18 +66,22 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
             if (run.run_id, case_id, trial) not in about:
                 continue
             record = Conversation.from_json(raw)
-            intent, language = about[run.run_id, case_id, trial]
+            panel, intent, language = about[run.run_id, case_id, trial]
             if record.ended_by in NOT_SCORED:
                 continue
-            head = (run.run_id, results.entries[run.run_id], case_id, intent, trial)
-            rows += [(*head, k.turn, k.rule, k.kept) for k in kept_replies(record, read, str(language))]
+            head = (run.run_id, results.entries[run.run_id], panel, case_id, intent, trial)
+            known = language if isinstance(language, str) else None
+            rows += [(*head, k.turn, k.rule, k.kept) for k in kept_replies(record, read, known)]
     return pd.DataFrame(rows, columns=columns).astype({"kept": "boolean"})
 
 
 def rules_of(results: Results, rules: str | None = None) -> list[OperatorRule]:
     """The rules that any of the runs was told, each name once; those of `rules` where none was told any."""
     told = {rule.name: rule for run in results.runs for rule in rules_played(run.manifest)}
-    return list(told.values()) or (load_rules(rules, "") if rules else [])
+    if told or not rules:
+        return list(told.values())
+    desks = [store.title for run in results.runs if (store := store_played(run.manifest)) is not None]
+    return load_rules(rules, desks[0] if desks else store_name(results.runs[0].manifest))
 
 
 def first_to_break(turns: pd.DataFrame) -> str | None:
@@ -97,17 +103,17 @@ def rules_table(replies: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry and rule, and one over all rules: replies (that could be told), replies_kept, untold; kept with
+        One row per entry and rule, and one over all rules: panel, replies (that could be told), replies_kept, untold; kept with
         low and high (mean over cases of the share of replies, intents as clusters); conversations, throughout (that
         never break it), throughout_share with throughout_low and throughout_high; reason.
     """
     import pandas as pd
 
     rows = []
-    for entry, mine in replies.groupby("entry", sort=True):
+    for (panel, entry), mine in replies.groupby(["panel", "entry"], sort=True):
         together = _all_rules(mine) if mine["rule"].nunique() > 1 else mine.iloc[:0]
         for rule, part in pd.concat([mine, together]).groupby("rule", sort=False):
-            rows.append({"entry": entry, "rule": rule, **_counts(part)})
+            rows.append({"panel": panel, "entry": entry, "rule": rule, **_counts(part)})
     return pd.DataFrame(rows)
 
 
@@ -133,7 +139,7 @@ def _counts(part: pd.DataFrame) -> dict[str, Any]:
 
 def _all_rules(mine: pd.DataFrame) -> pd.DataFrame:
     """One row per reply: kept where none of the rules that can be told is broken."""
-    keys = ["run_id", "entry", "case_id", "intent", "trial", "turn"]
+    keys = ["run_id", "entry", "panel", "case_id", "intent", "trial", "turn"]
     return mine.dropna(subset=["kept"]).groupby(keys, sort=False)["kept"].all().reset_index().assign(rule=ALL)
 
 
@@ -161,7 +167,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry, rule and turn: kept with low and high (mean over cases, intents as clusters), replies,
+        One row per entry, rule and turn: panel, kept with low and high (mean over cases, intents as clusters), replies,
         kept_at_first (the same conversations at their first reply) and reason. Rules on the first reply alone are left
         out.
     """
@@ -172,7 +178,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
     first = told.sort_values("turn").groupby(talk, sort=False)["kept"].first().rename("at_first")
     told = told.join(first, on=talk)
     rows = []
-    for (entry, rule), mine in told.groupby(["entry", "rule"], sort=False):
+    for (panel, entry, rule), mine in told.groupby(["panel", "entry", "rule"], sort=False):
         if mine["turn"].nunique() < 2:
             continue
         for turn, part in mine.groupby("turn"):
@@ -180,6 +186,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
             few = f"only {len(part)} replies" if len(part) < FEW else ""
             rows.append(
                 {
+                    "panel": panel,
                     "entry": entry,
                     "rule": rule,
                     "turn": int(turn),
@@ -191,7 +198,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
                     "reason": sentence(found.reason, few),
                 }
             )
-    columns = ["entry", "rule", "turn", "kept", "low", "high", "replies", "kept_at_first", "reason"]
+    columns = ["panel", "entry", "rule", "turn", "kept", "low", "high", "replies", "kept_at_first", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
 
