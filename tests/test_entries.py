@@ -273,6 +273,13 @@ ELSEWHERE = {
     "hard_table",
     "language_table",
     "most_telling",  # of the hard set, in test_hard_tables.py
+    "first_to_break",
+    "rules_by_turn",
+    "rules_cost",
+    "rules_kept",
+    "rules_of",
+    "rules_table",
+    "with_and_without_rules",  # of operator rules, in test_operator_rules.py
     "agreement_of_two",
     "choose_pair",
     "comparison_table",
@@ -437,11 +444,12 @@ OF_TWO_OR_NONE = {
     "textbook_decay",
 }
 OF_THE_HARD_SET = {"hard_families"}
+OF_OPERATOR_RULES = {"kept_by_turn"}
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 
 
 def test_no_picture_is_forgotten_here():
-    assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *OF_TWO_OR_NONE, *OF_THE_HARD_SET, *TOOLS}
+    assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *OF_TWO_OR_NONE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *TOOLS}
 
 
 def texts_of(ax):

@@ -166,6 +166,23 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Gap to English, points (95 %)": ("gap", "gap_low", "gap_high", PERCENT),
         "p, sign flips": ("p", "3"),
     },
+    "operator rules": {
+        "Rule": ("rule",),
+        "Replies that keep it": ("replies_kept", "of", "replies"),
+        "Share by case, % (95 %)": ("kept", "low", "high", PERCENT),
+        "Conversations that keep it throughout": ("throughout", "of", "conversations"),
+        "Share, % (95 %)": ("throughout_share", "throughout_low", "throughout_high", PERCENT),
+        "Cannot be told": ("untold", "0"),
+        "Note": ("reason",),
+    },
+    "rules by turn": {
+        "Rule": ("rule",),
+        "Turn": ("turn", "0"),
+        "Kept, % (95 %)": ("kept", "low", "high", PERCENT),
+        "Replies": ("replies", "0"),
+        "The same conversations at turn 1, %": ("kept_at_first", PERCENT),
+        "Note": ("reason",),
+    },
     "failures": {
         "Family": ("family",),
         "Failure": ("meaning",),

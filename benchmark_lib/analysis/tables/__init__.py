@@ -39,6 +39,15 @@ from .judges import entrant_judges, judge_agreement_table, judge_calibrated, jud
 from .labels import label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import chosen_runs, compare_runs
+from .operator_rules import (
+    first_to_break,
+    rules_by_turn,
+    rules_cost,
+    rules_kept,
+    rules_of,
+    rules_table,
+    with_and_without_rules,
+)
 from .paper import PaperTable, paper
 from .planted_truth import recovered_estimators, recovered_in_short
 from .pressure import claim_tone_effects
@@ -197,11 +206,18 @@ __all__ = [
     "trial_table",
     "unsafe_table",
     "what_it_takes",
+    "rules_by_turn",
+    "rules_cost",
+    "first_to_break",
+    "rules_kept",
+    "rules_of",
+    "rules_table",
     "wide_reliability",
     "wide_textbook",
     "with_and_without_flagged",
     "within_models",
     "without_debatable",
+    "with_and_without_rules",
     "worst_intents",
     "wording_table",
 ]
