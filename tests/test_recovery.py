@@ -10,7 +10,7 @@ import pytest
 from filelock import FileLock
 from scipy import stats
 
-from benchmark_lib import analysis, estimators, tables
+from benchmark_lib import analysis, estimators, reports, tables
 from benchmark_lib.analysis.tables import recovery
 from benchmark_lib.experiment import known_panel
 
@@ -132,3 +132,11 @@ def test_who_asks_for_a_panel_that_another_plays_waits_for_its_runs(tmp_path):
             with pytest.raises(TimeoutError):
                 asked.result(timeout=0.2)
         assert asked.result() == []
+
+
+def test_estimators_of_cases_that_differ_find_the_planted_truth():
+    """Flip rate, extrapolated pass^k, correlation within models, AC1 and precision of handovers."""
+    short = tables.recovered_in_short(tables.recovered_estimators(12)).set_index("estimator")
+    assert len(short) == 7 and (short["intervals"] == 12).all() and (short["held"] >= 8).all()
+    assert (short["bias"].abs() <= 0.06).all()
+    assert len(reports.readable(short.reset_index(), "estimators held")) == 7

@@ -12,6 +12,7 @@ from .comparison import (
 )
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
+from .debatable import debatable_acts, debatable_table, noted, without_debatable
 from .detectors import (
     claims_table,
     detector_table,
@@ -31,13 +32,25 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
+from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
 from .labels import label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import chosen_runs, compare_runs
+from .operator_rules import (
+    first_to_break,
+    rules_by_turn,
+    rules_cost,
+    rules_kept,
+    rules_of,
+    rules_table,
+    with_and_without_rules,
+)
 from .paper import PaperTable, paper
+from .planted_truth import recovered_estimators, recovered_in_short
+from .pressure import claim_tone_effects
 from .published import (
     general_ranking,
     published_board,
@@ -88,6 +101,7 @@ from .safety import (
     trap_table,
 )
 from .settings import effort_in_words, effort_table, settings_table
+from .tone import tone_between_models, tone_table
 from .wordings import wording_table
 
 __all__ = [
@@ -99,6 +113,7 @@ __all__ = [
     "choose_pair",
     "chosen_runs",
     "claim_tone_means",
+    "claim_tone_effects",
     "claim_tone_table",
     "comparison_table",
     "compare_runs",
@@ -109,6 +124,8 @@ __all__ = [
     "crossed_where_run",
     "customer_flag_table",
     "customer_sensitivity",
+    "debatable_acts",
+    "debatable_table",
     "detectable_table",
     "detector_table",
     "effort_in_words",
@@ -122,6 +139,7 @@ __all__ = [
     "families_of",
     "flip_table",
     "general_ranking",
+    "group_table",
     "hard_failures",
     "hard_in_words",
     "hard_table",
@@ -144,6 +162,7 @@ __all__ = [
     "most_telling",
     "on_frontier",
     "per_case",
+    "noted",
     "observed_repeats",
     "paper",
     "plan_cost_table",
@@ -163,6 +182,8 @@ __all__ = [
     "rank_table",
     "ranking_against_desk",
     "recovered_correlations",
+    "recovered_estimators",
+    "recovered_in_short",
     "recovered_differences",
     "recovered_rates",
     "reliability_table",
@@ -179,14 +200,24 @@ __all__ = [
     "tier_correlation",
     "tier_safety",
     "tier_table",
+    "tone_between_models",
+    "tone_table",
     "trap_table",
     "trial_table",
     "unsafe_table",
     "what_it_takes",
+    "rules_by_turn",
+    "rules_cost",
+    "first_to_break",
+    "rules_kept",
+    "rules_of",
+    "rules_table",
     "wide_reliability",
     "wide_textbook",
     "with_and_without_flagged",
     "within_models",
+    "without_debatable",
+    "with_and_without_rules",
     "worst_intents",
     "wording_table",
 ]
