@@ -89,17 +89,18 @@ def test_two_runs_of_one_setting_are_merged_with_their_calls_and_scores(play, ca
 
 
 def test_a_merged_run_is_replayed_and_gone_on_with_under_the_numbers_its_trials_were_played_as(play, capsys):
+    drawn = "scripted:tunable?skill=0.5&caution=0.5"  # what it does follows from the number of the trial
     with RunServer() as server:
-        at = ("--base-url", server.base_url)
+        at = ("--customer", "some-model", "--customer-base-url", server.base_url)
         for name in ("a", "b", "d"):
-            assert play("some-model", *at, "--trials", "2", "--out", f"{name}.deskbench") == 0
+            assert play(drawn, *at, "--trials", "2", "--out", f"{name}.deskbench") == 0
         assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 0
         assert main(["runs", "merge", "d.deskbench", "c.deskbench", "--out", "e.deskbench"]) == 0
         manifest = RunFile("e.deskbench").manifest
         assert [played_as(manifest, play.cases[0], trial) for trial in range(1, 8)] == [1, 2, 1, 2, 1, 2, 3]
-        assert play("some-model", *at, "--trials", "7", "--out", "e.deskbench") == 0
+        assert play(drawn, *at, "--trials", "7", "--out", "e.deskbench") == 0
     capsys.readouterr()
-    assert play("some-model", "--trials", "7", "--out", "e.deskbench", "--replay") == 0
+    assert play(drawn, *at[:2], "--trials", "7", "--out", "e.deskbench", "--replay") == 0
     assert f"{7 * len(play.cases)} conversations" in capsys.readouterr().out
 
 
