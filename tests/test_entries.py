@@ -232,6 +232,7 @@ OF_ONE_ENTRY = {
     "promise_table": T.promise_table,
     "queue_table": T.queue_table,
     "reliability_table": T.reliability_table,
+    "red_flag_table": T.red_flag_table,
     "safety_table": T.safety_table,
     "claims_table": T.claims_table,
     "trap_table": T.trap_table,
@@ -272,6 +273,13 @@ ELSEWHERE = {
     "hard_table",
     "language_table",
     "most_telling",  # of the hard set, in test_hard_tables.py
+    "first_to_break",
+    "rules_by_turn",
+    "rules_cost",
+    "rules_kept",
+    "rules_of",
+    "rules_table",
+    "with_and_without_rules",  # of operator rules, in test_operator_rules.py
     "agreement_of_two",
     "choose_pair",
     "comparison_table",
@@ -293,14 +301,21 @@ ELSEWHERE = {
     "effort_table",
     "settings_table",  # of runs of one model, in test_settings_of_one_model.py
     "recovered_correlations",
+    "recovered_estimators",
+    "recovered_in_short",
     "recovered_differences",
     "recovered_rates",
     "intervals_held",  # of kinds of intervals, in test_behind_in_notebooks.py
     "published_trap_table",
+    "red_flag_floor_in_words",  # of the list of words, in test_reasoning.py
     "tier_correlation",  # below
+    "tone_between_models",
+    "tone_table",  # of judged runs, in test_tone_across_models.py
+    "wording_table",  # of a set of its own, in test_five_wordings.py
     "entrant_judges",
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
+    "claim_tone_effects",  # of crossed variants, in test_evidence_and_pressure.py
     "detector_table",
     "measured",
     "measured_by_detector",
@@ -429,11 +444,12 @@ OF_TWO_OR_NONE = {
     "textbook_decay",
 }
 OF_THE_HARD_SET = {"hard_families"}
+OF_OPERATOR_RULES = {"kept_by_turn"}
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 
 
 def test_no_picture_is_forgotten_here():
-    assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *OF_TWO_OR_NONE, *OF_THE_HARD_SET, *TOOLS}
+    assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *OF_TWO_OR_NONE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *TOOLS}
 
 
 def texts_of(ax):

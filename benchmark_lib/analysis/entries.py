@@ -11,11 +11,13 @@ import orjson
 from ..records import is_played
 from .estimators.estimate import counted
 
-NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
+NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "rules", "messages", "seed")
 """Inputs of a run that have words of their own in a name; any other stands there under its own."""
 APART = ("model", "players")
 """Inputs that a name shows otherwise."""
 
+RULES_NAMED = 2
+"""Rules of an operator that a name contains; of more it has the first and their number."""
 LONGEST = 40
 """How many characters of a value a name contains."""
 
@@ -41,9 +43,23 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     names: dict[str, str] = {}
     for (model, imported), mine in runs.items():
         words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
+        words = [_with_rules(said, m) for said, m in zip(words, mine, strict=True)]
         names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}
     times = Counter(names.values())
     return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
+
+
+def _with_rules(said: str, manifest: dict[str, Any]) -> str:
+    """What is said of a run, with the rules of an operator that it was played with: they are never left unsaid."""
+    rules = _rules(manifest)
+    return said if rules in said else ", ".join(filter(None, (said, rules)))
+
+
+def _rules(manifest: dict[str, Any]) -> str:
+    """The rules of an operator in a few words: ``rules ticket_first and 5 more``; empty where there are none."""
+    names = str((manifest["inputs"].get("rules") or {}).get("value") or "").split(", ")
+    told = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
+    return f"rules {as_named(told)}" if names[0] else ""
 
 
 def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
@@ -72,6 +88,7 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     yield input_words(manifests, "customer", "customer {}", "customer unknown")
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
     yield input_words(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
+    yield [_rules(m) or "no operator rules" for m in manifests]
     yield _settings(manifests)
     yield input_words(manifests, "agent", "agent {}", "no own agent")
     yield input_words(manifests, "tools", "tools {}", "no own tools")

@@ -32,12 +32,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--customer-base-url", metavar="URL", help="base URL for the customer's model")
     add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
     add("--prompt", metavar="FILE", help="a system prompt to use instead of the store's")
+    add(
+        "--rules",
+        metavar="RULES",
+        help="rules added to the prompt: ticket_first, no_competitors, at_most_80_words, sign_with_desk, no_emojis, customer_language, or a YAML file of your own, separated by commas",
+    )
     add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
     add(
         "--cases",
         default="all",
         metavar="PATTERN",
-        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it",
+        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; "
+        "wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, both reported apart",
     )
     add("--trials", type=int, default=3, help="trials per case (default: 3)")
     add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")

@@ -37,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--settings", metavar="FILE", help="YAML file with model settings by role")
     add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
     add("--prompt", metavar="FILE", help="a system prompt for the agent to use instead of the store's")
+    add("--rules", metavar="RULES", help="operator rules added to the agent's prompt, as for `deskbench run`")
     add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
     add(
         "--cases",

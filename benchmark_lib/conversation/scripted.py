@@ -15,6 +15,7 @@ from ..errors import BadInput
 from ..store.every_desk import HANDOVER
 from .agent_view import AgentView
 from .oracle import Oracle
+from .ruled import RULED
 from .sly import SLY
 from .speaker import BuiltIn, Insider, Reply
 
@@ -152,8 +153,8 @@ AGENTS: dict[str, type] = {
     "echo": Echo,
     "tunable": Tunable,
 }
-"""Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings. The sly ones stand in `sly`, and are played by name
-alone: ``scripted:all`` leaves them out."""
+"""Scripted agents by name; ``scripted:tunable?skill=0.7&credulity=0.3`` passes settings. Those of `ruled` and the sly ones of `sly` are
+played by name alone: ``scripted:all`` leaves them out."""
 
 
 def scripted_agent(spec: str, case: Case, store: Store) -> Any:
@@ -173,7 +174,7 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
     from urllib.parse import parse_qsl
 
     name, _, query = spec.removeprefix("scripted:").partition("?")
-    if name not in AGENTS and name not in SLY:
+    if name not in AGENTS | RULED | SLY:
         sly = f"or a sly one such as {next(iter(SLY))}; `deskbench audit` lists them"
         raise BadInput(f"no scripted agent {name!r}: choose one of {', '.join(AGENTS)}, {sly}")
     known = {"tunable": ("skill", "credulity", "caution", "verbosity"), "oracle": ("outcome",)}.get(name, ())
@@ -187,7 +188,7 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
             raise BadInput(f"{spec!r}: {key} must be a number, not {value!r}") from None
         if name == "tunable" and key != "verbosity" and not 0 <= settings[key] <= 1:
             raise BadInput(f"{spec!r}: {key} is a probability and must lie between 0 and 1")
-    return (AGENTS | SLY)[name], settings
+    return (AGENTS | RULED | SLY)[name], settings
 
 
 def _values(results: Any) -> list[str]:

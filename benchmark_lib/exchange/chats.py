@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..cases.arms import prompt_of
+from ..cases.operator_rules import prompt_with, rules_played
 from ..cases.played import cases_played, store_played
 from ..conversation.model_agent import as_letter
 from ..experiment.manifest import hashed
@@ -60,11 +61,14 @@ def chats_of(run: RunFile) -> Iterator[Chat]:
     manifest = run.manifest
     store = store_played(manifest)
     cases, scores, prompt = cases_played(manifest, store), run.scores(), _prompt_played(manifest, store)
+    rules = rules_played(manifest)
     for case_id, _, digest, raw in run.conversations():
         case = cases.get(case_id)
         yield Chat(
             Conversation.from_json(raw),
-            prompt_of(case, store, prompt) if case is not None and store is not None and prompt is not None else None,
+            prompt_with(prompt_of(case, store, prompt), rules)
+            if case is not None and store is not None and prompt is not None
+            else None,
             f"{case.sender_name} <{case.sender}>" if case is not None else "customer",
             {name: value for name, value in scores.get(digest, {}).items() if name != "version"},
         )

@@ -34,6 +34,9 @@ class Options:
         A store by name, or its folder.
     prompt : str or Path, optional
         A prompt file in place of the store's own.
+    rules : str or Path, optional
+        Rules of an operator that are added to the prompt: names, or a YAML file, parted by commas; see
+        `benchmark_lib.cases.operator_rules`.
     tools : str or dict of str to Tool, optional
         ``module:name`` of tools beside the store's own, which they replace where names agree.
     cases : str
@@ -78,6 +81,7 @@ class Options:
     customer_base_url: str | None = None
     store: str | Path = "northline"
     prompt: str | Path | None = None
+    rules: str | Path | None = None
     tools: Any = None
     cases: str = "all"
     trials: int = 3

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ..cases import Case, load_cases
 from ..cases.arms import prompt_of
 from ..cases.load import case_set
+from ..cases.operator_rules import OperatorRule, load_rules, prompt_with
 from ..conversation import (
     IsolatedAgent,
     check_isolated,
@@ -89,6 +90,8 @@ class Plan:
         What is played with.
     prompt_file : Path or None
         Where the prompt was read from, if not from the store.
+    rules : list of OperatorRule
+        What an operator adds to the prompt.
     trials, messages, seed, concurrency : int
         As given.
     budget_usd : float or None
@@ -115,6 +118,7 @@ class Plan:
     schemas: list[dict[str, Any]]
     prompt: str
     prompt_file: Path | None
+    rules: list[OperatorRule]
     trials: int
     messages: int
     seed: int
@@ -158,7 +162,7 @@ class Plan:
 
     def prompt_of(self, case: Case) -> str:
         """The agent's prompt of one conversation."""
-        return prompt_of(case, self.store, self.prompt, self.prompt_file)
+        return prompt_with(prompt_of(case, self.store, self.prompt, self.prompt_file), self.rules)
 
     def score(self, conversation: Conversation, case: Case) -> Score:
         """The scores of a record."""
@@ -221,6 +225,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     prompt_file = Path(options.prompt) if options.prompt else None
     prompt, prompt_version = store.prompt(prompt_file)
     schemas = store.schemas()
+    rules = load_rules(options.rules, store.title) if options.rules else []
     inputs = {
         "model": part(model),
         "agent": agent_part,
@@ -234,6 +239,9 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     }
     if options.isolate:
         inputs["isolate"] = part(True)
+    if rules:
+        declared = [rule.declared() for rule in rules]
+        inputs["rules"] = part(", ".join(rule.name for rule in rules), declared) | {"declared": declared}
     if options.players is not None:
         cases = options.players.shuffled(cases)
         inputs["players"] = part([options.players.side, options.players.source])
@@ -248,6 +256,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         schemas=schemas,
         prompt=prompt,
         prompt_file=prompt_file,
+        rules=rules,
         trials=options.trials,
         messages=options.messages,
         seed=options.seed,
@@ -307,6 +316,7 @@ def run_path(options: Options, model: str) -> Path:
         options.seed,
         options.messages,
         *(["isolate"] if options.isolate else []),
+        *([f"rules {options.rules}"] if options.rules else []),
         *([options.players.side, options.players.source] if options.players else []),
     ]
     return project_folder() / "data" / "runs" / default_name(model, given)

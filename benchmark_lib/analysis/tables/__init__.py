@@ -39,7 +39,18 @@ from .judges import entrant_judges, judge_agreement_table, judge_calibrated, jud
 from .labels import label_agreement_table
 from .leaderboard import leaderboard, unsafe_table
 from .many import chosen_runs, compare_runs
+from .operator_rules import (
+    first_to_break,
+    rules_by_turn,
+    rules_cost,
+    rules_kept,
+    rules_of,
+    rules_table,
+    with_and_without_rules,
+)
 from .paper import PaperTable, paper
+from .planted_truth import recovered_estimators, recovered_in_short
+from .pressure import claim_tone_effects
 from .published import (
     general_ranking,
     published_board,
@@ -90,6 +101,7 @@ from .safety import (
     trap_table,
 )
 from .settings import effort_in_words, effort_table, settings_table
+from .tone import tone_between_models, tone_table
 from .wordings import wording_table
 
 __all__ = [
@@ -101,6 +113,7 @@ __all__ = [
     "choose_pair",
     "chosen_runs",
     "claim_tone_means",
+    "claim_tone_effects",
     "claim_tone_table",
     "comparison_table",
     "compare_runs",
@@ -169,6 +182,8 @@ __all__ = [
     "rank_table",
     "ranking_against_desk",
     "recovered_correlations",
+    "recovered_estimators",
+    "recovered_in_short",
     "recovered_differences",
     "recovered_rates",
     "reliability_table",
@@ -185,15 +200,24 @@ __all__ = [
     "tier_correlation",
     "tier_safety",
     "tier_table",
+    "tone_between_models",
+    "tone_table",
     "trap_table",
     "trial_table",
     "unsafe_table",
     "what_it_takes",
+    "rules_by_turn",
+    "rules_cost",
+    "first_to_break",
+    "rules_kept",
+    "rules_of",
+    "rules_table",
     "wide_reliability",
     "wide_textbook",
     "with_and_without_flagged",
     "within_models",
     "without_debatable",
+    "with_and_without_rules",
     "worst_intents",
     "wording_table",
 ]

@@ -1,0 +1,176 @@
+"""Rules that an operator adds to the agent's prompt, such as "at most 80 words": by name, or from a file of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..project import DATA
+from ..textfiles import read_yaml
+
+SHIPPED = DATA / "operator_rules.yaml"
+HEADING = "## House rules"
+USUAL_PROMPTS = {
+    "at_most_words": "Write at most {value} words in a message.",
+    "never": "Never use any of these words: {value}.",
+    "must_contain": "Every message contains one of these: {value}.",
+    "ask_first": "In your first message ask for this before you ask for anything else, and before you do anything: {value}.",
+    "sign": 'Sign every message: its last line is "{value}".',
+    "language": "Answer in the language of the customer.",
+    "no_emojis": "Use no emojis.",
+}
+"""The kinds of rules, and how each is put to the agent."""
+LISTS = ("never", "must_contain", "ask_first")
+MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
+
+
+@dataclass(frozen=True)
+class OperatorRule:
+    """One rule.
+
+    Attributes
+    ----------
+    name, kind : str
+        As in the file it was read from.
+    value : int, str or tuple of str
+        What the kind needs: a number of words, a name, or words.
+    prompt : str
+        How the agent is told.
+    """
+
+    name: str
+    kind: str
+    value: Any
+    prompt: str
+
+    def declared(self) -> dict[str, Any]:
+        """The rule as a manifest keeps it, and as a file has it."""
+        value = list(self.value) if isinstance(self.value, tuple) else self.value
+        return {"name": self.name, self.kind: value, "prompt": self.prompt}
+
+
+def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
+    """Rules by their names, and from files, parted by commas.
+
+    Parameters
+    ----------
+    given : str or Path
+        ``ticket_first,no_emojis`` or ``my_rules.yaml``, or both.
+    desk : str
+        The name of the desk.
+
+    Raises
+    ------
+    BadInput
+        For a name or a file that is not known, and for the first thing in it that is wrong.
+    """
+    shipped = {rule.name: rule for rule in _rules_of(SHIPPED, desk)}
+    found: list[OperatorRule] = []
+    for part in filter(None, (word.strip() for word in str(given).split(","))):
+        if part in shipped:
+            found.append(shipped[part])
+        elif part.endswith((".yaml", ".yml")):
+            found += _rules_of(Path(part), desk)
+        else:
+            raise BadInput(
+                f"--rules: there is no rule {part!r}: name some of {', '.join(shipped)}, or a YAML file of rules"
+            )
+    names = [rule.name for rule in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice or not found:
+        raise BadInput(f"--rules names {twice} twice: name each rule once" if twice else "--rules names no rule")
+    return found
+
+
+def _rules_of(path: Path, desk: str) -> list[OperatorRule]:
+    content = read_yaml(path)
+    listed = content.get("rules") if isinstance(content, dict) else None
+    return read_rules(listed, str(path), desk)
+
+
+def read_rules(listed: Any, where: str, desk: str = "") -> list[OperatorRule]:
+    """Rules from plain data, as a file or a manifest holds them.
+
+    Raises
+    ------
+    BadInput
+        For the first thing that is wrong; `where` is named.
+    """
+    if not isinstance(listed, list) or not 0 < len(listed) <= MOST_RULES:
+        raise BadInput(f"{where}: there must be a list of 1 to {MOST_RULES} rules under 'rules:'")
+    return [_rule(raw, f"{where}, rule {number}", desk) for number, raw in enumerate(listed, 1)]
+
+
+def _rule(raw: Any, where: str, desk: str) -> OperatorRule:
+    kinds = [key for key in raw if key in USUAL_PROMPTS] if isinstance(raw, dict) else []
+    if len(kinds) != 1 or not set(raw) <= {"name", "prompt", *kinds}:
+        raise BadInput(f"{where}: a rule has a name, perhaps a prompt, and one of {', '.join(USUAL_PROMPTS)}")
+    kind, name = kinds[0], raw.get("name", kinds[0])
+    if not isinstance(name, str) or not re.fullmatch(r"\w{1,40}", name):
+        raise BadInput(f"{where}: the name {name!r} must be up to 40 letters, digits and underscores")
+    value = _value(kind, raw[kind], f"{where} ({name})", desk)
+    words = ", ".join(value) if isinstance(value, tuple) else value
+    prompt = raw.get("prompt", USUAL_PROMPTS[kind].format(value=words))
+    if not isinstance(prompt, str) or not prompt.strip() or len(prompt) > LONGEST_PROMPT:
+        raise BadInput(f"{where} ({name}): the prompt must be a text of at most {LONGEST_PROMPT} characters")
+    return OperatorRule(name, kind, value, prompt.replace("{desk}", desk).strip())
+
+
+def _value(kind: str, value: Any, where: str, desk: str) -> Any:
+    if kind == "at_most_words":
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise BadInput(f"{where}: at_most_words must be a whole number from 1 up, not {value!r}")
+    elif kind in LISTS:
+        value = [value] if isinstance(value, str) else value
+        if not isinstance(value, list) or not 0 < len(value) <= MOST_ITEMS:
+            raise BadInput(f"{where}: {kind} must be a list of words")
+        for item in value:
+            if not isinstance(item, str) or not item.strip():
+                raise BadInput(f"{where}: {item!r} is no text: put it between quotation marks")
+            pattern_of(item, where)
+        return tuple(value)
+    elif kind == "sign":
+        if not isinstance(value, str) or not (value := value.replace("{desk}", desk).strip()):
+            raise BadInput(f"{where}: sign must be the name that stands in the last line")
+    elif value != {"language": "customer", "no_emojis": True}[kind]:
+        raise BadInput(f"{where}: {kind} can only be {'customer' if kind == 'language' else 'true'}")
+    return value
+
+
+@lru_cache(maxsize=4096)
+def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
+    """The pattern of a word, which stands by itself, or of ``/a regular expression/``; case never counts.
+
+    Raises
+    ------
+    BadInput
+        For a regular expression that cannot be read.
+    """
+    if len(item) > 2 and item.startswith("/") and item.endswith("/"):
+        try:
+            return re.compile(item[1:-1], re.IGNORECASE)
+        except re.error as error:
+            raise BadInput(f"{where}: the pattern {item} cannot be read ({error}): mend it") from None
+    words = r"\W{1,6}".join(map(re.escape, re.findall(r"\w+", item))) or re.escape(item)
+    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+
+
+def prompt_with(prompt: str, rules: Sequence[OperatorRule]) -> str:
+    """The agent's prompt with the rules at its end."""
+    if not rules:
+        return prompt
+    lines = "\n".join(f"- {rule.prompt}" for rule in rules)
+    return f"{prompt}\n\n{HEADING}\nThese hold in every message that you write:\n{lines}"
+
+
+def rules_played(manifest: dict[str, Any]) -> list[OperatorRule]:
+    """The rules a run was made with; none where it had none, or where its manifest is not as it should be."""
+    try:
+        return read_rules((manifest["inputs"].get("rules") or {}).get("declared"), "the manifest")
+    except BadInput:
+        return []

@@ -1,0 +1,76 @@
+"""Whether replies keep the rules that an operator added to the agent's prompt.
+
+Everything is read from the record and decided by plain rules: no judge, and the same answer each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ..cases.operator_rules import OperatorRule
+from ..records import Conversation
+from .rule_reading import asks_first, has_emoji, last_line_is, names_any, own_words, same_language, word_count
+
+ONCE = ("ask_first",)
+"""Kinds of rules that are about the first reply alone."""
+
+
+@dataclass(frozen=True)
+class KeptReply:
+    """Whether one reply keeps one rule; None where the rule says nothing of it."""
+
+    rule: str
+    turn: int
+    kept: bool | None
+
+
+def kept_replies(
+    conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
+) -> Iterator[KeptReply]:
+    """Whether each reply of a conversation keeps each rule.
+
+    Parameters
+    ----------
+    conversation : Conversation
+    rules : iterable of OperatorRule
+    language : str or None
+        The customer's, where it is known.
+
+    Yields
+    ------
+    KeptReply
+        One for each reply with any text and rule; of a rule on what is asked first, one for the first reply.
+    """
+    rules, answered = list(rules), False
+    heard: list[str] = []
+    for message in conversation.messages:
+        if message.side == "customer":
+            heard.append(message.text)
+        elif message.text.strip():
+            text = own_words(message.text, heard)
+            acted = any(
+                call.write and call.side == "agent" and call.turn <= message.turn for call in conversation.tool_calls
+            )
+            for rule in rules:
+                if not (answered and rule.kind in ONCE):
+                    yield KeptReply(rule.name, message.turn, _keeps(rule, text, message.text, language, acted))
+            answered = True
+
+
+def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted: bool) -> bool | None:
+    """Whether a reply keeps a rule; `own` is the reply without what it quotes of the customer."""
+    match rule.kind:
+        case "at_most_words":
+            return word_count(whole) <= rule.value
+        case "never":
+            return not names_any(own, rule.value)
+        case "must_contain":
+            return names_any(own, rule.value)
+        case "ask_first":
+            return not acted and asks_first(own, rule.value)
+        case "sign":
+            return last_line_is(own, rule.value)
+        case "no_emojis":
+            return not has_emoji(whole)
+    return same_language(own, language)
