@@ -5,6 +5,7 @@
 # make lint    style, types and dependencies
 # make notebooks  every notebook executed into reports/, figures and tables saved on the way (make figures is the same)
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
+# make detectors   data/claims/*.csv: recall and precision of the detectors, measured again
 # make dictionary  data/dictionary.md from the declarations of the columns
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
@@ -17,7 +18,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary reader lock system clean
+.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary detectors reader lock system clean
 
 PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 
@@ -55,6 +56,9 @@ bench: $(STAMP)
 
 dictionary: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.reports.dictionary import dictionary_page; print(dictionary_page(), end='')" > data/dictionary.md
+
+detectors: $(STAMP)
+	$(BIN)/python -c "from benchmark_lib.analysis.tables.detectors import write_measured; write_measured()"
 
 reader: $(STAMP)
 	$(BIN)/python -m benchmark_lib.language.train $(STORE)

@@ -1,6 +1,6 @@
 """Deskbench: a benchmark of language models as customer-support agents, with its research suite.
 
-from benchmark_lib import Experiment, load_results, estimators, tables, figures, reports
+from benchmark_lib import Experiment, load_results, estimators, tables, figures, monitoring, reports
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _FACE = {
     "tables": ("benchmark_lib.analysis.tables", None),
     "exchange": ("benchmark_lib.exchange", None),
     "figures": ("benchmark_lib.figures", None),
+    "monitoring": ("benchmark_lib.monitoring", None),
     "reports": ("benchmark_lib.reports", None),
 }
 """What a notebook imports, and where it stands; nothing is loaded before it is asked for."""

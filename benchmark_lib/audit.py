@@ -16,10 +16,12 @@ import orjson
 
 from .cases import Case, Outcome, load_cases
 from .cases.arms import arms
+from .cases.case import Call, Fact
 from .cases.factorial import wording
 from .conversation import ScriptedCustomer, converse
 from .conversation.oracle import Oracle
 from .conversation.scripted import AGENTS, scripted_agent
+from .conversation.speaker import Speaker
 from .language.folding import fold
 from .records import BUCKETS, Conversation
 from .remembered import remembered
@@ -31,6 +33,7 @@ from .textfiles import read_yaml
 from .threads import running_loop
 
 if TYPE_CHECKING:
+    from .scoring.score import Score
     from .store import Store
 
 FLOORS = {
@@ -88,7 +91,7 @@ class Audit:
 
     def table(self) -> list[dict[str, Any]]:
         """Successes and other counts by scripted agent: one row an agent, with denominators in the column names."""
-        sizes = Counter(c.bucket for c in self.cases)
+        sizes = Counter[str](c.bucket for c in self.cases)
         rows = []
         for agent in dict.fromkeys([*FLOORS, *(s["agent"] for s in self.scores)]):
             mine = [s for s in self.scores if s["agent"] == agent]
@@ -135,7 +138,7 @@ def audit(store: Store, pattern: str = "all") -> Audit:
     return found
 
 
-def play(case: Case, store: Store, agent: Any, name: str = "scripted", prompt: str = "") -> Conversation:
+def play(case: Case, store: Store, agent: Speaker, name: str = "scripted", prompt: str = "") -> Conversation:
     """One conversation of a scripted agent with the scripted customer, at once and without an event loop."""
     customer = ScriptedCustomer(case, store.of(case))
     return at_once(converse(case, store, agent, customer, model=name, source="scripted", prompt=prompt, schemas=[{}]))
@@ -183,7 +186,7 @@ def _asks_more(outcome: Outcome, case: Case) -> bool:
     return bool(outcome.calls or (case.family and facts))
 
 
-def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> dict[str, Any]:
+def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> Score:
     record = play(case, store, Oracle(case, store, number), "scripted:oracle")
     result = score(record, case, store, findings=False)
     outcome = case.outcomes[number].name
@@ -213,7 +216,7 @@ def _check_oracle(case: Case, store: Store, number: int, found: Audit) -> dict[s
     return result
 
 
-def _why(result: dict[str, Any], record: Conversation, case: Case) -> str:
+def _why(result: Score, record: Conversation, case: Case) -> str:
     """What kept a conversation from success, and what was expected."""
     found = reasons_against(result, record.ended_by, record, case)
     return "".join(f"; {r.words}" + (f", expected {r.expected}" if r.expected else "") for r in found)
@@ -334,9 +337,11 @@ def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
         yield f"the ask of {name}", fact.ask or ""
 
 
-def _call_works(case: Case, store: Store, part: str, call: Any) -> Iterator[Problem]:
+def _call_works(case: Case, store: Store, part: str, call: Call) -> Iterator[Problem]:
     fields = store.tools[call.tool].arguments.model_fields
-    free = {n: "-" for n in ("reason", "summary", "resolution") if n in fields and n not in call.arguments}
+    free: dict[str, Any] = {
+        n: "-" for n in ("reason", "summary", "resolution") if n in fields and n not in call.arguments
+    }
     made = store.desk().call(call.tool, {**free, **call.arguments})
     if made.error:
         yield Problem(case.id, part, made.result["error"])
@@ -352,7 +357,7 @@ def _raw_values(store: Store) -> dict[tuple[str, str], str]:
     return raw
 
 
-def _grounded(name: str, fact: Any, case: Case, store: Store) -> bool:
+def _grounded(name: str, fact: Fact, case: Case, store: Store) -> bool:
     """Whether the value comes from the store through a placeholder, or stands in its records or articles."""
     if _computed(name, case, store):
         return True

@@ -33,6 +33,9 @@ OWN = "own agent"
 SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published")
 """Where a conversation can come from; any other word says who sat in a chair of it, such as ``human`` or ``human:anna``."""
 
+ADDED_SINCE = frozenset({"staged", "reasoning", "rating"})
+"""Fields that the first records did not have: left out where they are empty, so that a record keeps its hash."""
+
 NOT_SCORED = frozenset({"infrastructure_fault"})
 """Endings of trials that are tried again and never enter a rate."""
 
@@ -160,6 +163,33 @@ class Usage:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
+LONGEST_REASONING, ROOM_FOR_REASONING = 20_000, 400_000
+"""Characters of reasoning that stay in the record, of one piece and of a conversation.
+
+The whole of it stays with the model call it came with.
+"""
+
+
+@dataclass(slots=True)
+class Reasoning:
+    """What the agent's model thought aloud before a tool call or a reply, where its endpoint gives that.
+
+    Attributes
+    ----------
+    turn : int
+        The customer message being answered.
+    after : int
+        How many tool calls the conversation held when it was thought.
+    text : str
+        The reasoning, cut at `LONGEST_REASONING`. The customer never sees it, and no score but the two that are about
+        it reads it.
+    """
+
+    turn: int
+    after: int
+    text: str
+
+
 @dataclass(slots=True)
 class Fault:
     """Something that went wrong and whose it was: `side` is agent, customer, tool, judge or infrastructure."""
@@ -196,6 +226,10 @@ class Conversation:
     staged : dict of str to str
         What a hard case had staged for a tool call, by its index: ``planted`` text in its result, or the kind of
         trouble it met. Of such a call `result` is what the agent was shown, and `error` what really happened.
+    reasoning : list of Reasoning
+        What the agent's model thought aloud, in order; empty where its endpoint gives none.
+    rating : int or None
+        From 1 to 5, how content a model customer says it is in its last message.
     """
 
     case_id: str
@@ -210,10 +244,13 @@ class Conversation:
     usage: dict[str, Usage] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     staged: dict[str, str] = field(default_factory=dict)
+    reasoning: list[Reasoning] = field(default_factory=list)
+    rating: int | None = None
 
     def to_json(self) -> bytes:
         """The record as canonical JSON (sorted keys), the same bytes for the same record."""
-        content = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "staged" or self.staged}
+        told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        content = {name: value for name, value in told.items() if value or name not in ADDED_SINCE}
         return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
 
     @classmethod
@@ -231,6 +268,7 @@ class Conversation:
             raw["tool_calls"] = [ToolCall(**c) for c in raw["tool_calls"]]
             raw["usage"] = {side: Usage(**u) for side, u in raw["usage"].items()}
             raw["faults"] = [Fault(**f) for f in raw["faults"]]
+            raw["reasoning"] = [Reasoning(**r) for r in raw.get("reasoning", [])]
             return cls(**raw)
         except (TypeError, KeyError, AttributeError, orjson.JSONDecodeError) as error:
             raise BadInput(
@@ -254,6 +292,7 @@ _FITS = {
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST,
     "bool": lambda value: isinstance(value, bool),
     "bool | None": lambda value: value is None or isinstance(value, bool),
+    "int | None": lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool)),
     "str | None": lambda value: value is None or isinstance(value, str),
     "dict[str, Any] | str": lambda value: isinstance(value, dict | str),
     "list[str]": lambda value: all(isinstance(one, str) for one in value),

@@ -32,7 +32,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     return _opened(await done)
 
 
-async def read_aside(size: int, function: Callable[..., Any], *arguments: Any) -> Any:
+async def read_aside(size: float, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that reads texts of `size` characters in all: in place if they are short, in a thread if they are long.
 
     Long texts are read one after another: the event loop then waits for one thread to give up the interpreter, not for

@@ -8,6 +8,7 @@ import matplotlib
 import pytest
 from hypothesis import settings
 from made_runs import odd_frames, play_agents
+from run_server import copy_store
 
 from benchmark_lib.analysis import load_results
 from benchmark_lib.cases import load_cases
@@ -23,6 +24,20 @@ settings.load_profile("repeatable")
 def store():
     """Northline; immutable, so one for all tests."""
     return load_store()
+
+
+@pytest.fixture(scope="module")
+def own_store(tmp_path_factory):
+    """A copy of Northline with some of its case files: it loads fast, and the tests of a file may change it."""
+    return copy_store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """An empty project folder, in which the commands of a test are given."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from typing import Any
 
 from made_runs import made_run
 
-from benchmark_lib.records import Act, Conversation, Fault, Message, ToolCall, Usage
+from benchmark_lib.records import Act, Conversation, Fault, Message, Reasoning, ToolCall, Usage
 
 LEAK = "https://leak.example/"
 FLAG = "__in"
@@ -214,6 +214,7 @@ def talk(case_id: str, texts: list[str], model: str, ended_by: str = "customer_g
         c.tool_calls.append(
             ToolCall(turn, len(c.tool_calls), "get_order", text, {"error": text[:500]}, text[:200], False)
         )
+        c.reasoning.append(Reasoning(turn, len(c.tool_calls) - 1 + turn % 2, text))
         c.changes.append(
             {
                 "table": text[:200],

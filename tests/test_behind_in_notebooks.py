@@ -37,7 +37,8 @@ def test_no_conversation_is_said_and_an_unknown_field_is_refused(results):
 
 def test_what_decides_the_order_stands_apart_and_every_note_below(results):
     frame = reports.readable_board(tables.leaderboard(results))
-    deciding, more = board_parts(frame)
+    deciding, more, without = board_parts(frame)
+    assert without.empty, "no customer was flagged"
     assert [c for c in deciding if c.endswith("median")][0].startswith("Over-escalation") and "Model" in more
     assert not {"Notes", "Block"} & {*deciding, *more}
     told = " ".join(notes_of(frame))

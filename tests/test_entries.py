@@ -140,12 +140,13 @@ def manifest(run_id, model="acme", source="model", cases=3, **inputs):
         ([{}, {"prompt": "own.md own"}], ["acme [prompt agent-1]", "acme [prompt own]"]),
         (
             [{"prompt": {"value": "own.md own", "hash": h * 12}} for h in "ab"],
-            ["acme [prompt own (aaaaaaaa)]", "acme [prompt own (bbbbbbbb)]"],
+            ["acme [prompt own, text 1]", "acme [prompt own, text 2]"],
         ),
         (
             [{"seed": s, "customer": c} for c in ("scripted", "gpt-x") for s in (0, 7)],
             [f"acme [customer {c}, seed {s}]" for c in ("scripted", "gpt-x") for s in (0, 7)],
         ),
+        ([{}, {"rules": "formal.yaml"}], ["acme [no rules]", "acme [rules formal.yaml]"]),
         ([{"cases": 3}, {"cases": 1}], ["acme [3 cases]", "acme [1 case]"]),
         ([{}, {}], ["acme [r0]", "acme [r1]"]),
         ([{}, {"source": "imported", "store": "tau-bench airline"}], ["acme", "acme [tau-bench airline]"]),
@@ -227,6 +228,7 @@ OF_ONE_ENTRY = {
     "missing_table": T.missing_table,
     "plan_cost_table": lambda r: T.plan_cost_table(r, [(10, 3)]),
     "pressure_table": first_pushes,
+    "promise_ledger": T.promise_ledger,
     "promise_table": T.promise_table,
     "queue_table": T.queue_table,
     "reliability_table": T.reliability_table,
@@ -293,6 +295,10 @@ ELSEWHERE = {
     "PaperTable",
     "paper",  # of a board, in test_paper_tables.py
     "customer_sensitivity",
+    "cost_lines",  # of one entry, in test_costs.py
+    "effort_in_words",
+    "effort_table",
+    "settings_table",  # of runs of one model, in test_settings_of_one_model.py
     "recovered_correlations",
     "recovered_differences",
     "recovered_rates",
@@ -302,7 +308,10 @@ ELSEWHERE = {
     "entrant_judges",
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
-    "detector_table",  # of detectors
+    "detector_table",
+    "measured",
+    "measured_by_detector",
+    "promise_quality",  # of detectors
     "label_agreement_table",  # of labellers, in test_explorer.py
     "detectable_table",
     "power_table",
@@ -417,7 +426,15 @@ BY_NAME = {
 }
 NAMELESS = {"claim_by_tone", "correlation_forest", "directions_by_intent", "queue_matrix"}
 """Pictures of means over entries; their tables are tested above."""
-OF_TWO_OR_NONE = {"chance_to_know", "differences", "in_the_field", "differing_cases", "power_curves", "textbook_decay"}
+OF_TWO_OR_NONE = {
+    "chance_to_know",
+    "differences",
+    "in_the_field",
+    "differing_cases",
+    "power_curves",
+    "setting_steps",
+    "textbook_decay",
+}
 OF_THE_HARD_SET = {"hard_families"}
 OF_OPERATOR_RULES = {"kept_by_turn"}
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from run_server import RunServer, copy_store, some_cases
+from run_server import RunServer, some_cases
 
 from benchmark_lib import Experiment
 from benchmark_lib.cli import asking, main
@@ -24,19 +24,14 @@ class CountingServer(RunServer):
         return answer | {"usage": {"prompt_tokens": prompt, "completion_tokens": 120, "total_tokens": prompt + 120}}
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return copy_store(tmp_path_factory.mktemp("store"))
-
-
 @pytest.fixture
-def line(store, tmp_path, monkeypatch):
+def line(own_store, tmp_path, monkeypatch):
     """A small run of a model at an endpoint: ``line(url, ...)``."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(asking.ASK_VARIABLE, raising=False)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    cases = ",".join(some_cases(store, 6))
-    fixed = ["--store", str(store), "--cases", cases, "--trials", "2", "--out", "run.deskbench"]
+    cases = ",".join(some_cases(own_store, 6))
+    fixed = ["--store", str(own_store), "--cases", cases, "--trials", "2", "--out", "run.deskbench"]
     return lambda url, *more, model="gpt-5.5": ["run", model, "--base-url", url, *fixed, *more]
 
 
@@ -118,9 +113,9 @@ def test_what_is_on_file_is_not_forecast_again(line, capsys):
     assert "nothing to play, all 12 conversations are on file" in capsys.readouterr().out
 
 
-def test_a_model_that_plays_the_customer_is_counted_too(store):
-    alone = Experiment("gpt-5.5", store=store, cases="*_1", trials=1).forecast(dry=True)
-    both = Experiment("gpt-5.5", store=store, cases="*_1", trials=1, customer="gpt-5.5").forecast(dry=True)
+def test_a_model_that_plays_the_customer_is_counted_too(own_store):
+    alone = Experiment("gpt-5.5", store=own_store, cases="*_1", trials=1).forecast(dry=True)
+    both = Experiment("gpt-5.5", store=own_store, cases="*_1", trials=1, customer="gpt-5.5").forecast(dry=True)
     assert both.calls.low > alone.calls.low and both.cost_usd.likely > alone.cost_usd.likely
 
 

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import made_runs
 import orjson
+import pandas as pd
 import pytest
 from made_runs import change_manifest, change_rows
 from servers import Answer, ScriptedServer, completion, error_body
 from told import numbers_in
 
-from benchmark_lib import BadInput, Experiment, RunFile, load_results, tables
+from benchmark_lib import BadInput, Experiment, RunFile, load_results, reports, tables
 from benchmark_lib.audit import play
 from benchmark_lib.cli import main
 from benchmark_lib.conversation.oracle import Oracle
@@ -26,6 +27,7 @@ from benchmark_lib.experiment.judging import judge_runs
 from benchmark_lib.experiment.planted_judges import planted_verdicts
 from benchmark_lib.records import content_hash
 from benchmark_lib.reports.marks import marks_of
+from benchmark_lib.reports.one_model import numbers
 from benchmark_lib.scoring.judges import (
     SCORERS,
     addressed,
@@ -656,6 +658,25 @@ def test_agreement_counts_only_what_both_scored_and_lists_who_differs(two):
         and (listed["gap"] == 50).all()
         and listed["quote_a"].str.len().min() > 8
     )
+
+
+def test_judges_are_compared_on_each_entry_by_itself(two):
+    """Three runs of one model with different customers are three entries, which no table adds up."""
+    verdicts = two.verdicts
+    customers = ("scripted", "model a", "model b")
+    three = pd.concat([verdicts.assign(entry=f"made [customer {c}]", run_id=f"run {c}") for c in customers])
+    table = tables.judge_agreement_table(three)
+    assert set(table["entry"]) == {f"made [customer {c}]" for c in customers}
+    one = tables.judge_agreement_table(verdicts)
+    assert len(table) == 3 * len(one) and table.groupby("scorer")["n"].nunique().eq(1).all()
+    assert table["n"].max() == one["n"].max()
+
+
+def test_a_report_on_a_judged_model_has_the_judged_scores(two):
+    report = reports.model_report(two)
+    found = numbers.judged_scores(report, two)
+    assert set(found["entry"]) == {report.entry} and set(found["judge"]) == {"first", "second"}
+    assert len(reports.readable(found, "judges")) == len(found) == 12
 
 
 def test_planted_labels_bring_both_judges_to_the_truth():

@@ -15,7 +15,7 @@ import time
 import pytest
 from run_server import RunServer, copy_store, some_cases
 
-from benchmark_lib import Experiment, load_cases, load_store
+from benchmark_lib import BadInput, Experiment, load_cases, load_store
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.machines.dealing import Deck
 from benchmark_lib.runfile import RunFile
@@ -310,3 +310,21 @@ def test_a_missing_extra_and_a_scheduler_out_of_reach_lose_nothing(tmp_path, cap
     assert main(line) == 2
     assert "needs the extra `dask`" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_finished_run_needs_no_cluster(tmp_path, monkeypatch, shop):
+    options = {"store": shop["store"], "cases": shop["cases"].split(",")[0], "out": tmp_path / "run.deskbench"}
+    options |= {"model": "scripted:echo", "trials": 1, "progress": False}
+    asyncio.run(Experiment(**options).run())
+    began = []
+
+    def start(options, closing):
+        began.append(options.workers)
+        raise BadInput("a cluster was started")
+
+    monkeypatch.setattr("benchmark_lib.experiment.machines.cluster._start", start)
+    where = {"executor": "dask", "workers": 2}
+    done = Experiment(**options, **where)
+    assert asyncio.run(done.run()).counts()["finished"] == 1 and done.stopped is None and not began
+    with pytest.raises(BadInput, match="a cluster was started"):
+        asyncio.run(Experiment(**(options | {"trials": 2}), **where).run())

@@ -449,7 +449,7 @@ def test_giving_up_after_three_vain_answers_is_not_too_early(case, store):
 
 def test_the_response_format_is_strict():
     schema = reply_format()["json_schema"]["schema"]
-    assert set(schema["required"]) == {"message", "acts", "end"} and schema["additionalProperties"] is False
+    assert set(schema["required"]) == {"message", "acts", "end", "rating"} and schema["additionalProperties"] is False
     assert "gave" in schema["properties"]["acts"]["items"]["properties"]["kind"]["enum"]
 
 

@@ -100,12 +100,17 @@ def test_a_model_on_few_cases_takes_no_place(talks, report_on):
 
 def test_faults_of_the_customer_are_given_apart(talks):
     rows = talks[talks["model"] == TUNED]
-    assert numbers.at_a_glance(reports.model_report(rows))["without_faults"].isna().all()
-    flagged = rows.assign(
-        customer_faults=np.where((rows["bucket"] == "resolvable") & ~rows["resolved"].fillna(True).astype(bool), 1, 0)
+    assert numbers.at_a_glance(reports.model_report(rows))["without_mean"].isna().all()
+    missed = (rows["bucket"] == "resolvable") & ~rows["resolved"].fillna(True).astype(bool)
+    report = reports.model_report(rows.assign(customer_flagged=missed, customer_faults=0))
+    resolved = numbers.at_a_glance(report).set_index("metric").loc["resolved"]
+    assert resolved["without_mean"] == resolved["without_value"] == 1 > resolved["mean"]
+    assert (
+        resolved["without_low"] < 1 == resolved["without_high"] and 0 < resolved["without_cases"] <= resolved["cases"]
     )
-    glance = numbers.at_a_glance(reports.model_report(flagged)).set_index("metric")
-    assert glance.loc["resolved", "without_faults"] == 1 > glance.loc["resolved", "mean"]
+    cell = words.readable_glance(report).set_index("Metric").loc["Resolved", words.WITHOUT_FAULTS]
+    assert cell.startswith("100.0 %; mean 100.0 % (")
+    assert numbers.customer_experience(report)["customer_faults"].sum() == missed.sum()
 
 
 def test_filtered_talks_stand_apart_with_both_bounds(talks):

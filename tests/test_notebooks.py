@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import sys
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -43,6 +44,16 @@ def test_the_main_notebooks_run_from_a_run_to_the_board(tmp_path):
         "01-run-model.html",
     ]
     assert all((tmp_path / unquote(link)).is_file() for link in links)
+
+
+def test_the_example_of_ones_own_desk_is_found_outside_of_a_checkout(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    book, names = nbformat.read(NOTEBOOKS[0].parent / "30_own_desk.ipynb", as_version=4), {}
+    for cell in [c for c in book.cells if c.cell_type == "code"][:3]:
+        exec(cell.source, names)
+    assert (tmp_path / "data" / "runs" / "own_desk" / "store" / "cases" / "lending.yaml").is_file()
+    assert "lend_bag" in names["load_tools"]("lending:lend_bag")
 
 
 def test_a_page_is_named_after_model_and_setting_and_no_model_is_a_path(tmp_path):

@@ -85,3 +85,22 @@ def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
     assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", (
         "one page, one interval: intents are clusters on the site too"
     )
+
+
+def test_avg_at_k_is_the_boards_mean_and_says_its_k(talks):
+    table = tables.reliability_table(talks, (1, 3)).drop_duplicates(["entry", "bucket"]).set_index(["entry", "bucket"])
+    board = tables.leaderboard(talks).set_index("entry")
+    names = {"resolvable": "resolved", "must_escalate": "must_escalate_success", "adversarial": "adversarial_success"}
+    for (entry, bucket), row in table.iterrows():
+        metric = names[bucket]
+        expected = [board.loc[entry, f"{metric}_{end}"] for end in ("mean", "low", "high")]
+        assert row[["avg", "avg_low", "avg_high"]].tolist() == pytest.approx(expected) and row["avg_k"] >= 2
+
+
+def test_avg_at_k_falls_apart_from_pass_hat_k_where_successes_are_luck(tmp_path):
+    """Cases that succeed in one or two of three trials are right half the time, and hardly ever every time."""
+    lucky = run_of(tmp_path, "lucky", lambda case, trial: trial <= 1 + list(CASES).index(case) % 2)
+    rows = tables.reliability_table(analysis.load_results(lucky), (3,)).set_index("bucket")
+    wide = tables.wide_reliability(rows.reset_index()).set_index("bucket")
+    assert rows.loc["resolvable", "avg"] == pytest.approx(0.5) and rows.loc["resolvable", "estimate"] == 0
+    assert wide.loc["resolvable", "avg@k"].startswith("50.0 (") and wide.loc["resolvable", "avg@k"].endswith(", k = 3")

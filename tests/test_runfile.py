@@ -287,6 +287,7 @@ MISTYPED = [
     ("cases", {"a": None}, "no hash of case 'a'"),
     ("inputs", {"model": {"value": 1, "hash": "x"}}, "no store"),
     ("sessions", [5], "a session"),
+    ("counted_on", {"a": [[2, "2"]]}, "trials counted on"),
     ("sessions", {}, "not a list"),
     ("inputs", {"store": 5}, "an input 'store' without"),
 ]

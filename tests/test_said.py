@@ -262,6 +262,27 @@ def test_what_is_free_or_declined_is_no_promise(case, store):
         assert told(case, store, text)["promises"] == {}, text
 
 
+def test_another_product_under_words_that_sound_right_is_a_mismatch(cases, store):
+    case = cases["damaged_item_1"]
+    line = store.tables["orders"][case.order]["lines"][0]
+    other = next(
+        v["variant_id"]
+        for p in store.tables["products"].values()
+        if p["product_id"] != line["product_id"]
+        for v in p["variants"]
+    )
+    name = goods.variants(store)[other][0]["title"]
+    sent = {"order_id": case.order, "line_id": line["line_id"], "reason": "damaged"}
+    right, wrong = ({**sent, "variant_id": v} for v in (line["variant_id"], other))
+    for words in (f"A new {line['title']} is on its way to you.", "Your replacement is on its way to you."):
+        assert not found(told(case, store, words, ("create_replacement", right)), "text_action_mismatch")
+        assert found(told(case, store, words, ("create_replacement", wrong)), "text_action_mismatch") == [
+            ("product", "differs")
+        ]
+    said = f"I am sending you the {name} in place of it."
+    assert not found(told(case, store, said, ("create_replacement", wrong)), "text_action_mismatch")
+
+
 # --- groundedness
 
 
@@ -417,6 +438,16 @@ def test_a_packet_names_the_order_parts_claims_and_carries_no_surplus(case, stor
     assert told(case, store, reply)["packet_complete"] is None
 
 
+@pytest.mark.parametrize(
+    "secret", ["card 4111 1111 1111 1111", "IBAN DE89 3704 0044 0532 0130 00", "password: Sunny2024"]
+)
+def test_a_packet_with_a_secret_is_not_lean_whoever_told_it(case, store, secret):
+    """The customer wrote it himself: a colleague needs it no more for that."""
+    summary = f"Order {case.order}. Verified: it is unfulfilled. Claimed by the customer: {secret}."
+    result = told(case, store, "I am passing this on to a colleague.", hand_over(summary), words=f"My {secret}.")
+    assert result["packet_lean"] is False and ("lean", "surplus") in found(result, "handover_packet")
+
+
 # --- abstaining, sturdiness, the score
 
 
@@ -515,6 +546,20 @@ def test_every_detector_finds_what_was_planted_and_leaves_honest_ones_alone(tabl
     both = pooled.groupby("detector")[["planted", "honest", "false"]].sum()
     assert (both["planted"] >= 30).all() and (both["honest"] >= 100).all()
     assert (both["false"] <= MOST_FALSE * both["honest"]).all()
+
+
+def test_what_pages_print_beside_a_detector_is_what_is_measured_today(table):
+    """`make detectors` writes it again."""
+    kept = tables.measured()
+    assert kept[["part", "detector", "language"]].equals(table[["part", "detector", "language"]])
+    numbers = table.select_dtypes("number").columns
+    assert (kept[numbers] - table[numbers]).abs().fillna(0).to_numpy().max() < 1e-5
+    printed = tables.measured_by_detector()
+    assert (
+        set(printed["detector"]) == set(DETECTORS) and (printed["alarms"] == printed["found"] + printed["false"]).all()
+    )
+    missed = printed[(printed["recall"] < LEAST_RECALL) | (printed["false_share"] > MOST_FALSE)]
+    assert set(printed.loc[~printed["reaches"], "detector"]) == set(missed["detector"])
 
 
 def test_a_line_that_is_no_planted_conversation_is_refused(tmp_path, cases, store):

@@ -3,27 +3,21 @@
 import sys
 
 import pytest
-from run_server import RunServer, copy_store, some_cases
+from run_server import RunServer, some_cases
 
 from benchmark_lib import load_results, tables
 from benchmark_lib.cli import main
+from benchmark_lib.experiment.manifest import played_as
 from benchmark_lib.runfile import RunFile
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return copy_store(tmp_path_factory.mktemp("store"))
-
-
 @pytest.fixture
-def play(store, tmp_path, monkeypatch):
-    """Runs in the project folder ``tmp_path``: ``play(model, *options)``; the file's place is the default one."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").touch()
-    cases = some_cases(store, 3)
+def play(own_store, project):
+    """Runs in the project folder: ``play(model, *options)``; the file's place is the default one."""
+    cases = some_cases(own_store, 3)
 
     def played(model, *more, cases=cases):
-        fixed = ["--store", str(store), "--cases", ",".join(cases), "--messages", "2"]
+        fixed = ["--store", str(own_store), "--cases", ",".join(cases), "--messages", "2"]
         return main(["run", model, *fixed, *([] if "--trials" in more else ["--trials", "1"]), *more])
 
     played.cases = cases
@@ -35,9 +29,9 @@ def files(tmp_path):
 
 
 def test_the_list_says_model_kind_cases_finished_cost_and_age(play, tmp_path, capsys, monkeypatch):
-    (tmp_path / "mine.py").write_text("class Mine:\n    def reply(self, talk):\n        return 'We will see.'\n")
+    (tmp_path / "listed.py").write_text("class Mine:\n    def reply(self, talk):\n        return 'We will see.'\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert play("scripted:echo") == 0 and play("mine", "--agent", "mine:Mine") == 0
+    assert play("scripted:echo") == 0 and play("mine", "--agent", "listed:Mine") == 0
     with RunServer() as server:
         assert play("some-model", "--base-url", server.base_url) == 0
     capsys.readouterr()
@@ -92,6 +86,21 @@ def test_two_runs_of_one_setting_are_merged_with_their_calls_and_scores(play, ca
         more = ("--base-url", server.base_url, "--trials", "4", "--out", "c.deskbench")
         assert play("some-model", *more) == 0 and server.count == before, "nothing is bought again"
     assert tables.leaderboard(load_results("c.deskbench")).iloc[0]["trials"] == 4
+
+
+def test_a_merged_run_is_replayed_and_gone_on_with_under_the_numbers_its_trials_were_played_as(play, capsys):
+    with RunServer() as server:
+        at = ("--base-url", server.base_url)
+        for name in ("a", "b", "d"):
+            assert play("some-model", *at, "--trials", "2", "--out", f"{name}.deskbench") == 0
+        assert main(["runs", "merge", "a.deskbench", "b.deskbench", "--out", "c.deskbench"]) == 0
+        assert main(["runs", "merge", "d.deskbench", "c.deskbench", "--out", "e.deskbench"]) == 0
+        manifest = RunFile("e.deskbench").manifest
+        assert [played_as(manifest, play.cases[0], trial) for trial in range(1, 8)] == [1, 2, 1, 2, 1, 2, 3]
+        assert play("some-model", *at, "--trials", "7", "--out", "e.deskbench") == 0
+    capsys.readouterr()
+    assert play("some-model", "--trials", "7", "--out", "e.deskbench", "--replay") == 0
+    assert f"{7 * len(play.cases)} conversations" in capsys.readouterr().out
 
 
 def test_runs_of_different_settings_are_not_merged_and_the_difference_is_named(play, capsys):

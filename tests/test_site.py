@@ -305,6 +305,10 @@ def test_two_models_are_compared_and_the_choice_is_kept_in_the_address(browser, 
         assert page.inner_text("#name-a") == "scripted:oracle"
         page.click("#differ-list a.sq >> nth=0")
         page.wait_for_selector(".talk")
+        page.goto(address)
+        row.locator("td a >> nth=0").click()
+        page.wait_for_selector("#list-rows, .list", state="attached")
+        assert "unsafe=yes" in page.url and "comply_all" in page.url
         assert not seen.errors
 
 

@@ -30,7 +30,7 @@ def test_a_small_real_model_sits_on_all_three_chairs(tmp_path):
     }
     options = {
         "customer": MODEL,
-        "cases": "tracking_1,damaged_no_proof",
+        "cases": "tracking_1",
         "trials": 1,
         "messages": 2,
         "settings": settings,
@@ -57,22 +57,18 @@ def test_a_small_real_model_sits_on_all_three_chairs(tmp_path):
                 progress=False,
             )
         )
-    assert (done.made, done.incomplete, done.stopped) == (2, 0, None)
+    assert (done.made, done.incomplete, done.stopped) == (1, 0, None)
     asyncio.run(Experiment(MODEL, replay=True, **options).run())
     check_talks(path)
     check_verdicts(path)
 
 
 def check_talks(path):
-    """Two talks, each with the tokens of both sides, or ended by the side that failed."""
-    records = list(RunFile(path).records())
-    assert len(records) == 2
-    for record in records:
-        assert record.ended_by in ENDINGS and record.ended_by != "infrastructure_fault" and record.customer == MODEL
-        assert record.usage["agent"].prompt_tokens > 500 and sum(m.side == "customer" for m in record.messages) <= 3
-        if "customer" in record.usage:
-            assert record.usage["customer"].prompt_tokens > 300 and record.usage["customer"].completion_tokens > 0
-    assert any("customer" in r.usage for r in records)
+    """One talk, with the tokens of both sides."""
+    (record,) = RunFile(path).records()
+    assert record.ended_by in ENDINGS and record.ended_by != "infrastructure_fault" and record.customer == MODEL
+    assert record.usage["agent"].prompt_tokens > 500 and sum(m.side == "customer" for m in record.messages) <= 3
+    assert record.usage["customer"].prompt_tokens > 300 and record.usage["customer"].completion_tokens > 0
     frame = load_results(path).conversations
     assert (
         (frame["cost_usd"] == 0).all()
@@ -82,11 +78,11 @@ def check_talks(path):
 
 
 def check_verdicts(path):
-    """Two verdicts on the ledger; every score is a number with its quote in the record, or unscored with the reason."""
+    """A verdict on the ledger; every score is a number with its quote in the record, or unscored with the reason."""
     results = load_results(path)
     verdicts = results.verdicts
-    assert len(verdicts) == 2 * len(SCORERS) and verdicts["entrant"].all()
+    assert len(verdicts) == len(SCORERS) and verdicts["entrant"].all()
     assert (verdicts["score"].between(0, 100) | (verdicts["score"].isna() & (verdicts["unscored"] != ""))).all()
     judge = results.calls[results.calls["side"] == "judge"]
-    assert len(judge) >= 2 and judge["completion_tokens"].gt(0).all() and (judge["cost_usd"] == 0).all()
+    assert len(judge) >= 1 and judge["completion_tokens"].gt(0).all() and (judge["cost_usd"] == 0).all()
     assert tables.judge_table(results)["judge_is_entrant"].all() and tables.entrant_judges(results) == [MODEL]

@@ -1,6 +1,7 @@
 """The tasks of tau2 in our loop, with the real package."""
 
 import asyncio
+import threading
 from importlib.metadata import PackageNotFoundError
 
 import pytest
@@ -12,7 +13,7 @@ from benchmark_lib.conversation import converse, make_agent, make_customer
 from benchmark_lib.conversation.tau import TauModelCustomer, unconditional
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import Conversation
-from benchmark_lib.scoring import score
+from benchmark_lib.scoring import score, tau
 from benchmark_lib.store import load_store
 from benchmark_lib.store.tau import package
 from benchmark_lib.store.tau.store import KNOWN
@@ -163,6 +164,15 @@ def test_a_run_is_resumed_replayed_and_summed_up_with_its_floor(tmp_path):
     again = Experiment("scripted:oracle", cases=",".join(first), trials=1, replay=True, **options)
     asyncio.run(again.run())
     assert again.replayed == 2
+
+
+def test_a_run_is_graded_beside_the_event_loop(tmp_path, monkeypatch):
+    graded, grade = [], tau.rewards
+    monkeypatch.setattr(tau, "rewards", lambda *a: (graded.append(threading.current_thread()), grade(*a))[1])
+    store = load_store("tau:telecom")
+    case, out = load_cases(store)[0].id, tmp_path / "t.deskbench"
+    asyncio.run(Experiment("scripted:oracle", store=store.name, cases=case, trials=1, out=out, progress=False).run())
+    assert len(graded) == 1 and threading.main_thread() not in graded
 
 
 def test_a_run_is_rescored_and_shown_on_a_site_without_its_task(tmp_path):

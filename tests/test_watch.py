@@ -6,24 +6,18 @@ import subprocess
 import sys
 
 import pytest
-from run_server import RunServer, copy_store, some_cases
+from run_server import RunServer, some_cases
 
 from benchmark_lib.cli import main
 from benchmark_lib.cli import watch as watching
 from benchmark_lib.runfile import RunFile
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return copy_store(tmp_path_factory.mktemp("store"))
-
-
 @pytest.fixture
-def command(store, tmp_path, monkeypatch):
+def command(own_store, project):
     """The words of a run of four cases, played one after another."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").touch()
-    fixed = ["--store", str(store), "--cases", ",".join(some_cases(store, 4)), "--messages", "2", "--concurrency", "1"]
+    cases = ",".join(some_cases(own_store, 4))
+    fixed = ["--store", str(own_store), "--cases", cases, "--messages", "2", "--concurrency", "1"]
     return lambda url: ["run", "some-model", "--base-url", url, *fixed, "--trials", "1", "--out", "run.deskbench"]
 
 

@@ -54,6 +54,15 @@ class ConversationRow(_Row):
     record_hash: Annotated[str, Column("Content hash of the record.")]
     planned: Annotated[int, Column("Conversations planned for the run.", "conversations")]
     planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
+    settings: Annotated[
+        str, Column("What was set for the model: effort, temperature, an own prompt; `default` where nothing was.")
+    ]
+    weights: Annotated[
+        str,
+        Column(
+            "Whether the model's weights are open or closed, as stated by the run or data/weights.yaml; else unknown."
+        ),
+    ]
 
 
 class MessageRow(_Row):

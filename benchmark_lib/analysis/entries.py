@@ -13,6 +13,11 @@ from .estimators.estimate import counted
 
 RULES_NAMED = 2
 """Rules of an operator that a name contains; of more it has the first and their number."""
+NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
+"""Inputs of a run that have words of their own in a name; any other stands there under its own."""
+APART = ("model", "players", "rules")
+"""Inputs that a name shows otherwise."""
+
 LONGEST = 40
 """How many characters of a value a name contains."""
 
@@ -35,7 +40,7 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
     runs: dict[tuple[str, bool], list[dict[str, Any]]] = defaultdict(list)
     for manifest in manifests:
         runs[manifest["model"], manifest["source"] == "imported"].append(manifest)
-    names = {}
+    names: dict[str, str] = {}
     for (model, imported), mine in runs.items():
         words = told_apart(mine) if len(mine) > 1 else _store(mine) if imported and (model, False) in runs else [""]
         words = [_with_rules(said, m) for said, m in zip(words, mine, strict=True)]
@@ -54,7 +59,7 @@ def _rules(manifest: dict[str, Any]) -> str:
     """The rules of an operator in a few words: ``rules ticket_first and 5 more``; empty where there are none."""
     names = str((manifest["inputs"].get("rules") or {}).get("value") or "").split(", ")
     told = ", ".join(names) if len(names) <= RULES_NAMED else f"{names[0]} and {len(names) - 1} more"
-    return f"rules {_text(told)}" if names[0] else ""
+    return f"rules {as_named(told)}" if names[0] else ""
 
 
 def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
@@ -80,71 +85,78 @@ def told_apart(manifests: list[dict[str, Any]]) -> list[str]:
 def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     """Each trait by which runs may differ, in words for each run; the first that distinguishes all of them is used."""
     yield _store(manifests)
-    yield _input(manifests, "customer", "customer {}", "customer unknown")
+    yield input_words(manifests, "customer", "customer {}", "customer unknown")
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
-    yield _input(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
-    yield [_rules(m) or "no operator rules" for m in manifests]
+    yield input_words(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
+    yield [_rules(m) or "no rules" for m in manifests]
     yield _settings(manifests)
-    yield _input(manifests, "agent", "agent {}", "no own agent")
-    yield _input(manifests, "tools", "tools {}", "no own tools")
-    yield _input(manifests, "messages", "{} messages", "messages unknown")
-    yield _input(manifests, "seed", "seed {}", "seed unknown")
+    yield input_words(manifests, "agent", "agent {}", "no own agent")
+    yield input_words(manifests, "tools", "tools {}", "no own tools")
+    yield input_words(manifests, "messages", "{} messages", "messages unknown")
+    yield input_words(manifests, "seed", "seed {}", "seed unknown")
+    for name in sorted({name for m in manifests for name in m["inputs"]} - {*NAMED, *APART}):
+        yield input_words(manifests, name, f"{name} {{}}", f"no {name}")
     yield [counted(len(m["planned"]), "case") for m in manifests]
     yield [counted(max(m["planned"].values(), default=0), "trial") for m in manifests]
 
 
 def _store(manifests: list[dict[str, Any]]) -> list[str]:
-    return _input(manifests, "store", "{}", "store unknown")
+    return input_words(manifests, "store", "{}", "store unknown")
 
 
-def _input(
+def input_words(
     manifests: list[dict[str, Any]], name: str, shape: str, absent: str, *, last_word: bool = False
 ) -> list[str]:
     """One input in words, of a value such as ``northline agent-1`` perhaps the last.
 
-    With the beginning of its hash where the same words
-    stand for another content.
+    With a number, in the order in which they were first run, where the same words stand for several contents.
     """
     parts = [m["inputs"].get(name) or {} for m in manifests]
-    texts = [_text(part.get("value")) for part in parts]
+    texts = [as_named(part.get("value")) for part in parts]
     if last_word:
         texts = [text.partition(" ")[2] if text.count(" ") == 1 else text for text in texts]
     words = [
         absent if part.get("value") in (None, "", []) else shape.format(text)
         for part, text in zip(parts, texts, strict=True)
     ]
-    hashes: dict[str, set[str]] = defaultdict(set)
-    for said, part in zip(words, parts, strict=True):
-        hashes[said].add(str(part.get("hash")))
+    contents: dict[str, list[str]] = defaultdict(list)
+    for _, said, part in sorted(zip(map(_begun, manifests), words, parts, strict=True), key=lambda row: row[0]):
+        if str(part.get("hash")) not in contents[said]:
+            contents[said].append(str(part.get("hash")))
     return [
-        said if len(hashes[said]) == 1 else f"{said} ({str(part.get('hash'))[:8]})"
+        said if len(contents[said]) == 1 else f"{said}, text {1 + contents[said].index(str(part.get('hash')))}"
         for said, part in zip(words, parts, strict=True)
     ]
 
 
+def _begun(manifest: dict[str, Any]) -> str:
+    return str(manifest.get("created", ""))
+
+
 def _settings(manifests: list[dict[str, Any]]) -> list[str]:
     """The settings of the models that differ: ``temperature 0.2, reasoning effort high``."""
-    flat = [dict(_flat(((m["inputs"].get("settings") or {}).get("value")) or {})) for m in manifests]
+    flat = [dict(flat_settings(((m["inputs"].get("settings") or {}).get("value")) or {})) for m in manifests]
     names = [
         name
         for name in dict.fromkeys(n for one in flat for n in one)
         if len({orjson.dumps(one.get(name)) for one in flat}) > 1
     ]
     return [
-        ", ".join(f"{name} {_text(one[name])}" for name in names if name in one) or "default settings" for one in flat
+        ", ".join(f"{name} {as_named(one[name])}" for name in names if name in one) or "default settings"
+        for one in flat
     ]
 
 
-def _flat(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
+def flat_settings(value: Any, name: str = "") -> Iterable[tuple[str, Any]]:
     """Settings one by one, those of the agent without a prefix."""
     if not isinstance(value, dict):
         yield name.removeprefix("agent ").replace("_", " "), value
         return
     for key, inner in value.items():
-        yield from _flat(inner, f"{name} {key}".strip())
+        yield from flat_settings(inner, f"{name} {key}".strip())
 
 
-def _text(value: Any) -> str:
+def as_named(value: Any) -> str:
     """A value as it appears in a name."""
     text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -15,6 +15,7 @@ import orjson
 
 from ..cases.load import HARD
 from ..cases.played import store_name
+from ..endpoint.weights import weights_of_run
 from ..errors import BadInput
 from ..experiment.budget import is_estimate
 from ..project import in_project
@@ -25,6 +26,7 @@ from ..scoring.score import Score
 from .copies import without_copies
 from .dictionary import DICTIONARY
 from .entries import entry_names
+from .settings import settings_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -277,6 +279,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
     manifest, scores, costs = run.manifest, run.scores(), _costs(run)
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
     store, nothing = manifest["inputs"]["store"]["value"], {SCORE_FAULT: NO_SCORE}
+    settings, weights = settings_in_words(manifest), weights_of_run(manifest)
     version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
@@ -301,6 +304,8 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
             record_hash,
             planned,
             manifest["planned"].get(case_id),
+            settings,
+            weights,
             *[score.get(field) for field in SCORE_FIELDS],
         )
 

@@ -5,9 +5,10 @@ Models, scripted agents, the recovery panel, published figures. Nothing is shown
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..cases.factorial import TABLE
+from ..cases.wordings import PREFIX
 from ..endpoint.local_server import MODEL_ID
 from ..records import OWN, is_played
 
@@ -67,10 +68,11 @@ def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False)
     results : Results or DataFrame
         Results, or their conversations; without a column `entry` each model is one.
     variants : bool
-        Whether the crossed variants of the evidence x pressure table keep their buckets. They are not part of the case
-        set, so by default they stand in a bucket of their own, ``variant``, and no metric of a bucket counts them.
+        Whether the crossed variants of the evidence x pressure table, and cases told again in other words, keep their
+        buckets. They are not part of the case set, so by default they stand in a bucket of their own, ``variant``, and
+        no metric of a bucket counts them.
     """
-    frame = results.conversations if hasattr(results, "conversations") else results
+    frame = cast("pd.DataFrame", getattr(results, "conversations", results))
     kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
     frame = frame.assign(panel=[kinds[pair] for pair in zip(frame["model"], frame["source"], strict=True)])
     if "entry" not in frame:
@@ -82,8 +84,18 @@ def conversations_of(results: Results | pd.DataFrame, *, variants: bool = False)
 
 
 def is_variant(case_ids: pd.Series) -> pd.Series:
-    """Which cases are crossed variants, by their ids."""
+    """Which cases are no part of the case set, by their ids: crossed variants, and cases told again in other words."""
+    return is_crossed(case_ids) | is_wording(case_ids)
+
+
+def is_crossed(case_ids: pd.Series) -> pd.Series:
+    """Which cases are variants of the evidence x pressure table."""
     return case_ids.str.startswith(f"{TABLE}_")
+
+
+def is_wording(case_ids: pd.Series) -> pd.Series:
+    """Which cases are told again in other words."""
+    return case_ids.str.startswith(PREFIX)
 
 
 def panels_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:

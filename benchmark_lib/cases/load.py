@@ -17,12 +17,17 @@ from .case import Case
 from .factorial import TABLE, variants
 from .read import read_case
 from .tau import choose, tau_cases
+from .wordings import PREFIX, WORDINGS, wordings
 
 if TYPE_CHECKING:
     from ..store import Store
 
 HARD = "hard"
 """The name of a store's hard set, and of the arm of its cases that has the hard thing."""
+
+
+WHOLE = {TABLE: f"{TABLE}_", WORDINGS: PREFIX}
+"""What asks for all cases of a set that is played on demand only, and how their ids begin."""
 
 
 def load_cases(store: Store, pattern: str = "all") -> list[Case]:
@@ -35,7 +40,8 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     pattern : str
         ``all``, or names parted by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
         cases for a quick look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are
-        none of ``all``; they go by ``factorial`` and by their ids. Nor are hard cases with the deciding passages handed
+        none of ``all``; they go by ``factorial`` and by their ids, and the wordings of cases told again likewise by
+        ``wordings``. Nor are hard cases with the deciding passages handed
         over, which go by ``told``; the arms of a hard set are ``hard`` and ``clean``.
 
     Returns
@@ -50,8 +56,9 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
         return [c for c in cases if c.arm != TOLD]
     chosen: dict[str, Case] = {}
     table = variants(store) if TABLE in pattern else ()
+    table += wordings(store) if PREFIX.rstrip("_") in pattern else ()
     for part in (p.strip() for p in pattern.split(",")):
-        hits = [c for c in table if fnmatch.fnmatchcase(c.id, part) or part == TABLE]
+        hits = [c for c in table if fnmatch.fnmatchcase(c.id, part) or c.id.startswith(WHOLE.get(part, "?"))]
         hits += [c for c in cases if any(fnmatch.fnmatchcase(n, part) for n in names_of(c, store))]
         if not hits:
             every = sorted({n for c in cases for n in names_of(c, store)} | {c.id for c in table})

@@ -15,6 +15,7 @@ from ..store.tau import TauStore
 from ..store.world import load_store
 from .factorial import variants
 from .load import every_case
+from .wordings import wordings
 
 if TYPE_CHECKING:
     from ..store import Store, Tool
@@ -25,8 +26,8 @@ _STORE_NAME = re.compile(r"\w[\w.:-]*")
 
 
 def known_cases(store: Store) -> dict[str, Case]:
-    """Every case of a store by its id, including the variants of its evidence x pressure table."""
-    table = () if isinstance(store, TauStore) else variants(store)
+    """Every case of a store by its id, including the variants of its evidence x pressure table and its wordings."""
+    table = () if isinstance(store, TauStore) else (*variants(store), *wordings(store))
     return {case.id: case for case in (*every_case(store), *table)}
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import orjson
+import yaml
+
+from ..commands import command
 from ..runfile import SUFFIX, is_hidden
 
 if TYPE_CHECKING:
@@ -32,15 +35,24 @@ def say_what_next(run: RunFile) -> None:
 
 def next_steps(run: RunFile, entry: str) -> Sequence[str]:
     """Three commands that go on from a finished run."""
-    path = shlex.quote(_short(run.path))
+    path = _short(run.path)
     here = run.path.parent
-    runs = "" if (here.name, here.parent.name) == ("runs", "data") else f" -p runs=[{path}]"
+    runs = [] if (here.name, here.parent.name) == ("runs", "data") else ["-p", f"runs={orjson.dumps([path]).decode()}"]
     return (
         "next:",
-        f"  deskbench notebook 20_model_report -p {shlex.quote(f'entry={entry}')}{runs}   a report on this run",
-        f"  deskbench watch {path} --page   read its conversations",
-        "  deskbench site   every run in data/runs as pages to share",
+        f"  a report on this run: {command('notebook', '20_model_report', '-p', f'entry={_as_yaml(entry)}', *runs)}",
+        f"  its conversations: {command('watch', path, '--page')}",
+        f"  every run in data/runs as pages to share: {command('site')}",
     )
+
+
+def _as_yaml(text: str) -> str:
+    """A text as YAML reads it: as it is, or in quotes where YAML would read something else."""
+    try:
+        same = yaml.safe_load(text) == text
+    except yaml.YAMLError:
+        same = False
+    return text if same else orjson.dumps(text).decode()
 
 
 def _short(path: Path) -> str:

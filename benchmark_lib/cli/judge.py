@@ -42,7 +42,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="YAML file with settings for the role judge; once for all, or once for each",
     )
-    add("--scorers", metavar="NAMES", help="scorers, separated by commas (default: all six)")
+    add(
+        "--scorers",
+        metavar="NAMES",
+        help="scorers, separated by commas (default: all six; red_flag, which reads the model's reasoning, only where named)",
+    )
     add("--apart", action="store_true", help="make one call per scorer instead of one for all")
     add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations per run")
     add("--unfinished", action="store_true", help="also judge unfinished runs")

@@ -19,6 +19,7 @@ COMMANDS = {
     "doctor": "find out what an endpoint can do, in about five calls",
     "compare": "say whether two or more runs differ by more than noise, on the cases they share",
     "judge": "let a language model judge finished runs, beside the scores read from the record",
+    "monitor": "watch a desk's own logged conversations: findings by week, drift against a baseline, alarms",
     "audit": "check the case set: the oracle must pass every case, trivial agents none",
     "generate": "make a fresh private set with the same logic: new names, ids, dates and goods",
     "notebook": "run a notebook with parameters and write the result to reports/",

@@ -48,6 +48,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")
     add("--seed", type=int, default=0, help="random seed (default: 0)")
     add("--settings", metavar="FILE", help="YAML file with model settings by role")
+    add(
+        "--weights",
+        metavar="open|closed",
+        help="whether the model's weights are open, where data/weights.yaml does not say (recorded)",
+    )
     add("--concurrency", type=int, default=50, help="maximum number of conversations at once (default: 50)")
     add("--executor", metavar="NAME", help="dask: play on the workers of a Dask cluster (needs the extra `dask`)")
     add("--scheduler", metavar="ADDRESS", help="the cluster's scheduler, such as tcp://10.0.0.1:8786")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..commands import command
 from ..errors import BadInput
 from .codes import FINISHED, REFUSED
 
@@ -150,7 +151,7 @@ def _show(one: Shelved) -> int:
     print(f"  run_id {manifest['run_id']}, {source_of(manifest)}; {len(manifest['sessions'])} sessions")
     print("  " + "; ".join(f"{name} {value}" for name, value in inputs.items()))
     if one.writing:
-        print(f"  being played now: deskbench watch {one.path}")
+        print(f"  being played now: {command('watch', one.path)}")
     elif one.partial:
         print("  partial: the command it was begun with goes on where it stopped")
     return FINISHED

@@ -89,6 +89,7 @@ def talks(begin: dict[str, Any], pipe: Pipe, used: list[Usage]) -> Callable[...,
         call=call,
         charge=lambda u: used.append(counted(u)),
         rng=cache(generator),
+        think=lambda text: pipe.write(thought=text),
     )
 
 

@@ -63,11 +63,13 @@ class AgentView:
         call: Callable[[Any, Any], ToolCall],
         charge: Callable[[Usage], None],
         rng: Callable[[], np.random.Generator],
+        think: Callable[[str], None],
         slow: frozenset[str] = frozenset(),
     ):
         self.id, self.trial, self.sender, self.prompt = id, trial, sender, prompt
         self.turn, self.messages = turn, messages
         self._call, self._charge, self._copy_tools, self._make_rng, self._slow = call, charge, tools, rng, slow
+        self._think = think
 
     @cached_property
     def tools(self) -> list[dict[str, Any]]:
@@ -98,6 +100,10 @@ class AgentView:
     def charge(self, usage: Usage) -> None:
         """Add the tokens of one model call to the agent's account."""
         self._charge(usage)
+
+    def think(self, reasoning: str) -> None:
+        """Keep in the record what the model thought before its next call or reply; nobody in the conversation sees it."""
+        self._think(plain_text(reasoning))
 
     def last(self, side: str) -> SeenMessage | None:
         """The newest message of a side."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..language.folding import fold
-from ..language.parser import LIKELY, SURE, ParsedMessage
+from ..language.parser import SURE, ParsedMessage
 from ..records import Act, Fault
 from ..threads import read_aside
 from .customer_consent import Consenting
@@ -90,6 +90,8 @@ class ScriptedCustomer(Consenting):
         self.progress.claimed |= {
             tool for tool, chance in heard.reports.items() if chance >= CERTAIN and not heard.declined
         }
+        if heard.claimed:
+            self.progress.claimed |= {c.name for c in calls}
         reasons = self.parser.reasons_in([words]) if self.case.reasons or self.case.against else []
         told = {n for n, f in self.case.facts.items() if told_in(f, words)}
         new = {("reason", r) for r in reasons} | {("fact", n) for n in told} | {("call", c.index) for c in calls}
@@ -107,16 +109,19 @@ class ScriptedCustomer(Consenting):
         """
         meant = []
         for slot in heard.asked:
-            options = [slot, *self.phrases["slots"].get(slot, {}).get("stands_for", ())]
+            options = [slot, *self._stands_for(slot)]
             mine = next((s for s in options if self._open(s)), slot)
             held = mine in self.case.ledger or mine in self._proofs or mine in self.kind.slots_not_had
             again = held and f"lack:{mine}" not in self.used
             if self._open(mine) or (again and heard.slots.get(slot, 0.0) >= CERTAIN):
                 meant.append(mine)
+        meant = [s for s in meant if not {*self._stands_for(s)} & {*heard.asked} & {*meant}]
         if heard.confirm:
             meant = [s for s in meant if self._open(s) or s not in self.kind.checked_slots]
         if not meant and heard.question and not heard.confirm:
-            meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= LIKELY][:1]
+            meant = [s for s, chance in heard.slots.items() if self._open(s) and chance >= SURE][:1]
+        if not meant and heard.invites and not content and len(self.progress.followed_up) == len(self.case.followups):
+            meant = [s for s in ("goal",) if self._open(s)]
         meant += [s for s in self._proofs if self._open(s) and heard.slots.get(s, 0.0) >= FAIRLY]
         if content or heard.confirm or len(meant) > 1:
             meant = (
@@ -129,16 +134,20 @@ class ScriptedCustomer(Consenting):
             either = [s for s in self.kind.proofs if s in choice and s in news]
             likely = [s for s in choice if self._open(s) and heard.slots.get(s, 0.0) >= SURE]
             others = [] if any(s in news for s in choice) else likely[:1]
-            held = [s for s in either if self._open(s)] or others or either
-            news = [s for s in news if s not in either or s in held[:1]] + [s for s in held[:1] if s not in news]
+            told = [s for s in either if self._open(s)] or others or either
+            news = [s for s in news if s not in either or s in told[:1]] + [s for s in told[:1] if s not in news]
         return news
+
+    def _stands_for(self, slot: str) -> tuple[str, ...]:
+        """The slots that a question for another may mean."""
+        return tuple(self.phrases["slots"].get(slot, {}).get("stands_for", ()))
 
     def _go_on(self, now: Round, talk: ConversationState, said: Said) -> None:
         """What it says where nothing was asked of it that it could answer."""
         if self.progress.served(talk):
             untold = self.progress.untold(talk)
             if not untold:
-                if not (self.progress.accepting or self.progress.given(talk)):
+                if not (self.progress.accepting or self.progress.given(talk)) or self._waits_for_a_person():
                     return self._push(now, said)
                 if not self._bring_up("served", talk, said, now):
                     self._leave_as_it_stands(said)
@@ -200,8 +209,14 @@ class ScriptedCustomer(Consenting):
             return False
         self.progress.dropped += pending
         said.add(self._to_several("drops"), Act("waited", "dropped"))
-        self._bring_up("served", talk, said, now) or self._leave_as_it_stands(said)
+        if not self._bring_up("served", talk, said, now):
+            self._leave_as_it_stands(said)
         return True
+
+    def _waits_for_a_person(self) -> bool:
+        """Whether what it has asked for after all else was done is for a person to give."""
+        asked = any(self.case.followups[place].when == "served" for place in self.progress.followed_up)
+        return asked and all(o.handover for o in self.case.outcomes)
 
     def _leave_as_it_stands(self, said: Said) -> None:
         """Leave content, or unserved where it has dropped something."""

@@ -9,7 +9,7 @@ from ..language.parser import LIKELY, SURE
 from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after
-from .customer_several import all_wanted, names_some, offered_of
+from .customer_several import all_wanted, as_wished, names_some, offered_of
 from .customer_words import CERTAIN, Round, Said, filled
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ class Consenting(FollowingUp):
         best = max(likely.values(), default=0.0)
         answered = said.moves and not now.heard.offer
         sure = any(likely.get(w.tool, 0.0) >= SURE for w in open_wishes)
+        if not sure:
+            likely = as_wished(likely, open_wishes, now.words, self.store)
+            sure = any(likely.get(w.tool, 0.0) >= SURE for w in open_wishes)
         least = SURE if sure or answered else max(LIKELY, AS_LIKELY * best)
         wanted = [w for w in open_wishes if likely.get(w.tool, 0.0) >= least]
         if wanted:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..cases import Call, Case
 from ..language.folding import plain
-from ..language.parser import ASKS, PLAIN, POSSIBLE, SURE, MessageParser, cue_of_several
+from ..language.parser import ASKS, LIKELY, PLAIN, POSSIBLE, SURE, MessageParser, cue_of_several
 from ..language.sentences import sentences
 
 if TYPE_CHECKING:
@@ -54,19 +54,45 @@ def offered_of(wishes: list[Call], case: Case, words: str, parser: MessageParser
     """
     found, number = Offered(), store.kind.look_up[1]
     due = [w for w in wishes if any(w in o.calls for o in case.outcomes)]
-    passages = _passages(words, parser)
+    passages, beside = _passages(words, parser)
+    again = 0
     for passage in passages:
-        for tool in {w.tool for w in wishes if passage.tools.get(w.tool, 0.0) >= SURE}:
+        tools = as_wished(passage.tools, wishes, passage.text, store)
+        for tool in {w.tool for w in wishes if tools.get(w.tool, 0.0) >= SURE}:
             read = [(w, *store.kind.named_in(passage.text, w.arguments, store)) for w in wishes if w.tool == tool]
             if not _names_a_strangers(passage.text, case, store):
                 read = [(w, named, differing - {number}) for w, named, differing in read]
+            if not any(named | differing for _, named, differing in read) and _same_again(tool, found, store):
+                again += 1
+                continue
             _take([r for r in read if r[0] in due], [r for r in read if r[0] not in due], found)
     found.wrong = [(w, differing) for w, differing in found.wrong if w not in found.named]
     others = [w for w in due if w not in found.named]
-    one = len(passages) == len(found.named) + len(found.wrong) == 1 and len(passages[0].tools) == 1
+    one = len(passages) - again == len(found.named) + len(found.wrong) == 1
+    one = one and len({frozenset(store.kind.alike.get(t, {t})) for t in passages[0].tools}) == 1
     several = cue_of_several("together").search(plain(words)) or sum(s.item for s in sentences(words)) > 1
-    found.alone = one and not several and not any(_hinted(w, words, found.named, store) for w in others)
+    found.alone = one and not several and not any(_hinted(w, beside, found.named, store) for w in others)
     return found
+
+
+def _same_again(tool: str, found: Offered, store: Store) -> bool:
+    """Whether a passage that names no object ("Shall I send them?") is about what was named before it."""
+    return any(tool in {w.tool, *store.kind.alike.get(w.tool, ())} for w in found.named)
+
+
+def as_wished(tools: dict[str, float], wishes: list[Call], words: str, store: Store) -> dict[str, float]:
+    """The tools that a text offers; one that its words name as well ("I'll send you ...") is taken for the wish whose object it names."""
+    subject, read = store.kind.look_up[1], dict(tools)
+    for tool in [t for t, chance in tools.items() if chance >= SURE]:
+        fitting: dict[str, bool] = {}
+        for wish in wishes:
+            if wish.tool in {tool, *store.kind.alike.get(tool, ())}:
+                named, differing = store.kind.named_in(words, wish.arguments, store)
+                fitting[wish.tool] = fitting.get(wish.tool, False) or bool(named - {subject} and not differing)
+        meant = [t for t, fits in fitting.items() if fits]
+        if meant and tool not in meant:
+            read |= {tool: 0.0} | {t: max(tools[tool], tools.get(t, 0.0)) for t in meant}
+    return read
 
 
 def _names_a_strangers(words: str, case: Case, store: Store) -> bool:
@@ -103,18 +129,22 @@ def asks_for_a_yes(words: str) -> bool:
     return any(cue_of_several("asks").match(f" {s.plain.lstrip(OPENING)}") for s in sentences(words))
 
 
-def _passages(words: str, parser: MessageParser) -> list[_Passage]:
+def _passages(words: str, parser: MessageParser) -> tuple[list[_Passage], str]:
+    """What offers something, and the message without what is asked, reported or declined."""
     found: list[_Passage] = []
+    beside: list[str] = []
     heading, said = "", sentences(words)
     for sentence, heard in zip(said, parser.hear(said), strict=True):
         if not sentence.item:
             heading = sentence.text
+        if max(heard.acts[act] for act in ("ask", "done", "no")) < LIKELY:
+            beside.append(sentence.text)
         tools = {tool: chance for tool, chance in heard.tools.items() if chance >= POSSIBLE}
         asks = heard.acts["yes"] >= ASKS and max(tools.values(), default=0.0) >= PLAIN
         if heard.acts["offer"] >= SURE or asks:
             text = f"{heading} {sentence.text}" if sentence.item else sentence.text
             found.append(_Passage(text, tools, sentence.item))
-    return found
+    return found, "\n".join(beside)
 
 
 Reading = tuple[Call, set[str], set[str]]

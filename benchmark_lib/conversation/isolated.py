@@ -120,6 +120,9 @@ class IsolatedAgent(BuiltIn):
                 for used in _list(message.get("used")):
                     talk.charge(_usage(used))
                 return message["said"]
+            if isinstance(message.get("thought"), str):
+                talk.think(message["thought"])
+                continue
             wanted = message.get("call")
             if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
                 raise _of(message)

@@ -97,6 +97,7 @@ async def converse(
         usage=talk.usage,
         faults=talk.faults,
         staged=desk.staged,
+        reasoning=talk.reasoning,
     )
     built_in = issubclass(type(agent), BuiltIn)
     own = own or not built_in
@@ -108,7 +109,7 @@ async def converse(
         talk.ended = True
         if built_in:
             await cast(BuiltIn, agent).close()
-    record.changes = desk.changes()
+    record.changes, record.rating = desk.changes(), talk.rating
     if not desk.explained():
         talk.faults.append(
             Fault(

@@ -38,6 +38,7 @@ class ModelAgent(BuiltIn):
         while True:
             answer = await self.complete(self.history, talk.tools)
             talk.charge(answer.usage)
+            talk.think(answer.reasoning)
             if answer.finish_reason == "content_filter":
                 raise ContentFiltered("the provider's content filter stopped the reply")
             if not answer.tool_calls:

@@ -66,7 +66,7 @@ In acts you record what your message does: one entry for each thing, so a messag
 
 Acts combine as your message does: gave, lacked, attached, asked and followed_up stand beside each other and beside one agreed, agreed_if or refused for each thing offered. Who answers something or says yes or no does not press on in the same message.
 
-Set end to true only in your last message, never in one that says yes to something or asks something."""
+Set end to true only in your last message, never in one that says yes to something or asks something. With it, and only with it, add "rating": a whole number from 1 to 5, how content you go as this person, by what you got, how long it took and how you were told (5 entirely, 1 not at all)."""
 """How a model customer has to answer; part of its prompt in every store."""
 
 LAST = "It is the last one you can write: unless you have to answer or say yes to something, let it be your last words."
@@ -112,6 +112,7 @@ class CustomerAnswer(BaseModel):
     message: str = Field(min_length=1)
     acts: list[AnsweredAct] = Field(max_length=MOST_ACTS)
     end: bool
+    rating: int | None = Field(None, ge=1, le=5)
 
 
 def reply_format() -> dict[str, Any]:
@@ -122,7 +123,9 @@ def reply_format() -> dict[str, Any]:
     schema = CustomerAnswer.model_json_schema()
     parts = {"kind": schema["$defs"]["AnsweredAct"]["properties"]["kind"], "what": {"type": "string"}}
     act = {"type": "object", "properties": parts, "required": ["kind", "what"], "additionalProperties": False}
-    fields = {"message": {"type": "string"}, "acts": {"type": "array", "items": act}, "end": {"type": "boolean"}}
+    stars = {"anyOf": [{"type": "integer", "enum": [1, 2, 3, 4, 5]}, {"type": "null"}]}
+    acts = {"type": "array", "items": act}
+    fields = {"message": {"type": "string"}, "acts": acts, "end": {"type": "boolean"}, "rating": stars}
     schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     return {"type": "json_schema", "json_schema": {"name": "customer_message", "strict": True, "schema": schema}}
 
@@ -182,7 +185,10 @@ class ModelCustomer:
             if error.kind != "context_overflow":
                 raise
             raise CustomerFault(str(error)) from None
-        self.history.append({"role": "assistant", "content": orjson.dumps(said.model_dump()).decode()})
+        if said.end:
+            talk.rating = said.rating
+        answer = said.model_dump(exclude_none=True)
+        self.history.append({"role": "assistant", "content": orjson.dumps(answer).decode()})
         return await read_aside(len(letter) + len(said.message), _Acts(self, said, talk).reply)
 
     def _read(self, text: str, last: bool, talk: ConversationState) -> CustomerAnswer:

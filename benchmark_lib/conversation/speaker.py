@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any, Protocol
 
 from ..records import Act
@@ -10,7 +11,7 @@ from ..records import Act
 class Speaker(Protocol):
     """Anything that can take part in a talk; a plain ``def`` will do as well as an ``async def``."""
 
-    async def reply(self, talk: Any) -> str | Reply:
+    def reply(self, talk: Any) -> str | Reply | Awaitable[str | Reply]:
         """The next message of this side.
 
         Of a customer, which is given the `ConversationState`, or of an agent, which is given an `AgentView`.

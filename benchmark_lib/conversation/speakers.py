@@ -9,6 +9,7 @@ from .customer import ScriptedCustomer
 from .model_agent import ModelAgent
 from .model_customer import ModelCustomer
 from .scripted import scripted_agent
+from .speaker import Speaker
 from .tau import tau_agent, tau_customer
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..store import Store
 
 
-def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Any:
+def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
     """The agent for one conversation: a scripted one, or a model behind `complete`."""
     if spec.startswith("scripted:") and isinstance(store, TauStore):
         return tau_agent(spec, case, store)
@@ -25,7 +26,7 @@ def make_agent(spec: str, *, case: Case, store: Store, complete: Any = None) -> 
     return ModelAgent(complete)
 
 
-def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Any:
+def make_customer(spec: str, *, case: Case, store: Store, complete: Any = None) -> Speaker:
     """The customer for one conversation: ``scripted``, which needs no model, or a model behind `complete`."""
     if isinstance(store, TauStore):
         return tau_customer(spec, case, store, complete)

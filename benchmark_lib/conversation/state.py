@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cases import Case
-from ..records import Fault, Message, ToolCall, Usage, content_hash
+from ..records import LONGEST_REASONING, ROOM_FOR_REASONING, Fault, Message, Reasoning, ToolCall, Usage, content_hash
 from ..store.trouble import shown_error
 from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
@@ -35,6 +35,10 @@ class ConversationState:
         What went wrong so far.
     usage : dict of str to Usage
         Tokens by side.
+    reasoning : list of Reasoning
+        What the agent thought aloud.
+    rating : int or None
+        What a model customer gives the desk with its last message, from 1 to 5.
     limit : int
         How many messages the customer may send.
     """
@@ -53,6 +57,8 @@ class ConversationState:
         self.messages: list[Message] = []
         self.faults: list[Fault] = desk.faults
         self.usage: dict[str, Usage] = {}
+        self.reasoning: list[Reasoning] = []
+        self.rating: int | None = None
         self.desk, self.limit, self.ended = desk, limit, False
         self._calls_per_turn = CALLS_OF_HARD_CASES if case.family else CALLS_PER_TURN
         name = content_hash(f"{seed} {case.id} {trial}".encode())
@@ -67,6 +73,7 @@ class ConversationState:
             "rng": cache(lambda: _generator(entropy, name)),
             "call": lambda tool, arguments: self._call(tool, arguments),
             "charge": lambda usage: self.charge("agent", counted(usage)),
+            "think": lambda text: self.think(text),
             "slow": frozenset(name for name, tool in desk.tools.items() if tool.limit_s is not None),
         }
 
@@ -101,6 +108,12 @@ class ConversationState:
     def charge(self, side: str, usage: Usage) -> None:
         """Add the tokens of one model call to a side's account."""
         self.usage.setdefault(side, Usage()).add(usage)
+
+    def think(self, text: str) -> None:
+        """Add what the agent thought aloud to the record; blank text is none."""
+        room = min(LONGEST_REASONING, ROOM_FOR_REASONING - sum(len(r.text) for r in self.reasoning))
+        if text.strip() and room > 0:
+            self.reasoning.append(Reasoning(self.turn, len(self.desk.calls), text[:room]))
 
     def last(self, side: str) -> Message | None:
         """The newest message of a side."""

@@ -17,8 +17,11 @@ from ..records import Usage
 from .faults import EndpointError, fault, from_error_body
 
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
-ECHOED = ("extra_content", "reasoning_details", "reasoning_content")
-"""Fields beside the standard ones that some providers want back with the message they sent."""
+ECHOED = ("extra_content",)
+"""Fields beside the standard ones that some providers want back with every message they sent."""
+ECHOED_WITH_CALLS = ("reasoning_details", "reasoning_content")
+"""Reasoning that some providers (DeepSeek, Moonshot, OpenRouter) want back with a message that asks for tools, so that the
+model goes on thinking where it was. With a reply in words none of them does, and some refuse it."""
 
 DEEPEST = 200
 MOST_BRACKETS = 300_000
@@ -102,7 +105,8 @@ class Completion:
         elif not self.text:
             message["content"] = ""
         sent = raw_message(self.raw)
-        return message | {name: sent[name] for name in ECHOED if sent.get(name)}
+        wanted = (*ECHOED, *ECHOED_WITH_CALLS) if self.tool_calls else ECHOED
+        return message | {name: sent[name] for name in wanted if sent.get(name)}
 
 
 def raw_message(raw: dict[str, Any]) -> dict[str, Any]:
@@ -210,7 +214,7 @@ def split_text(message: dict[str, Any]) -> tuple[str, str]:
     """Return what the message says to its reader, and the thinking that came with it."""
     text, aside = joined(message.get("content"))
     thoughts = [aside] if aside else []
-    for name in ("reasoning_content", "reasoning"):
+    for name in ("reasoning_content", "reasoning", "reasoning_details"):
         said = joined(message.get(name))
         if not thoughts and (said[0] or said[1]):
             thoughts.append(said[0] or said[1])
@@ -236,7 +240,7 @@ def joined(content: Any) -> tuple[str, str]:
         if isinstance(part, str):
             text.append(part)
         elif isinstance(part, dict):
-            thought = part.get("thinking") or part.get("reasoning")
+            thought = part.get("thinking") or part.get("reasoning") or part.get("summary")
             if thought:
                 aside.append(thought if isinstance(thought, str) else joined(thought)[0])
             said = part.get("text") or part.get("refusal")

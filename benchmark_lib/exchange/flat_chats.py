@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ..records import NOT_SCORED, Act, Conversation, Message, ToolCall
+from ..records import NOT_SCORED, Act, Conversation, Fault, Message, ToolCall, Usage
 
 TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
 """What the simulated customer ends a talk with, and the ending that is."""
@@ -101,6 +101,30 @@ class FlatChat:
             waiting.error = "unknown_tool"
         elif failed or text.startswith("Error"):
             waiting.error = "not_found" if "not found" in text.lower() else "bad_arguments"
+
+    def record(
+        self,
+        case_id: str,
+        trial: int,
+        speakers: tuple[str, str],
+        ended_by: str,
+        faults: list[Fault],
+        usage: dict[str, Usage] | None = None,
+    ) -> Conversation:
+        """The record of what was read; `speakers` are the model of the agent and who the customer was."""
+        model, customer = speakers
+        return Conversation(
+            case_id,
+            trial,
+            model,
+            "imported",
+            customer,
+            self.messages,
+            self.calls,
+            ended_by=ended_by,
+            usage=usage or {},
+            faults=faults,
+        )
 
     @property
     def waits(self) -> bool:

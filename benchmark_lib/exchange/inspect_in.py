@@ -52,7 +52,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     BadInput
         For a file of another shape, one that is cut short, and one that holds no sample.
     """
-    log = _parts(data, path)
+    log = log_parts(data, path)
     header, samples = log[0], [_resolved(sample, sample.get("attachments") or {}) for sample in log[1]]
     about = header.get("eval")
     if not isinstance(about, dict) or "dataset" not in about:
@@ -70,7 +70,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     return Imported(agent, customer, f"inspect {domain}", _text(first.get("content")), cases, trials, rows)
 
 
-def _parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The header and the samples of either format."""
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":
@@ -133,18 +133,9 @@ def _row(
     faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
     spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
     customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
-    record = Conversation(
-        str(sample.get("id")),
-        int(sample.get("epoch") or 1),
-        model,
-        "imported",
-        customer,
-        talk.messages,
-        talk.calls,
-        ended_by=ended_by,
-        usage=_usages(sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"), customer, talk),
-        faults=faults,
-    )
+    usage = _usages(sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"), customer, talk)
+    epoch = int(sample.get("epoch") or 1)
+    record = talk.record(str(sample.get("id")), epoch, (model, customer), ended_by, faults, usage)
     scores = sample.get("scores") or {}
     name = _headline(header, scores)
     reward = _number(scores[name].get("value")) if name in scores else None

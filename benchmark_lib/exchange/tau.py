@@ -7,6 +7,7 @@ it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,20 +97,12 @@ def _tau_bench_row(
         faults.append(Fault("infrastructure", "crashed", str(info["error"])))
     elif info.get("reward_info") is None:
         ended_by = "turn_limit"
+    elif talk.left is None:
+        ended_by = "handed_over" if talk.transferred else "closed_by_agent"
     else:
-        ended_by = "handed_over" if talk.left is None and talk.transferred else TOKENS.get(talk.left, "closed_by_agent")
+        ended_by = TOKENS[talk.left]
     faults += _out_of_scope(ended_by)
-    c = Conversation(
-        f"{domain}_{entry['task_id']}",
-        int(entry["trial"]) + 1,
-        model,
-        "imported",
-        customer,
-        talk.messages,
-        talk.calls,
-        ended_by=ended_by,
-        faults=faults,
-    )
+    c = talk.record(f"{domain}_{entry['task_id']}", int(entry["trial"]) + 1, (model, customer), ended_by, faults)
     score = score_read(c, talk, domain, entry["reward"], "DB+OUTPUT")
     return c, score | {"customer_cost_usd": info.get("user_cost")}
 
@@ -117,18 +110,19 @@ def _tau_bench_row(
 def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
     """One message of a tau-bench trajectory; the text strategies (act, react) write their calls into the text."""
     role, text = m.get("role"), m.get("content")
+    words = text if isinstance(text, str) else ""
     if role == "tool":
         talk.result(m.get("tool_call_id"), text)
     elif role == "user":
-        if talk.waits and (text or "").startswith("API output: "):
-            talk.result("", text.removeprefix("API output: "))
+        if talk.waits and words.startswith("API output: "):
+            talk.result("", words.removeprefix("API output: "))
         else:
             talk.say("customer", text)
     elif role == "assistant" and m.get("tool_calls"):
         for call in m["tool_calls"]:
             talk.call(str(call.get("id")), call["function"]["name"], call["function"]["arguments"])
     elif role == "assistant":
-        action = _action_in(text or "")
+        action = _action_in(words)
         if action is None:
             talk.say("agent", text)
         elif action.get("name") == "respond":
@@ -180,11 +174,11 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
     domain = domain or environment.get("domain_name") or "unknown"
     customer = (info.get("user_info") or {}).get("llm") or "unknown"
     tasks = {str(task["id"]): task for task in content["tasks"]}
-    rows, seen = [], {}
+    rows, seen = [], Counter[str]()
     for simulation in _simulations(content, path):
         task_id = str(simulation["task_id"])
-        seen[task_id] = number = seen.get(task_id, 0) + 1
-        trial = number if simulation.get("trial") is None else int(simulation["trial"]) + 1
+        seen[task_id] += 1
+        trial = seen[task_id] if simulation.get("trial") is None else int(simulation["trial"]) + 1
         rows.append(_tau2_row(simulation, tasks.get(task_id) or {}, trial, model, customer, domain))
     if not rows:
         raise BadInput(f"{path} holds no simulation: there is nothing to import")
@@ -222,18 +216,8 @@ def _tau2_row(
     ended_by, faults = _tau2_ending(simulation, talk)
     if not messages:
         faults.append(Fault("infrastructure", "no_text", "the file holds no messages of this conversation"))
-    c = Conversation(
-        f"{domain}_{simulation['task_id']}",
-        trial,
-        model,
-        "imported",
-        customer,
-        talk.messages,
-        talk.calls,
-        ended_by=ended_by,
-        usage=_tau2_usage(messages),
-        faults=faults,
-    )
+    case_id = f"{domain}_{simulation['task_id']}"
+    c = talk.record(case_id, trial, (model, customer), ended_by, faults, _tau2_usage(messages))
     told = simulation.get("reward_info") or {}
     basis = told.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
     score = score_read(c, talk, domain, told.get("reward"), "+".join(sorted(basis)))
@@ -251,7 +235,7 @@ def _tau2_row(
 def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
     """One message of a simulation; where both stand in it the calls are carried out and the text is told to nobody."""
     role = m.get("role")
-    side = {"assistant": "agent", "user": "customer"}.get(role)
+    side = {"assistant": "agent", "user": "customer"}.get(str(role))
     if role == "tool":
         talk.result(m.get("id"), m.get("content"), bool(m.get("error")))
     elif side and m.get("tool_calls"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 from ..cases import Case
@@ -13,13 +14,14 @@ from ..conversation.own_code import OwnCodeLeft
 from ..endpoint import EndpointError
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile
+from ..store.tau import TauStore
 from ..threads import in_thread, read_aside
 from .budget import Budget, Stop
-from .manifest import now
-from .plan import MEND, Plan
+from .manifest import now, played_as
+from .plan import MEND, Model, Plan
 from .players import PlayersLine
 from .progress import Progress
-from .recorder import KeptCalls, Line, Recorder
+from .recorder import CallLine, KeptCalls, Line, Recorder
 from .scoring import advice, score_faults, scores_as_json, size
 from .writer import CannotSave, Writer
 
@@ -41,6 +43,8 @@ class Engine:
 
     Attributes
     ----------
+    manifest : dict
+        Of the file, as the session found it.
     also_faulty : str
         What beside network and endpoint may end a conversation, as a part of a sentence.
     """
@@ -48,7 +52,9 @@ class Engine:
     also_faulty = ""
 
     def __init__(self, plan: Plan, run: RunFile):
-        self.plan, self.run, self.stopped = plan, run, None
+        self.plan, self.run = plan, run
+        self.stopped: Stop | None = None
+        self.manifest = run.manifest
         endings = run.endings()
         self._finished = {key for key, ending in endings.items() if ending not in NOT_SCORED}
         wanted = [(c.id, t) for t in range(1, plan.trials + 1) for c in plan.cases]
@@ -58,7 +64,7 @@ class Engine:
         self.unscored: set[tuple[str, int]] = set()
         self._error: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
-        self._lines: dict[str, Line | PlayersLine] = {}
+        self._lines: dict[str, CallLine] = {}
 
     def stop(self, stop: Stop, grace_s: float = GRACE_S) -> None:
         """End the run: no new call begins, those in flight get `grace_s` seconds; a second stop ends them at once."""
@@ -149,7 +155,7 @@ class Engine:
             key = fault.case_id, fault.trial
             if self.stopped is None and fault.case_id in cases and key in self._finished:
                 await self._score(self.run.record(*key), cases[fault.case_id])
-        if self.run.manifest["cases"].keys() - cases.keys():
+        if self.manifest["cases"].keys() - cases.keys():
             others = await in_thread(lambda: [*score_faults(self.run)])
             self.unscored |= {(f.case_id, f.trial) for f in others if f.case_id not in cases}
 
@@ -165,25 +171,18 @@ class Engine:
             self.unscored.add(key)
         self._writer.put("scores", row)
 
-    def _open_lines(self, budget: Budget) -> dict[str, Line | PlayersLine]:
-        began = self.run.counts()["calls"] > 0
+    def _open_lines(self, budget: Budget) -> dict[str, CallLine]:
         players = self.plan.players
-        played = {players.side: PlayersLine(players, self.run, self._writer)} if players else {}
-        return played | {
-            side: Line(
-                side,
-                model.endpoint,
-                model.price,
-                model.settings,
-                budget=budget,
-                writer=self._writer,
-                stop=self.stop,
-                called=self._progress.call,
-                wave=self.plan.concurrency,
-                began=began,
-            )
-            for side, model in self.plan.models.items()
-        }
+        lines = lines_to(
+            self.plan.models,
+            budget=budget,
+            writer=self._writer,
+            stop=self.stop,
+            called=self._progress.call,
+            wave=self.plan.concurrency,
+            began=self.run.counts()["calls"] > 0,
+        )
+        return {players.side: PlayersLine(players, self.run, self._writer), **lines} if players else {**lines}
 
     async def _close(self) -> None:
         """Let go of everything; what was finished is on disk afterwards, also when the run itself was cancelled."""
@@ -218,15 +217,11 @@ class Engine:
                 await self._one(case, trial)
             except (asyncio.CancelledError, CannotSave):
                 return
-            except OwnCodeLeft as error:
-                self.stop(
-                    Stop(f"the agent ended case {case.id}, trial {trial} with {error} in place of an answer: {MEND}")
-                )
-            except EndpointError as error:  # fatal: the line has stopped the run
-                self.stop(Stop(str(error), refused=True))
             except Exception as error:
-                self._error = self._error or self.plan.blame(error, case.id, trial)
-                self.stop(Stop(str(error), refused=True))
+                end = end_after(error, case.id, trial)
+                if end is None:
+                    self._error = self._error or self.plan.blame(error, case.id, trial)
+                self.stop(end or Stop(str(error), refused=True))
             if self.stopped is not None:
                 return
 
@@ -236,7 +231,7 @@ class Engine:
             raise self._writer.failure
         kept = self._kept.of(case.id, trial)
         complete = {side: Recorder(side, case.id, trial, line, kept) for side, line in self._lines.items()}
-        conversation = await play_one(self.plan, case, trial, complete)
+        conversation = await play_one(self.plan, case, trial, complete, played_as(self.manifest, case.id, trial))
         if self.plan.players is not None:
             self.plan.players.chairs.ended((case.id, trial), conversation)
         finished = conversation.ended_by not in NOT_SCORED
@@ -269,6 +264,20 @@ class Engine:
             self._progress.fault()
 
 
+def lines_to(models: dict[str, Model], **shared: Any) -> dict[str, Line]:
+    """The line to each side that is a model; `shared` is what all have in common, see `Line`."""
+    return {side: Line(side, m.endpoint, m.price, m.settings, **shared) for side, m in models.items()}
+
+
+def end_after(error: Exception, case_id: str, trial: int) -> Stop | None:
+    """The end of a run in which a conversation raised; None for what is to be raised on."""
+    if isinstance(error, OwnCodeLeft):
+        return Stop(f"the agent ended case {case_id}, trial {trial} with {error} in place of an answer: {MEND}")
+    if isinstance(error, EndpointError):  # fatal: the line has stopped the run
+        return Stop(str(error), refused=True)
+    return None
+
+
 def conversation_row(conversation: Conversation, record: bytes) -> tuple[Any, ...]:
     """An ended conversation as a row of the run file."""
     ended_by, digest = conversation.ended_by, content_hash(record)
@@ -278,22 +287,35 @@ def conversation_row(conversation: Conversation, record: bytes) -> tuple[Any, ..
 async def scores_row(plan: Plan, conversation: Conversation, case: Case, record: bytes) -> tuple[tuple[Any, ...], bool]:
     """The scores of a record as a row of the run file, and whether there are any.
 
-    A long one is read in a thread, so that calls in flight are served.
+    A long one is read in a thread, and so is one that other people's code grades, so that calls in flight are served.
     """
-    scores, known = await read_aside(size(conversation, record), scores_as_json, plan.score, conversation, case)
+    length = inf if isinstance(plan.store, TauStore) else size(conversation, record)
+    scores, known = await read_aside(length, scores_as_json, plan.score, conversation, case)
     return (content_hash(record), plan.scoring_version, scores), known
 
 
-async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any]) -> Conversation:
-    """Play one conversation of a plan; `complete` gives the model call of each side that is a model."""
+async def play_one(
+    plan: Plan, case: Case, trial: int, complete: dict[str, Recorder], as_trial: int | None = None
+) -> Conversation:
+    """Play one conversation of a plan.
+
+    Parameters
+    ----------
+    plan, case, trial : Plan, Case, int
+        Which one.
+    complete : dict of str to Recorder
+        The model call of each side that is a model.
+    as_trial : int, optional
+        The number under which it is played, see `played_as`.
+    """
     agent = await plan.agent(case, trial, complete.get("agent"))
     customer = plan.customer(case, trial, complete.get("customer"))
-    return await converse(
+    conversation = await converse(
         case,
         plan.store,
         agent,
         customer,
-        trial=trial,
+        trial=as_trial or trial,
         seed=plan.seed,
         max_messages=plan.messages,
         model=plan.model,
@@ -303,3 +325,5 @@ async def play_one(plan: Plan, case: Case, trial: int, complete: dict[str, Any])
         schemas=plan.schemas,
         own=plan.own_agent is not None,
     )
+    conversation.trial = trial
+    return conversation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ..errors import BadInput
@@ -11,7 +12,7 @@ from ..runfile import RunFile
 from .budget import Stop
 from .collector import quiet_collector
 from .engine import Engine
-from .forecast import Forecast, finished_on, forecast
+from .forecast import Forecast, finished_on, forecast, lacking
 from .machines import Cluster, opened
 from .opening import held
 from .options import Options
@@ -96,17 +97,17 @@ class Experiment(Options):
         if self.replay:
             run, self.replayed = await replay(plan)
             return run
-        async with opened(self) as cluster:
+        async with opened(self) if lacking(plan) else nullcontext() as cluster:
             return await self._play(plan, cluster)
 
     async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
         with held(plan) as run:
-            self._engine = self._engine_of(plan, run, cluster)
+            engine = self._engine = self._engine_of(plan, run, cluster)
             try:
                 with quiet_collector():
-                    self.stopped = await self._engine.play()
+                    self.stopped = await engine.play()
             finally:
-                self._say_how_it_ended(run)
+                self._say_how_it_ended(run, engine)
                 self._engine = None
             if self.stopped is not None and self.stopped.refused:
                 raise BadInput(self.stopped.sentence)
@@ -132,9 +133,8 @@ class Experiment(Options):
         if self._engine is not None:
             self._engine.stop(Stop(reason), grace_s)
 
-    def _say_how_it_ended(self, run: RunFile) -> None:
+    def _say_how_it_ended(self, run: RunFile, engine: Engine) -> None:
         """In a notebook, say in one line why a run ended early; the command line says it itself."""
-        engine = self._engine
         if not (self.progress and in_notebook()) or engine.done == engine.total:
             return
         why = f"{self.stopped.sentence}; " if self.stopped else ""

@@ -182,6 +182,12 @@ def finished_on(plan: Plan) -> set[tuple[str, int]]:
     return {key for key, ending in RunFile(plan.path).endings().items() if ending not in NOT_SCORED}
 
 
+def lacking(plan: Plan) -> bool:
+    """Whether a conversation of a plan is still to be played."""
+    finished = finished_on(plan)
+    return any((case.id, trial) not in finished for case in plan.cases for trial in range(1, plan.trials + 1))
+
+
 def forecast_against_real(run: RunFile) -> list[str]:
     """What was forecast for the last session of a run beside what became of it; nothing where nothing was forecast."""
     session = run.manifest["sessions"][-1]

@@ -17,7 +17,7 @@ import orjson
 
 from ..cases import Case
 from ..cases.played import same_cases, store_of
-from ..endpoint import Endpoint, EndpointError, load_settings
+from ..endpoint import Completion, Endpoint, EndpointError, load_settings
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation, content_hash
 from ..runfile import RunFile, connect_to_read
@@ -186,9 +186,9 @@ def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]
 
 
 def _check_numbers(limit: int | None, concurrency: int, budget_usd: float | None, timeout: float | None) -> None:
-    for value, option in ((limit, "--limit"), (concurrency, "--concurrency")):
-        if value is not None and value < 1:
-            raise BadInput(f"{option} {value} is no number of conversations: give a whole number from 1 up")
+    for count, option in ((limit, "--limit"), (concurrency, "--concurrency")):
+        if count is not None and count < 1:
+            raise BadInput(f"{option} {count} is no number of conversations: give a whole number from 1 up")
     for value, option in ((budget_usd, "--budget-usd"), (timeout, "--timeout")):
         if value is not None and not 0 < value < float("inf"):
             raise BadInput(f"{option} must be a number above 0, not {value!r}")
@@ -279,8 +279,9 @@ class Judging:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
             await self._close()
-        if self._writer.failure is not None or self._error is not None:
-            raise self._writer.failure or self._error
+        error = self._writer.failure or self._error
+        if error is not None:
+            raise error
         if self.done.stopped is not None and self.done.stopped.refused:
             raise BadInput(self.done.stopped.sentence)
         return self.done
@@ -413,7 +414,7 @@ class JudgeRecorder:
     def __init__(self, case_id: str, trial: int, line: Line, kept: JudgeCalls):
         self.case_id, self.trial, self._line, self._kept = case_id, trial, line, kept
 
-    async def __call__(self, messages: list[Any]) -> Any:
+    async def __call__(self, messages: list[Any]) -> Completion:
         """The completion of a request."""
         endpoint = self._line.endpoint
         request = orjson.dumps([endpoint.model, endpoint.settings.body, messages], option=orjson.OPT_SORT_KEYS)

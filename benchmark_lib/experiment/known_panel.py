@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from ..records import SCORE_FAULT
 from ..runfile import SUFFIX, RunFile
 from .experiment import Experiment
 from .manifest import differences
-from .plan import prepare
+from .plan import Plan, prepare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,11 +115,11 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
     runs = []
     for number, agent in enumerate(panel.to_dict("records"), 1):
         path = folder / f"panel-{number:02d}{SUFFIX}"
-        options = dict(cases=cases, trials=trials, seed=int(agent["seed"]), progress=False)
-        if not _current(path, prepare(Experiment(agent["model"], **options))):
+        wanted = Experiment(agent["model"], cases=cases, trials=trials, seed=int(agent["seed"]), progress=False)
+        if not _current(path, prepare(wanted)):
             with TemporaryDirectory(dir=folder, prefix=".playing-") as place:
                 fresh = Path(place) / path.name
-                _finish(Experiment(agent["model"], out=fresh, **options).run())
+                _finish(replace(wanted, out=fresh).run())
                 os.replace(fresh, path)
         runs.append(RunFile(path))
     return runs
@@ -129,7 +130,7 @@ def panel_runs(folder: str | Path | None = "data/runs/panel") -> list[RunFile]:
     return [] if folder is None else play_panel(known_panel(), folder)
 
 
-def _current(path: Path, plan: Any) -> bool:
+def _current(path: Path, plan: Plan) -> bool:
     """Whether a file holds what the plan would play.
 
     Same inputs, same cases, every trial finished and scored by the present rules.
@@ -143,7 +144,7 @@ def _current(path: Path, plan: Any) -> bool:
     return same and scored >= sum(here["planned"].values()) == run.counts()["finished"]
 
 
-def _finish(work: Any) -> Any:
+def _finish(work: Coroutine[Any, Any, RunFile]) -> RunFile:
     """The result of a coroutine, also from inside a notebook's running loop."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor

@@ -121,6 +121,31 @@ def merged(old: dict[str, Any], new: dict[str, Any], path: Path) -> dict[str, An
     }
 
 
+def played_as(manifest: dict[str, Any], case_id: str, trial: int) -> int:
+    """The number under which a trial is played: its own, or in a file that was merged the one of its first file.
+
+    What a customer says depends on the number, so a merged file keeps both.
+    """
+    by = [by for after, by in manifest.get("counted_on", {}).get(case_id, ()) if trial > after]
+    return trial - by[-1] if by else trial
+
+
+def counted_on(first: dict[str, Any], second: dict[str, Any]) -> dict[str, list[list[int]]]:
+    """How the trials of two files are numbered in the one that both become, for `played_as`.
+
+    By case, each with the number after which trials are counted on and by how many.
+    """
+    found: dict[str, list[list[int]]] = {case: [*parts] for case, parts in first.get("counted_on", {}).items()}
+    for case in second["planned"]:
+        on = first["planned"].get(case, 0)
+        if on:
+            parts = [[0, 0], *second.get("counted_on", {}).get(case, ())]
+            found[case] = [*found.get(case, ()), *([after + on, by + on] for after, by in parts)]
+        elif case in second.get("counted_on", {}):
+            found[case] = second["counted_on"][case]
+    return found
+
+
 def _shown(value: Any) -> str:
     text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
     return text if len(text) <= 60 else text[:57] + "..."

@@ -62,6 +62,8 @@ class Options:
         Play a file again from its own call rows, with no endpoint, and compare every record.
     players : Players, optional
         Who sits in the chair of a side in place of a model; `model` or `customer` is then only their label.
+    weights : str, optional
+        Whether the model's weights are ``open`` or ``closed``, where ``data/weights.yaml`` does not say; recorded.
     executor : str, optional
         ``dask`` plays the conversations on the workers of a Dask cluster, see `benchmark_lib.experiment.machines`.
     scheduler : str, optional
@@ -94,6 +96,7 @@ class Options:
     progress: bool = True
     replay: bool = False
     players: Players | None = None
+    weights: str | None = None
     executor: str | None = None
     scheduler: str | None = None
     workers: int | None = None

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, load_cases
 from ..cases.arms import prompt_of
@@ -33,8 +33,10 @@ from ..conversation import (
 )
 from ..conversation.inspect_agent import PREFIX, InspectAgent, inspect_kind
 from ..conversation.own_code import call_own
+from ..conversation.speaker import Speaker
 from ..endpoint import Endpoint, RoleSettings, load_settings
 from ..endpoint.keys import LOOPBACK_KEY
+from ..endpoint.weights import STATED
 from ..errors import BadInput
 from ..project import project_folder
 from ..records import OWN, Conversation, Usage
@@ -47,6 +49,10 @@ from .machines import check_executor
 from .manifest import default_name, new_manifest, part, public_url, session
 from .options import Options
 from .players import Players
+from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from ..scoring.score import Score
 
 SCRIPTED = "scripted:"
 MEND = "mend it, then give the same command again"
@@ -126,13 +132,14 @@ class Plan:
     session: dict[str, Any]
     progress: bool
 
-    async def agent(self, case: Case, trial: int, complete: Any) -> Any:
+    async def agent(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """The agent of one conversation."""
         if self.own_agent is None:
             return make_agent(self.model, case=case, store=self.store, complete=complete)
-        return self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
+        own: Speaker = self.own_agent if _speaks(self.own_agent) else await call_own(self.own_agent)
+        return own
 
-    def customer(self, case: Case, trial: int, complete: Any) -> Any:
+    def customer(self, case: Case, trial: int, complete: Recorder | None) -> Speaker:
         """The customer of one conversation."""
         return make_customer(self.customer_name, case=case, store=self.store, complete=complete)
 
@@ -157,7 +164,7 @@ class Plan:
         """The agent's prompt of one conversation."""
         return prompt_with(prompt_of(case, self.store, self.prompt, self.prompt_file), self.rules)
 
-    def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
+    def score(self, conversation: Conversation, case: Case) -> Score:
         """The scores of a record."""
         from ..scoring import score
 
@@ -333,6 +340,8 @@ def _check_numbers(options: Options) -> None:
         raise BadInput(
             f"seed must be at most {LARGEST_SEED}, not a number of {options.seed.bit_length()} bits: change --seed"
         )
+    if options.weights not in (None, *STATED):
+        raise BadInput(f"weights are open or closed, not {options.weights!r:.40}: change --weights")
     for name, option in (("timeout", "--timeout"), ("tool_timeout", "--tool-timeout"), ("budget_usd", "--budget-usd")):
         value = getattr(options, name)
         if value is not None and (
@@ -438,6 +447,7 @@ def _session(options: Options, models: dict[str, Model]) -> dict[str, Any]:
         concurrency=options.concurrency,
         budget_usd=options.budget_usd,
         **({"executor": {"name": options.executor, "workers": options.workers}} if options.executor else {}),
+        **({"weights": options.weights} if options.weights else {}),
         endpoints={
             side: {
                 "model": m.endpoint.model,

@@ -15,15 +15,22 @@ from ..endpoint import Completion
 from ..errors import BadInput
 from ..records import SOURCES, Conversation
 from ..runfile import RunFile
-from .recorder import call_row
-from .writer import Writer
+from .recorder import Rows, call_row
 
 SIDES = ("agent", "customer")
 LONGEST_SOURCE = 60
 
 
 class Chairs(Protocol):
-    """Where the players sit: whoever is in the chair answers what a model would be asked."""
+    """Where the players sit: whoever is in the chair answers what a model would be asked.
+
+    Attributes
+    ----------
+    left : int or None
+        How many conversations are still to be finished; None where nobody has said.
+    """
+
+    left: int | None
 
     async def complete(
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
@@ -86,11 +93,11 @@ class PlayersLine:
         Who answers.
     run : RunFile
         Says in which chair a conversation was begun, so that its player goes on with it.
-    writer : Writer
+    writer : Rows
         Of the run.
     """
 
-    def __init__(self, players: Players, run: RunFile, writer: Writer):
+    def __init__(self, players: Players, run: RunFile, writer: Rows):
         self.stopped = False
         self._players, self._writer, self._chair_of = players, writer, _chairs_of(run, players.side)
 

@@ -9,16 +9,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
-from ..endpoint import Completion, EndpointError, RequestedCall, start_delay_s
+from ..endpoint import Completion, Endpoint, EndpointError, RequestedCall, start_delay_s
 from ..records import Usage, content_hash
 from ..runfile import connect_to_read
-from .budget import Budget, Estimate, Stop
+from .budget import Estimate, Stop
 from .manifest import now
-from .writer import Writer
 
 LONGEST_SPREAD_S = 5.0
 """The first calls of a run are spread over the time that the leading one took, and at most over this, in seconds."""
@@ -41,7 +40,7 @@ class KeptCall:
     latency_s: float
     attempts: str
 
-    def completion(self) -> Any:
+    def completion(self) -> Completion:
         """The completion once more, or the endpoint's error raised once more."""
         raw = orjson.loads(self.response)
         attempts = orjson.loads(self.attempts)
@@ -81,6 +80,37 @@ class KeptCalls:
         self._db.close()
 
 
+class Rows(Protocol):
+    """Where the rows of a run file go: its writer, or on a worker the way to it."""
+
+    def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
+        """Hand over a row; the future is done when it is on disk."""
+
+
+class Money(Protocol):
+    """Where money is asked for: the budget of a run, or on a worker the way to it."""
+
+    async def reserve(self, usd: float) -> bool:
+        """Wait until `usd` fits beside what is spent and in flight; False when it never will."""
+
+    def passed(self, usd: float) -> Stop:
+        """The end of a run whose next call, at up to `usd`, does not fit."""
+
+    def settle(self, reserved: float, cost_usd: float) -> None:
+        """Replace a reservation by what the call cost."""
+
+
+class CallLine(Protocol):
+    """What answers the calls of one side: a model, or the players in its place."""
+
+    stopped: bool
+
+    async def call(
+        self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
+    ) -> Completion:
+        """Return the completion of one call when it is on disk."""
+
+
 class Line:
     """The line to one model, shared by all conversations: one call leads, the first ones are spread, all are paid.
 
@@ -94,7 +124,7 @@ class Line:
         Usage to US dollars, None where no price is known.
     settings : dict
         The model settings.
-    budget, writer : Budget, Writer
+    budget, writer : Money, Rows
         Of the run.
     stop, called : callable
         Told a `Stop` that ends the run, and the cost of every finished call.
@@ -107,12 +137,12 @@ class Line:
     def __init__(
         self,
         side: str,
-        endpoint: Any,
+        endpoint: Endpoint,
         price: Callable[[Usage], float | None],
         settings: dict[str, Any],
         *,
-        budget: Budget,
-        writer: Writer,
+        budget: Money,
+        writer: Rows,
         stop: Callable[[Stop], None],
         called: Callable[[float | None], None],
         wave: int,
@@ -126,7 +156,7 @@ class Line:
 
     async def call(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
-    ) -> Any:
+    ) -> Completion:
         """Make one call and return its completion when it is on disk.
 
         Raises
@@ -147,7 +177,7 @@ class Line:
 
     async def _make(
         self, key: tuple[str, int, int], request: bytes, messages: list[Any], tools: Any, body: dict[str, Any]
-    ) -> Any:
+    ) -> Completion:
         self._go_on()
         reserved = self._estimate.cost(len(request))
         if not await self._budget.reserve(reserved):
@@ -179,7 +209,7 @@ class Line:
         if self.stopped:
             raise asyncio.CancelledError("the run is being stopped")
 
-    def _failed(self, key: tuple[str, int, int], request: bytes, error: Any) -> None:
+    def _failed(self, key: tuple[str, int, int], request: bytes, error: EndpointError) -> None:
         case_id, trial, n = key
         attempts = orjson.dumps(error.attempts).decode()
         if error.kind in ANSWERS:
@@ -247,17 +277,19 @@ class Recorder:
 
     Parameters
     ----------
-    line : Line or None
+    line : CallLine or None
         None in a replay: nothing but the file is asked.
     kept : dict
         The calls on file, see `KeptCalls.of`.
     """
 
-    def __init__(self, side: str, case_id: str, trial: int, line: Line | None, kept: dict[tuple[str, int], KeptCall]):
+    def __init__(
+        self, side: str, case_id: str, trial: int, line: CallLine | None, kept: dict[tuple[str, int], KeptCall]
+    ):
         self.side, self.case_id, self.trial, self.n = side, case_id, trial, 0
         self._line, self._kept = line, kept
 
-    async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Any:
+    async def __call__(self, messages: list[Any], tools: Any = None, **body: Any) -> Completion:
         """The completion of the n-th request of this side, from the file or from the endpoint."""
         self.n += 1
         request = orjson.dumps([messages, tools, body], option=orjson.OPT_SORT_KEYS)

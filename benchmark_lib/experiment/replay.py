@@ -9,7 +9,7 @@ from ..project import code_version
 from ..records import NOT_SCORED, content_hash
 from ..runfile import RunFile
 from .engine import play_one
-from .manifest import merged
+from .manifest import merged, played_as
 from .plan import Plan
 from .progress import Progress
 from .recorder import KeptCalls, NotOnFile, Recorder
@@ -28,7 +28,8 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
     """
     run = RunFile(plan.path)
     run.check()
-    merged(run.manifest, plan.manifest, plan.path)
+    manifest = run.manifest
+    merged(manifest, plan.manifest, plan.path)
     if plan.own_agent is not None:
         raise BadInput(
             "--replay needs the model calls on file, and an agent of your own makes them itself: leave one of them out"
@@ -48,7 +49,8 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
             rows = kept.of(case_id, trial)
             complete = {side: Recorder(side, case_id, trial, None, rows) for side in SIDES}
             try:
-                conversation = await play_one(plan, wanted[case_id], trial, complete)
+                as_trial = played_as(manifest, case_id, trial)
+                conversation = await play_one(plan, wanted[case_id], trial, complete, as_trial)
             except NotOnFile as missing:
                 differing.append(str(missing))
             else:
@@ -60,7 +62,7 @@ async def replay(plan: Plan) -> tuple[RunFile, int]:
         kept.close()
         progress.close()
     if differing:
-        made_by = next((session["code"]["hash"] for session in reversed(run.manifest["sessions"])), "unknown")
+        made_by = next((session["code"]["hash"] for session in reversed(manifest["sessions"])), "unknown")
         raise BadInput(
             f"{run.path}: {len(differing)} of {len(finished)} conversations do not replay ({'; '.join(differing[:SHOWN])}); "
             f"the file was written by code {made_by}, this is {code_version()['hash']}: replay with that version"

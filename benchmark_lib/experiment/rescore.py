@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ def rescore(
         for start in range(0, len(missing), GROUP):
             rows = []
             for digest, case, trial in missing[start : start + GROUP]:
-                scores, known = scores_as_json(lambda c, case: score(c, case, shop), run.record(case.id, trial), case)
+                scores, known = scores_as_json(partial(score, store=shop), run.record(case.id, trial), case)
                 rows.append((digest, str(VERSION), scores))
                 made += known
             _write(run.path, rows)

@@ -9,15 +9,19 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..cases import Case
+from ..commands import command
 from ..conversation.agent_view import plain_text
 from ..records import NO_SCORE, SCORE_FAULT, Conversation
 from ..runfile import RunFile
 from ..scoring import TAGS
+
+if TYPE_CHECKING:
+    from ..scoring.score import Score
 
 SHOWN, LONGEST_TRACEBACK = 300, 20_000
 RECORD_A_TEXT = 8
@@ -27,7 +31,8 @@ A larger one holds long arguments or results.
 """
 PACKAGE = str(Path(__file__).parents[2])
 
-Score = Callable[[Conversation, Case], dict[str, Any]]
+Scorer = Callable[[Conversation, Case], "Score"]
+"""What gives a record its scores."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class ScoreFault:
     traceback: str = ""
 
 
-def scores_as_json(score: Score, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
+def scores_as_json(score: Scorer, conversation: Conversation, case: Case) -> tuple[bytes, bool]:
     """The scores of a record as they are written, and whether there are any.
 
     What scoring raises becomes a fault that is written.
@@ -93,5 +98,5 @@ def advice(count: int, of: int, path: Path) -> str:
     """What to tell of conversations without a score, and what to do."""
     return (
         f"{count} of {of} conversations have no score and enter no rate, which is a fault of Deskbench and not of the model: "
-        f"`deskbench score {path}` tries again and shows why"
+        f"`{command('score', path)}` tries again and shows why"
     )

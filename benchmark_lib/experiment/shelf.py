@@ -17,7 +17,7 @@ from ..project import project_folder, slug
 from ..records import Conversation, content_hash
 from ..runfile import SUFFIX, RunFile, connect_to_write, create, is_hidden, upsert
 from ..runfile.seals import COLUMNS
-from .manifest import differences, now
+from .manifest import counted_on, differences, now
 from .writer import RunLock
 
 OLD = "old"
@@ -155,8 +155,8 @@ def remove_partial(path: Path) -> None:
 def merge(first: Path, second: Path, out: Path) -> RunFile:
     """Put the trials of two runs of one setting into a new run file; those of the second are numbered on.
 
-    Calls, scores and verdicts come along. The new file cannot be replayed, because what a customer does depends on the
-    number of its trial.
+    Calls, scores and verdicts come along. What a customer does depends on the number of its trial, so the new file keeps
+    under which number each was played (see `played_as`): it is replayed, and gone on with, as the two would be.
 
     Raises
     ------
@@ -201,6 +201,7 @@ def _merged_manifest(first: dict[str, Any], second: dict[str, Any]) -> dict[str,
         "trials": max(planned.values()),
         "sessions": [*first["sessions"], *second["sessions"]],
         "merged": [first["run_id"], second["run_id"]],
+        "counted_on": counted_on(first, second),
     }
 
 

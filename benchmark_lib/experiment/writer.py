@@ -16,7 +16,7 @@ import time
 from collections import deque
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..errors import BadInput
 from ..runfile import connect_to_write, upsert
@@ -50,7 +50,7 @@ class Writer:
         self._waiting: deque[tuple[str, tuple[Any, ...], asyncio.Future[None]]] = deque()
         self._something, self._urgent, self._closing = threading.Event(), threading.Event(), False
         self._db = connect_to_write(path)
-        self._salt = salt_in(self._db)
+        self._salt = cast(bytes, salt_in(self._db))  # whoever connects to write gives a file its seals first
         self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 

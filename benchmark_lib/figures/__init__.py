@@ -4,6 +4,7 @@ from .board import escalation_both_ways, messages_against_resolution, unsafe_int
 from .compare import chance_to_know, differences, differing_cases, in_the_field
 from .escalation import directions_by_intent, handover_precision, queue_matrix, two_directions
 from .hard import hard_families
+from .monitoring import found_in_time, weekly_rate
 from .operator_rules import kept_by_turn
 from .ranking import band_chances, metric_intervals, rank_places
 from .relations import correlation_forest, cost_frontier, models_as_points
@@ -18,6 +19,7 @@ from .safety import (
     unsafe_counts,
 )
 from .said import caption
+from .settings import setting_steps
 from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, save_all, use_style, why_not_saved
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "escalation_both_ways",
     "failure_kinds",
     "flip_bars",
+    "found_in_time",
     "handover_precision",
     "hard_families",
     "in_the_field",
@@ -50,6 +53,7 @@ __all__ = [
     "rank_places",
     "save",
     "save_all",
+    "setting_steps",
     "textbook_decay",
     "trap_matrix",
     "trap_states",
@@ -60,5 +64,6 @@ __all__ = [
     "unsafe_intervals",
     "use_style",
     "value_picture",
+    "weekly_rate",
     "why_not_saved",
 ]

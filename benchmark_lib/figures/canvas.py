@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from .said import said_of
-from .style import COLUMN_WIDTH, WIDTHS, new_axes
+from .style import COLUMN_WIDTH, WIDTHS, figure_of, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ ROW = 0.25
 """Height in inches of one row with a name of two lines."""
 
 
-def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Any:
+def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
     """The axes given, or new ones whose figure says which panel `table` is of.
 
     Parameters
@@ -58,12 +58,12 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
 
 def is_narrow(ax: Axes) -> bool:
     """Whether a figure is as narrow as a column."""
-    return ax.figure.get_figwidth() < 1.5 * COLUMN_WIDTH
+    return figure_of(ax).get_figwidth() < 1.5 * COLUMN_WIDTH
 
 
 def nothing(ax: Axes, why: str) -> Axes:
     """A figure that says why there is nothing to draw."""
-    lines = textwrap.fill(why, int(0.85 * LETTERS * ax.figure.get_figwidth()))
+    lines = textwrap.fill(why, int(0.85 * LETTERS * figure_of(ax).get_figwidth()))
     ax.text(0.5, 0.5, lines, transform=ax.transAxes, ha="center", va="center", color="#555555")
     ax.set_axis_off()
     said_of(ax).nothing = why.rstrip(".")
@@ -79,9 +79,10 @@ def why_nothing(table: pd.DataFrame) -> str:
 def say_below(ax: Axes, words: str) -> None:
     """A note under the figure, below any that are already there."""
     said_of(ax).notes.append(words)
-    letters = int(LETTERS * ax.figure.get_figwidth())
-    lines = [line for line in (ax.figure.get_supxlabel(), textwrap.fill(words, letters)) if line]
-    ax.figure.supxlabel("\n".join(lines), fontsize=SMALL, color="#555555", x=0.01, ha="left")
+    whole = figure_of(ax)
+    letters = int(LETTERS * whole.get_figwidth())
+    lines = [line for line in (whole.get_supxlabel(), textwrap.fill(words, letters)) if line]
+    whole.supxlabel("\n".join(lines), fontsize=SMALL, color="#555555", x=0.01, ha="left")
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
@@ -92,9 +93,9 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 def stacked_bars(
     ax: Axes,
-    parts: dict[str, Sequence[float]],
-    colors: dict[str, str],
-    words: dict[str, Sequence[str]] | None = None,
+    parts: Mapping[str, Sequence[float]],
+    colors: Mapping[str, str],
+    words: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """One bar per row, made of parts side by side, each labelled for a legend.
 
@@ -139,12 +140,13 @@ def explain(ax: Axes, handles: Any = None) -> None:
         Labelled ones; those of the axes by default. Further calls add theirs.
     """
     handles = list(handles) if handles is not None else ax.get_legend_handles_labels()[0]
-    for old in (*ax.figure.legends, *([ax.get_legend()] if ax.get_legend() else [])):
-        handles = [*old.deskbench_handles, *handles] if hasattr(old, "deskbench_handles") else handles
+    whole, own = figure_of(ax), ax.get_legend()
+    for old in (*whole.legends, *([] if own is None else [own])):
+        handles = [*getattr(old, "deskbench_handles", ()), *handles]
         old.remove()
     if not handles:
         return
-    letters = LETTERS * ax.figure.get_figwidth()
+    letters = LETTERS * whole.get_figwidth()
     longest = int(letters) - 8
     labels = [textwrap.fill(h.get_label(), longest) for h in handles]
     widest = max(len(line) for label in labels for line in label.split("\n")) + 7
@@ -159,8 +161,8 @@ def explain(ax: Axes, handles: Any = None) -> None:
         borderaxespad=0.1,
         labelspacing=0.35,
     )
-    if len(ax.figure.axes) == 1:
-        legend = ax.figure.legend(loc="outside upper left", **look)
+    if len(whole.axes) == 1:
+        legend = whole.legend(loc="outside upper left", **look)
     else:
         legend = ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), **look)
     vars(legend)["deskbench_handles"] = handles
@@ -175,9 +177,9 @@ def fit(ax: Axes) -> None:
     """Break the axes' labels where they are longer than their axes, then place what had to wait for it."""
     if not ax.axison:
         return
-    said = said_of(ax)
-    ax.figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
-    dpi, box = ax.figure.dpi, ax.get_window_extent()
+    said, figure = said_of(ax), figure_of(ax)
+    figure.draw_without_rendering()  # the layout settles here, so that places in pixels are the final ones
+    dpi, box = figure.dpi, ax.get_window_extent()
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
         # 0.062 inches is the mean width of a letter of the labels; a line may be a little longer than its axis.
         letters = max(int(length / dpi / 0.062), 16)
@@ -185,7 +187,7 @@ def fit(ax: Axes) -> None:
         label.set_text("\n".join(line for part in whole for line in textwrap.wrap(part, letters)))
     waiting, said.later = said.later, []
     if waiting:
-        ax.figure.draw_without_rendering()
+        figure.draw_without_rendering()
     for place in waiting:
         place()
 

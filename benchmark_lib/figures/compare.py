@@ -187,7 +187,7 @@ def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
             (heights[-1], f"{METRICS[row['metric']].title} ({100 * row['a']:.0f} v {percent(row['b'])})", LINES[place])
         )
     ax.axhline(80, color="#888888", linewidth=0.8, linestyle=":")
-    ax.set_xticks(range(len(trials)), trials)
+    ax.set_xticks(range(len(trials)), [str(n) for n in trials])
     ax.set(
         ylim=(-3, 103),
         xlim=(-0.15, len(trials) - 0.9),

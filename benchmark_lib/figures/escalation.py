@@ -71,7 +71,7 @@ def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float,
         return
     ax.barh(y, sign * 100 * mean, color=color, height=0.6, alpha=0.85)
     ax.plot([sign * 100 * low, sign * 100 * high], [y, y], color="#333333", linewidth=0.9)
-    look = dict(color="white", markeredgecolor="#333333", markeredgewidth=0.7)
+    look: dict[str, Any] = dict(color="white", markeredgecolor="#333333", markeredgewidth=0.7)
     ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
     far = max(100 * v for v in (high, mean, median) if v == v)
     ax.text(sign * (far + 3), y, f"{100 * mean:.0f}", ha=side, va="center", fontsize=SMALL)
@@ -114,7 +114,7 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     for sign, color, part in parts:
         for intent, rows in part.groupby("intent"):
             _intent(ax, names.index(intent), sign, color, rows, several)
-    reach = max(abs(x) for line in ax.lines for x in line.get_xdata())
+    reach = max(float(np.abs(np.asarray(line.get_xdata(), dtype=float)).max()) for line in ax.lines)
     _centre(ax, [n.replace("_", " ") for n in names], reach)
     ax.set(xlabel="% of conversations of the intent that went wrong")
     many = span_of(known.groupby(["bucket", "intent"])["entry"].nunique())
@@ -148,7 +148,7 @@ def _intent(ax: Axes, y: int, sign: int, color: str, rows: pd.DataFrame, several
     only = rows.iloc[0]
     wrong = only["handed_over"] if sign > 0 else only["conversations"] - only["handed_over"]
     if several:
-        look = dict(marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
+        look: dict[str, Any] = dict(marker="|", linestyle="none", markersize=6, color="#444444", alpha=0.5)
         ax.plot(sign * 100 * rows["wrong"], np.full(len(rows), y), **look)
         text, far = f"{mean:.0f}", 100 * rows["wrong"].max()
     else:
@@ -192,7 +192,7 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
     far = np.argsort(-np.hypot(x - np.median(x), y - np.median(y)), kind="stable")[:named]
     for place, row in enumerate(shown.itertuples()):
         color = OVER if place in far else QUIET
-        line = dict(color=color, linewidth=0.8, alpha=0.6)
+        line: dict[str, Any] = dict(color=color, linewidth=0.8, alpha=0.6)
         if row.precision_low == row.precision_low:
             ax.plot([x[place]] * 2, [100 * row.precision_low, 100 * row.precision_high], **line)
         ax.plot([100 * row.recall_low, 100 * row.recall_high], [y[place]] * 2, **line)
@@ -259,7 +259,7 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
     name_rows(ax, [i.replace("_", " ") for i in intents])
     ax.set(xlim=(-0.6, len(queues) - 0.4), ylim=(-0.6, len(intents) - 0.4), xlabel="Queue used")
-    look = dict(marker="o", markersize=9, alpha=0.35, markeredgewidth=0)
+    look: dict[str, Any] = dict(marker="o", markersize=9, alpha=0.35, markeredgewidth=0)
     explain(
         ax,
         [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.estimators.estimate import usual
 from .canvas import SMALL, explain, is_narrow, listed, mark, say_below
 from .said import said_of
-from .style import plain
+from .style import figure_of, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,13 +123,13 @@ def _place(ax: Axes, points: list[tuple[float, float, str]]) -> None:
     say_below(ax, words + listed(unnamed, 12))
     for text in [t for t in ax.texts if t.get_gid() == "name"]:
         text.remove()
-    ax.figure.draw_without_rendering()
+    figure_of(ax).draw_without_rendering()
     _placed(ax, [group for group in groups if group not in left], points)
 
 
 def _together(ax: Axes, points: list[tuple[float, float, str]]) -> list[tuple[float, float, list[str]]]:
     """The points with their names; those that coincide are one."""
-    together: dict[tuple[int, int], tuple[float, float, list[str]]] = {}
+    together: dict[tuple[int, ...], tuple[float, float, list[str]]] = {}
     for x, y, name in points:
         key = tuple(int(v) // 3 for v in ax.transData.transform((x, y)))
         together.setdefault(key, (x, y, []))[2].append(name)

@@ -5,7 +5,7 @@ Means with intervals, the places the data can tell apart, and how certain a band
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..scoring.written import rounded
@@ -56,9 +56,9 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         return nothing(ax, why_nothing(table))
     metric = METRICS[shown["metric"].iloc[0]]
     scale = metric.scale.times
-    interval = dict(color=INK, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
-    trial = dict(marker="|", markersize=7, color=TRIAL, markeredgewidth=1, linestyle="none")
-    ring = dict(
+    interval: dict[str, Any] = dict(color=INK, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
+    trial: dict[str, Any] = dict(marker="|", markersize=7, color=TRIAL, markeredgewidth=1, linestyle="none")
+    ring: dict[str, Any] = dict(
         marker="o",
         markersize=8,
         markerfacecolor="none",
@@ -121,7 +121,7 @@ def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
-    bar = dict(color=INK, linewidth=4, alpha=0.45)
+    bar: dict[str, Any] = dict(color=INK, linewidth=4, alpha=0.45)
     for y, row in enumerate(shown.itertuples()):
         ax.plot([row.low, row.high], [y, y], solid_capstyle="round", **bar)
         ax.plot(row.rank, y, marker="o", markersize=5, color=POINT, linestyle="none")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import counted
 from .canvas import SMALL, axes_for, explain, listed, mark, nothing, say_below, span_of, why_nothing
@@ -218,7 +218,7 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
             ax.plot([row.usd_per_1000] * 2, [scale * row.low, scale * row.high], color=color, linewidth=1.1, alpha=0.6)
         ax.plot(row.usd_per_1000, scale * row.value, marker="o", color=color, markersize=5, linestyle="none")
     front = shown[shown["frontier"]].sort_values("usd_per_1000")
-    steps = dict(color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
+    steps: dict[str, Any] = dict(color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
     ax.plot(front["usd_per_1000"], scale * front["value"], **steps)
     if (shown["usd_per_1000"] > 0).all() and shown["usd_per_1000"].max() > 20 * shown["usd_per_1000"].min():
         ax.set_xscale("log")

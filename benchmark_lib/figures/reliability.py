@@ -130,7 +130,9 @@ def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: 
         first = max(int(past.argmax()) - 1, 0)
         ax.plot(k[first:], value[first:], linestyle="--", color=color, linewidth=1.35, zorder=3)
     usable = mine["usable"].to_numpy(dtype=bool)
-    ring = dict(marker="o", markersize=7, markerfacecolor="none", markeredgecolor=color, linestyle="none", zorder=4)
+    ring: dict[str, Any] = dict(
+        marker="o", markersize=7, markerfacecolor="none", markeredgecolor=color, linestyle="none", zorder=4
+    )
     ax.plot(k[usable], value[usable], **ring)
     ax.plot(k, 100 * mine["reference"], linestyle=":", color=color, linewidth=0.9, zorder=2)
     low, high = 100 * mine["low"].astype(float), 100 * mine["high"].astype(float)
@@ -170,7 +172,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
     for y, row in enumerate(shown.itertuples()):
         interval = f" ({span(100 * row.low, 100 * row.high)})" if row.low == row.low else ", no interval"
         at_right(ax, y, "one trial" if row.estimate != row.estimate else f"{percent(row.estimate)}{interval}")
-    head = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
+    head: dict[str, Any] = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
     ax.text(1.01, len(shown) - 0.45, "flip rate (95 %)", **head)
     name_rows(ax, names_of(list(shown["entry"])))
     bucket = shown["bucket"].iloc[0]
@@ -214,7 +216,8 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         return nothing(ax, "No model was run twice, so there is no spread of trials to show.")
     metric = METRICS[shown["metric"].iloc[0]]
     _not_drawn(ax, table[table["value"].notna() & ~table.index.isin(shown.index)])
-    scale, dot = metric.scale.times, dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")
+    scale = metric.scale.times
+    dot: dict[str, Any] = dict(marker="o", markersize=4, color="#0072B2", alpha=0.75, linestyle="none")
     for y, (entry, median) in enumerate(models.items()):
         values = scale * shown.loc[shown["entry"] == entry, "value"]
         ax.plot([values.min(), values.max()], [y, y], color="#BBBBBB", linewidth=1.2, zorder=2)
@@ -222,7 +225,7 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         ax.plot(counts, heights, zorder=3, **dot)
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
         at_right(ax, y, f"{values.max() - values.min():.{metric.scale.digits}f}")
-    head = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
+    head: dict[str, Any] = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
     ax.text(1.01, len(models) - 0.45, "range", **head)
     name_rows(ax, names_of(list(models.index)))
     ax.grid(axis="y", visible=False)
@@ -334,7 +337,7 @@ def _published_lines(ax: Axes, published: pd.DataFrame) -> None:
     for ((model, domain), rows), color in zip(
         published.groupby(["model", "domain"], sort=False), PUBLISHED_LINES, strict=False
     ):
-        look = dict(color=color, marker="^", markersize=5, linewidth=1.2)
+        look: dict[str, Any] = dict(color=color, marker="^", markersize=5, linewidth=1.2)
         ax.plot(rows["k"], 100 * rows["pass_hat_k"], **look)
         ax.plot(rows["k"], 100 * rows["pass_hat_k"].iloc[0] ** rows["k"], color=color, linestyle=":", linewidth=0.9)
         handles.append(mark(ax, f"{model}, {domain}", **{**look, "linestyle": "-"}))

@@ -5,7 +5,7 @@ Which model falls for which, how far the pushes go, claims against tone, kinds o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -240,7 +240,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
     for row in ends.itertuples():
         mine, is_loud = table[table["entry"] == row.entry], row.entry in loud
         color = LINES[loud.index(row.entry)] if is_loud else QUIET
-        style = dict(color=color, linewidth=1.6 if is_loud else 0.8, zorder=3 if is_loud else 2)
+        style: dict[str, Any] = dict(color=color, linewidth=1.6 if is_loud else 0.8, zorder=3 if is_loud else 2)
         ax.plot(mine["push"], 100 * mine["unsafe_share"], marker="o", markersize=3.2 if is_loud else 0, **style)
         if (mine["given_way"] > mine["unsafe"]).any():
             gave_way = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
@@ -14,6 +14,7 @@ from ..records import content_hash
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 STYLE = Path(__file__).with_name("deskbench.mplstyle")
 COLUMN_WIDTH, FULL_WIDTH = 3.3, 7.0
@@ -36,7 +37,12 @@ def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> Axes:
         plt.get_backend()
     )  # settle on a backend first: leaving the style would undo what a notebook's backend sets
     with plt.style.context(STYLE):
-        return plt.subplots(figsize=(width, height))[1]
+        return plt.figure(figsize=(width, height)).subplots()
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure that axes are part of."""
+    return cast("Figure", ax.get_figure(root=True))
 
 
 def plain(text: str) -> str:
@@ -90,9 +96,9 @@ def save(
     if width is not None:
         if width not in WIDTHS:
             raise BadInput(f"a figure is not {width!r} wide: choose {' or '.join(map(repr, WIDTHS))}")
-        if said.again is not None and abs(ax.figure.get_figwidth() - WIDTHS[width]) > 0.01:
+        if said.again is not None and abs(figure_of(ax).get_figwidth() - WIDTHS[width]) > 0.01:
             ax = said.again(width=width)
-            plt.close(ax.figure)
+            plt.close(figure_of(ax))
             said = said_of(ax)
     words = caption(ax)
     paths = paths_for(name, folder, ("png", "svg", "pdf", "txt", "tex", "json"))
@@ -100,15 +106,15 @@ def save(
         if title:
             ax.set_title(said.title)
         for path in paths[:3]:
-            ax.figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+            figure_of(ax).savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     paths[3].write_text(words + "\n", encoding="utf-8")
-    wide = ax.figure.get_figwidth() > 1.5 * COLUMN_WIDTH
+    wide = figure_of(ax).get_figwidth() > 1.5 * COLUMN_WIDTH
     paths[4].write_text(_float(paths[2].name, words, paths[2].stem, wide), encoding="utf-8")
     source = {
         "figure": name,
         "title": said.title or ax.get_title(loc="left") or ax.get_title(),
         "caption": words,
-        "width_inches": round(float(ax.figure.get_figwidth()), 2),
+        "width_inches": round(float(figure_of(ax).get_figwidth()), 2),
         **provenance(results, parameters),
     }
     paths[5].write_bytes(orjson.dumps(source, option=orjson.OPT_INDENT_2))

@@ -23,7 +23,7 @@ from .patterns import compile_patterns, union
 from .pieces import LONGEST_SPOKEN, kept
 from .reasons import reasons_in
 from .sentences import Sentence, sentences
-from .words import of_several, of_values
+from .words import not_asked, of_several, of_values
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 """What a sentence can do."""
@@ -40,6 +40,9 @@ nothing else was; from the last a sentence is read for what it is about at all.
 
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
+
+SETTLED = ("at_hand", "handling")
+"""What a sentence can be in place of a request so that not even the patterns of a slot make it one."""
 
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
@@ -90,6 +93,8 @@ class ParsedMessage:
         The message asks for a yes, whether or not the action was understood.
     question : bool
         The message asks something (closing courtesies left out).
+    invites : bool
+        The message asks for whatever the customer wants to say next.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -105,6 +110,7 @@ class ParsedMessage:
     offer: bool = False
     confirm: bool = False
     question: bool = False
+    invites: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,10 @@ class Heard:
         It holds out several things of which one will do, in the list that follows it.
     chooses : bool
         It asks which of several things it shall be.
+    points : bool
+        It asks for one of the points of a list by their marks ("A or B?").
+    invites : bool
+        It asks for whatever the customer wants to say next.
     item : bool
         It stands in an item of a list.
     """
@@ -137,6 +147,8 @@ class Heard:
     instead: bool = False
     one_of: bool = False
     chooses: bool = False
+    points: bool = False
+    invites: bool = False
     item: bool = False
 
     def about(self, act: str, least: float = SURE) -> list[str]:
@@ -179,11 +191,16 @@ class MessageParser:
         books = [self._book(language) for language in languages]
         if self.reader is None:
             return _by_patterns(books, plain, item)
+        cues = list(dict.fromkeys(n for book in books for n in book.cues_in(plain)))
         seen = self.reader.seen(features(plain, item, before))
-        seen = self.reader.seen(of_patterns(n for book in books for n in book.cues_in(plain)), KNOWN, seen)
+        seen = self.reader.seen(of_patterns(cues), KNOWN, seen)
         chances = self.reader.probabilities(seen)
         acts = {act: chances[act] for act in ACTS}
         untrained = self._untrained(books, plain)
+        none = _none_asked(plain, cues, languages) if untrained or max(acts["ask"], acts["yes"]) >= LIKELY else None
+        if none:
+            acts |= {"ask": 0.0, "yes": float(none == "yes_to")}
+            untrained = {} if none in SETTLED else untrained
         acts["ask"] = max(acts["ask"], *untrained.values(), 0.0)
         found: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
@@ -192,12 +209,19 @@ class MessageParser:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
                 chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen)) | untrained
                 found[kind] = _topics(chances, f"{kind}:")
+        if acts["yes"] >= max(ASKS, acts["ask"]):
+            named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
+            found["slot"] = {slot: chance for slot, chance in found["slot"].items() if slot in named}
         marked, either = _mark(plain) == "?", bool(_or().search(plain))
+        points = marked and either and bool(_points().search(plain))
         instead, one_of, chooses = (
             (name != "choose" or marked) and bool(cue_of_several(name).search(plain))
             for name in ("instead", "one_of", "choose")
         )
-        return Heard(acts, found["slot"], found["tool"], marked, either, instead, one_of, chooses, item)
+        invites = none == "invites"
+        return Heard(
+            acts, found["slot"], found["tool"], marked, either, instead, one_of, chooses, points, invites, item
+        )
 
     def _untrained(self, books: list[_Book], plain: str) -> dict[str, float]:
         """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""
@@ -281,6 +305,7 @@ def understood(heard: list[Heard]) -> ParsedMessage:
             _likelier(parsed.tools, one.tools, 1.0)
         _likelier(parsed.slots, one.slots, one.acts["ask"])
         _likelier(parsed.reports, {t: c for t, c in one.tools.items() if t in one.about("done")}, one.acts["done"])
+        parsed.invites |= one.invites
         parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     parsed.choices = _choices(heard)
@@ -298,8 +323,8 @@ def _alternatives(heard: list[Heard]) -> set[str]:
         offers = one.about("offer")
         if one.marked and one.either and len(tools) > 1:
             found |= tools
-        elif one.marked and one.chooses and one.acts["yes"] < ASKS and (items > 1 or len({*held_out, *tools}) > 1):
-            found |= tools | set(held_out)
+        elif one.marked and (one.points or (one.chooses and one.acts["yes"] < ASKS)):
+            found |= {*held_out, *tools} if items > 1 or len({*held_out, *tools}) > 1 else set()
         items += one.item
         held_out = offers if offers and not one.item else held_out + offers
     return found
@@ -406,6 +431,32 @@ def _likeliest(chances: dict[str, float], least: float) -> list[str]:
 def _or() -> re.Pattern[str]:
     """Words for "or" in every language, over `plain` text."""
     return re.compile(rf" (?:{'|'.join(of_values('or'))})[ ,]")
+
+
+@lru_cache(maxsize=1)
+def _points() -> re.Pattern[str]:
+    """Two marks of a list with an "or" between them in any language, over `plain` text."""
+    return re.compile(rf" (?:[a-h]|[1-9])\)? (?:{'|'.join(of_values('or'))}) (?:[a-h]|[1-9])\W*$")
+
+
+def _none_asked(plain: str, cues: list[str], languages: tuple[str, ...]) -> str | None:
+    """What a sentence that sounds like a request is in its place; None where it is one."""
+    marked = _mark(plain) == "?"
+    kinds = ["elsewhere", "later", *(["invites", "yes_to", "any_of_them"] if marked else ["handling"])]
+    if not marked and "request" not in cues:
+        kinds.append("at_hand")
+    return next((kind for kind in kinds if _is_none(kind, plain, languages)), None)
+
+
+def _is_none(kind: str, plain: str, languages: tuple[str, ...]) -> bool:
+    pattern = _cue_of_none(kind, languages)
+    return bool(pattern.match(plain) if kind == "yes_to" else pattern.search(plain))
+
+
+@lru_cache(maxsize=128)
+def _cue_of_none(kind: str, languages: tuple[str, ...]) -> re.Pattern[str]:
+    """A cue of what sounds like a request and is none, over `plain` text; the trained reader does not see it."""
+    return compile_patterns(not_asked(kind, languages))
 
 
 @lru_cache(maxsize=8)

@@ -55,7 +55,7 @@ def _end() -> re.Pattern[str]:
     return re.compile(r"(?<=[.?!…])" + "".join(rf"(?<!\b{a}\.)" for a in _SHORT) + ordinal + r"[\s\"”»)*]+(?=\S)")
 
 
-_BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+")
+_BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-hA-H]\))\s+")
 _SHORT = (
     "[A-Za-z]",
     "[Nn]r",

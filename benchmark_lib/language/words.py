@@ -77,6 +77,13 @@ def of_several(key: str) -> list[str]:
     return [pattern for book in books().values() for pattern in book["several"][key]]
 
 
+def not_asked(key: str, languages: tuple[str, ...]) -> list[str]:
+    """Patterns of one kind of what sounds like a request and is none (see ``not_asked`` in the files of the languages)."""
+    return [
+        pattern for language in languages for pattern in books().get(language, {}).get("not_asked", {}).get(key, ())
+    ]
+
+
 def said_to_several(language: str, key: str) -> list[str]:
     """What a customer with several wishes says, in its language; in English where there is no file of that language."""
     return books().get(language, books()["en"])["several"][key]

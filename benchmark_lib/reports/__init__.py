@@ -1,9 +1,9 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
-from . import paper
+from . import monitoring, paper
 from .badge import badge
 from .behind import conversations_address, conversations_behind
-from .board import board_table, readable_board
+from .board import board_table, board_without_flagged, readable_board
 from .explorer import compare_trials, explore, linked, linked_board, read_labels, show_agreement
 from .fetch import show_conversations, show_first
 from .methods import bibtex, methods
@@ -18,6 +18,7 @@ __all__ = [
     "badge",
     "bibtex",
     "board_table",
+    "board_without_flagged",
     "boards_by_panel",
     "by_panel",
     "compare_trials",
@@ -28,6 +29,7 @@ __all__ = [
     "linked_board",
     "methods",
     "model_report",
+    "monitoring",
     "read_labels",
     "readable",
     "readable_board",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from ..analysis.frames import plain_rows
+from ..analysis.tables.customers import flags_of
 from ..errors import BadInput
 from ..scoring.claims import DETECTORS
 from ..scoring.columns import names_of
@@ -36,6 +37,8 @@ NAMES = (
     "language",
     "family",
     "arm",
+    "settings",
+    "weights",
     "ended_by",
     "pressure_reached",
     "pressure_push",
@@ -75,6 +78,8 @@ def facets(conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None) 
     flags = {c for c in f if str(f[c].dtype) == "boolean"} | {c for c, bounded in metrics.items() if bounded}
     found |= {name: _flags(f[name]) for name in sorted(flags) if name in f}
     found |= {name: _flags(f[name].fillna(0) > 0) for name in COUNTED if name in f}
+    if "customer_flagged" in f:
+        found["customer_flagged"] = _flags(flags_of(f))
     names = names_of(Score)
     counted = {names[d.column] for d in DETECTORS.values()} - flags
     found |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
@@ -121,7 +126,7 @@ def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.D
     from ..analysis.panels import conversations_of
 
     frame = conversations_of(results)
-    fields = facets(frame, getattr(results, "tool_calls", None))
+    fields = facets(frame, results.tool_calls if hasattr(results, "conversations") else None)
     rows = frame[matching(fields, **chosen)]
     rows.attrs["address"] = conversations_address(**chosen)
     return rows

@@ -6,7 +6,9 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.tables.leaderboard import band_in_words
+from ..analysis.settings import DEFAULT
+from ..analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
+from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 
 if TYPE_CHECKING:
@@ -19,13 +21,23 @@ CASES, BUCKET_METRICS = (
 """The denominators of a row: of resolved and over-escalation, of escalation accuracy, and of unsafe actions."""
 
 
+APART = ", not flagged"
+"""How the columns end that leave out the conversations whose customer was flagged."""
+FLAGGED = "Flagged"
 _BRACKETS = re.compile(r"\([^()]{1,24}\)")
+WITHOUT_WORDS = (
+    "**Without customer faults:** the same metrics over the conversations whose simulated customer the audit did not flag. "
+    "Not always the fairer number: replies that a customer cannot follow are one of the things that get it flagged."
+)
 SEARCHED = 12
 """Rows from which on a board has a search box."""
 
 
 def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     """The board with two columns for each metric: the median over trials, and the mean with its interval; rounded, shares in percent.
+
+    Where a customer was flagged, both stand there once more, over the conversations without those, under headings that
+    end with `APART`.
 
     Parameters
     ----------
@@ -45,13 +57,18 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
             for row in board[[f"{name}_n" for name in BUCKET_METRICS]].to_numpy(float)
         ]
     for name in shown_on(Shown.BOARD):
-        metric = METRICS[name]
-        cases = sorted({int(n) for n in board[f"{name}_n"] if n > 0})
-        heading = metric.heading(cases[0] if len(cases) == 1 else None)
-        shown[f"{heading}, median"] = (metric.scale.times * board[name].astype(float)).round(metric.scale.digits)
-        shown[f"{metric.title}, mean (95 %)"] = [_mean(row, metric) for row in board.to_dict("records")]
-        if metric.banded:
+        shown |= _metric_columns(board, METRICS[name], ALL)
+        if METRICS[name].banded:
             shown["Band"] = [_band(row) for row in board.to_dict("records")]
+    if len(board) and board["flagged"].any():
+        pairs = zip(board["flagged"], board["conversations"], strict=True)
+        shown[FLAGGED] = [f"{flagged} of {of}" for flagged, of in pairs]
+        for name in shown_on(Shown.BOARD):
+            shown |= _metric_columns(board, METRICS[name], WITHOUT)
+    if "settings" in board and board["settings"].ne(DEFAULT).any():
+        shown["Settings"] = board["settings"]
+    if "weights" in board and board["weights"].ne(NO_MODEL).any():
+        shown["Weights"] = board["weights"]
     shown["Cost tier"] = board["cost_tier"]
     shown["Trials"] = board["trials"]
     shown["Conversations"] = board["conversations"]
@@ -60,8 +77,20 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
+def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str, Any]:
+    """The two columns of a metric in one form; a denominator that differs from row to row stands with the mean."""
+    name, apart = f"{metric.name}{form}", APART if form else ""
+    cases = sorted({int(n) for n in board[f"{name}_n"] if n > 0})
+    heading = metric.heading(cases[0] if len(cases) == 1 else None)
+    median = (metric.scale.times * board[name].astype(float)).round(metric.scale.digits)
+    means = [_mean(row, metric, form) for row in board.to_dict("records")]
+    if form and len(cases) > 1:
+        means = [f"{text}, n = {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
+    return {f"{heading}, median{apart}": median, f"{metric.title}, mean (95 %){apart}": means}
+
+
 def board_table(board: pd.DataFrame) -> None:
-    """Show the board in a notebook as two sortable tables: what decides the order, and what else was measured.
+    """Show the board in a notebook as sortable tables: what decides the order, what else was measured, and both without flagged customers.
 
     Each fits a page without scrolling, and on a phone the model stays in sight. What is the same in every row, and the
     notes, stand below. Works without a network; text is escaped.
@@ -71,31 +100,78 @@ def board_table(board: pd.DataFrame) -> None:
 
     itables.init_notebook_mode(connected=False)
     frame = readable_board(board)
-    deciding, more = board_parts(frame)
-    for part in (deciding, more):
-        named = list(part.columns).index("Model") + 1
-        itables.show(
-            part.rename(columns=_kept_together).map(_kept_together),
-            order=[],
-            paging=False,
-            allow_html=False,
-            scrollX=True,
-            fixedColumns={"start": named},
-            showIndex=False,
-            classes="display compact",
-            style="table-layout:auto;width:100%;overflow-wrap:break-word",
-            columnDefs=[
-                {"targets": "_all", "className": "dt-left"},
-                {"targets": list(range(named, len(part.columns))), "width": "5.5rem"},
-            ],
-            layout=dict.fromkeys(("topEnd", "bottomStart", "bottomEnd"), None)
-            | {"topStart": "search" if len(part) > SEARCHED and part is deciding else None},
-        )
+    deciding, more, without = board_parts(frame)
+    _show_part(deciding, search=len(frame) > SEARCHED)
+    _show_part(more)
+    if len(without):
+        _show_without(without)
     display(HTML("".join(f'<p style="font-size:12px;color:#666">{escape(note)}</p>' for note in notes_of(frame))))
 
 
-def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A readable board in two: the metrics that decide the order, and the others; each with the models in that order.
+def board_without_flagged(board: pd.DataFrame) -> None:
+    """Show the metrics of the board without the conversations whose customer was flagged; a sentence where none was.
+
+    Parameters
+    ----------
+    board : DataFrame
+        As `tables.leaderboard` gives it.
+    """
+    import itables
+    from IPython.display import Markdown, display
+
+    without = board_parts(readable_board(board))[2]
+    if without.empty:
+        display(Markdown("No customer was flagged, so every metric is the same in both forms."))
+        return
+    itables.init_notebook_mode(connected=False)
+    _show_without(without)
+
+
+def _show_without(without: pd.DataFrame) -> None:
+    """Show the third part of a readable board in two tables that fit a page, as the first and the second do."""
+    from IPython.display import Markdown, display
+
+    display(Markdown(WITHOUT_WORDS))
+    plain = without.rename(columns=lambda c: c.removesuffix(APART))
+    deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
+    first = [c for c in plain if c in ("Model", FLAGGED) or c.startswith(deciding)]
+    _show_part(plain[first])
+    if len(first) < len(plain.columns):
+        _show_part(plain[["Model", *(c for c in plain if c not in first)]])
+
+
+def _show_part(part: pd.DataFrame, *, search: bool = False) -> None:
+    """Show one part of a readable board; the model stays in sight."""
+    import itables
+
+    named = list(part.columns).index("Model") + 1
+    itables.show(
+        part.rename(columns=_kept_together).map(_kept_together),
+        order=[],
+        paging=False,
+        allow_html=False,
+        scrollX=True,
+        fixedColumns={"start": named},
+        showIndex=False,
+        classes="display compact",
+        style="table-layout:auto;width:100%;overflow-wrap:break-word",
+        columnDefs=[
+            {"targets": "_all", "className": "dt-left"},
+            {"targets": list(range(named, len(part.columns))), "width": "5.5rem"},
+        ],
+        layout=dict.fromkeys(("topEnd", "bottomStart", "bottomEnd"), None) | {"topStart": "search" if search else None},
+    )
+
+
+def with_flagged(frame: pd.DataFrame) -> pd.DataFrame:
+    """A readable board over all conversations only, without the columns that leave flagged ones out."""
+    return frame[[c for c in frame if c != FLAGGED and not c.endswith(APART)]]
+
+
+def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """A readable board in three: the metrics that decide the order, the others, and all of them without flagged customers.
+
+    Each with the models in that order; the third is empty where no customer was flagged.
 
     Parameters
     ----------
@@ -105,10 +181,19 @@ def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
     head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {"-"}]
     metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
-    first = [c for c in frame if c in ("Band", "Cost tier") or (c in metrics and c.startswith(deciding))]
+    first = [
+        c
+        for c in frame
+        if c in ("Band", "Settings", "Weights", "Cost tier") or (c in metrics and c.startswith(deciding))
+    ]
     rest = [c for c in metrics if c not in first]
     told = [c for c in ("Trials", "Conversations", CASES) if c in frame and frame[c].nunique() > 1]
-    return frame[[*head, *first]], frame[["Model", *rest, *told]]
+    apart = [c for c in frame if c == FLAGGED or c.endswith(APART)]
+    return (
+        frame[[*head, *first]],
+        frame[["Model", *rest, *told]],
+        frame[["Model", *apart]] if apart else frame.iloc[:0, :0],
+    )
 
 
 def notes_of(frame: pd.DataFrame) -> list[str]:
@@ -127,9 +212,9 @@ def _kept_together(cell: Any) -> Any:
     return _BRACKETS.sub(lambda m: m.group().replace(" ", "\u00a0"), cell) if isinstance(cell, str) else cell
 
 
-def _mean(row: dict[str, Any], metric: Metric) -> str:
+def _mean(row: dict[str, Any], metric: Metric, form: str = ALL) -> str:
     """The mean with its interval."""
-    return metric.scale.with_interval(*(row[f"{metric.name}{end}"] for end in ("_mean", "_low", "_high")))
+    return metric.scale.with_interval(*(row[f"{metric.name}{form}{end}"] for end in ("_mean", "_low", "_high")))
 
 
 def _band(row: dict[str, Any]) -> str:

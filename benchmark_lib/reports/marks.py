@@ -11,6 +11,8 @@ LONGEST = 20_000
 """How many characters of a text are shown and searched for a quote."""
 LONGEST_QUOTE = 600
 """How many characters of a quote are searched for; a longer quote is located by its beginning."""
+UNBACKED = {"unbacked": "no call stands behind it", "beyond_authority": "nobody at this desk may promise it"}
+"""What decides a promise that is compared with nothing."""
 KNOWN = frozenset({"detector", "name", "turn", "side", "sentence", "quote", "state", "compared_with"})
 """Fields of a finding that are shown separately; all others become its note."""
 
@@ -71,6 +73,34 @@ def finding_label(finding: dict[str, Any]) -> str:
     """The name of a finding and, where it has one, its state: ``commitments: unbacked``."""
     name = str(finding.get("detector") or finding.get("name") or "finding")
     return f"{name}: {finding['state']}" if finding.get("state") else name
+
+
+def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The ledger of a conversation: every promise with what became of it and what decided that.
+
+    Returns
+    -------
+    list of dict
+        ``kind``, ``state``, ``good`` (kept), ``turn``, ``quote``, ``call`` (index of the call that decides it, or None) and ``by`` (that
+        call, or the rule, in words).
+    """
+    rows = []
+    for f in (score or {}).get("commitments") or ():
+        against = f.get("compared_with")
+        call = against if isinstance(against, int) and not isinstance(against, bool) else None
+        by = f"call {call + 1}" if call is not None else str(against or UNBACKED.get(f["state"], ""))
+        rows.append(
+            {
+                "kind": f["class"],
+                "state": f["state"].replace("_", " "),
+                "good": f["state"] == "kept",
+                "turn": f["turn"],
+                "quote": f["sentence"],
+                "call": call,
+                "by": by,
+            }
+        )
+    return rows
 
 
 def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:

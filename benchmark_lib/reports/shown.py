@@ -65,7 +65,7 @@ def by_panel(
                     display(Markdown(f"*{reason}*"))
                 why_not.add(reason)
                 continue
-            display(ax.figure, _caption_of(ax))
+            display(ax.figure, caption_below(ax))
             drawn[name] = ax
             if view is not None:
                 display(_numbers(shape(part) if shape else part, view))
@@ -76,7 +76,7 @@ def by_panel(
     return drawn
 
 
-def _caption_of(ax: Axes) -> Any:
+def caption_below(ax: Axes) -> Any:
     """The caption of a figure as it stands below it in a notebook."""
     from html import escape
 

@@ -13,7 +13,7 @@ import orjson
 
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
-from .marks import Mark, marks_of, placed, segments
+from .marks import Mark, marks_of, placed, promises_of, segments
 
 if TYPE_CHECKING:
     from ..cases import Case
@@ -50,6 +50,9 @@ READ = (
     "reasons_told",
     "queue",
     "queue_accepted",
+    "customer_rating",
+    "customer_rating_given",
+    "rating_parts",
 )
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
@@ -82,7 +85,8 @@ def talk_view(
     where = placed(marks, texts)
     unplaced = [m for m in marks if not any(m in there for there in where.values())]
     calls = _calls(c, score, case, store, unplaced, differs)
-    numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls})
+    before_call, before_reply = _reasoning(c)
+    numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls} | set(before_reply))
     return {
         "c": c,
         "entry": entry or c.model,
@@ -96,7 +100,8 @@ def talk_view(
             {
                 "number": n,
                 "customer": _messages(c, "customer", n, where, differs),
-                "calls": calls.get(n, []),
+                "calls": [{**call, "reasoning": before_call.get(call["call"].index, [])} for call in calls.get(n, [])],
+                "reasoning": before_reply.get(n, []),
                 "agent": _messages(c, "agent", n, where, differs),
             }
             for n in numbers
@@ -107,6 +112,7 @@ def talk_view(
             if k.startswith("rule_")
         ],
         "marks": [m for m in marks if m.kind != "judge"],
+        "promises": promises_of(score),
         "verdicts": verdicts,
         "usage": _usage(c, cost),
         "case": _case(c, case, score) if case else None,
@@ -195,6 +201,19 @@ def _messages(
         }
         for n, m in enumerate(mine)
     ]
+
+
+def _reasoning(c: Conversation) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    """What was thought before each call, by its index, and what before the reply of each turn."""
+    calls: dict[int, list[str]] = {}
+    replies: dict[int, list[str]] = {}
+    for thought in c.reasoning:
+        call = next((t.index for t in c.tool_calls if t.turn == thought.turn and t.index >= thought.after), None)
+        if call is None:
+            replies.setdefault(thought.turn, []).append(thought.text)
+        else:
+            calls.setdefault(call, []).append(thought.text)
+    return calls, replies
 
 
 def act_words(act: Act) -> str:

@@ -36,12 +36,21 @@ def wrong_part(manifest: dict[str, Any]) -> str | None:
     for case_id, trials in manifest["planned"].items():
         if not _is(trials, int) or trials < 0:
             return f"no number of trials planned for case {case_id!r}"
+    counted = manifest.get("counted_on", {})
+    if not _is(counted, dict) or not all(_is_counted(parts) for parts in counted.values()):
+        return "trials counted on that are not pairs of numbers"
     if not manifest["planned"]:
         return "no case that was planned"
     for session in manifest["sessions"]:
         if not _is(session, dict) or not _is(session.get("code", {}), dict):
             return "a session that is not an object with its code"
     return None
+
+
+def _is_counted(parts: Any) -> bool:
+    """Whether these are pairs of a trial and by how many those after it are counted on, as `shelf.merge` writes them."""
+    pairs: list[Any] = parts if _is(parts, list) else [None]
+    return all(_is(pair, list) and len(pair) == 2 and all(_is(n, int) for n in pair) for pair in pairs)
 
 
 def _is(value: Any, kind: type) -> bool:

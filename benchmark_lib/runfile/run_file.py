@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import orjson
 
+from ..commands import command
 from ..errors import BadInput
 from ..records import NOT_SCORED, Conversation
 from .manifests import wrong_part
@@ -215,5 +216,5 @@ def _check_header(path: Path) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> BadInput:
-    mend = f"copy what is left with `deskbench recover {path} --out NEW`, or restore the file"
+    mend = f"copy what is left with `{command('recover', path, '--out', 'NEW')}`, or restore the file"
     return BadInput(f"{path} is damaged ({error}): {readable(path)} of its conversations can still be read; {mend}")

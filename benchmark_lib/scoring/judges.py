@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 RUBRICS = DATA / "rubrics"
 SCORERS = ("resolution", "policy_adherence", "tone", "sentiment_trend", "groundedness", "scope_of_promises")
-"""What a judge scores, each 0 to 100; every one has a rubric file of its name."""
+"""What a judge scores unless told otherwise, each 0 to 100; every one has a rubric file of its name."""
+RED_FLAG = "red_flag"
+"""The scorer that reads the model's reasoning, which no other does; asked for by name."""
 
 TASK = "_task.md"
 SHORTEST_QUOTE = 8
@@ -60,7 +62,8 @@ ADDRESSED = re.compile(
 class Rubric:
     """One rubric file: what a scorer asks and what its numbers mean.
 
-    A conversation with fewer than `customer_messages` messages of the customer has nothing that it could score.
+    A conversation with fewer than `customer_messages` messages of the customer has nothing that it could score, nor has
+    one without reasoning for a rubric that `reads_reasoning`.
     """
 
     name: str
@@ -69,6 +72,14 @@ class Rubric:
     text: str
     hash: str
     customer_messages: int = 1
+    reads_reasoning: bool = False
+
+    def lacks(self, conversation: Conversation) -> str:
+        """What a conversation lacks for this rubric to have something to score; empty where it lacks nothing."""
+        if self.reads_reasoning and not conversation.reasoning:
+            return "no reasoning of the model on record"
+        few = sum(m.side == "customer" for m in conversation.messages) < self.customer_messages
+        return f"fewer than {self.customer_messages} messages of the customer" if few else ""
 
 
 def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> list[Rubric]:
@@ -83,7 +94,7 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
     for name in dict.fromkeys(scorers):
         path = folder / f"{name}.md"
         if name.startswith("_") or not path.is_file():
-            raise BadInput(f"there is no scorer {name!r}: choose from {', '.join(SCORERS)}")
+            raise BadInput(f"there is no scorer {name!r}: choose from {', '.join((*SCORERS, RED_FLAG))}")
         head, text = front_matter(path)
         if not {"version", "title"} <= head.keys():
             raise BadInput(f"{path}: its head needs version and title; compare with {SCORERS[0]}.md")
@@ -91,7 +102,8 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
         if type(least) is not int or least < 1:
             raise BadInput(f"{path}: customer_messages is {least!r}; write a whole number from 1 up, or leave it out")
         digest = content_hash(path.read_bytes())
-        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least))
+        reads = head.get("reads_reasoning") is True
+        found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
     if not found:
         raise BadInput(f"no scorer is named: choose from {', '.join(SCORERS)}")
     return found
@@ -147,7 +159,7 @@ def judge_messages(conversation: Conversation, case: Case, store: Store, rubrics
     The record is JSON, one object a line, so that no text in it can pretend to be another line; the code of its marks
     is drawn from the record's own hash, which nobody in it could know.
     """
-    lines = transcript(conversation, case)
+    lines = transcript(conversation, case, any(r.reads_reasoning for r in rubrics))
     code = content_hash("\n".join(lines).encode())
     about = orjson.dumps(case_facts(case, store)).decode()
     parts = [
@@ -198,24 +210,40 @@ def _named(calls: Iterable[Call]) -> list[dict[str, Any]]:
     return [call for n, call in enumerate(found) if call not in found[:n]]
 
 
-def transcript(conversation: Conversation, case: Case | None = None) -> list[str]:
+def transcript(conversation: Conversation, case: Case | None = None, reasoning: bool = False) -> list[str]:
     """The record as a judge sees it, one JSON object a line: messages, tool calls with results, how it ended.
 
-    What an attachment shows is taken from the record, and from the case where a record does not have it.
+    With `reasoning` also what the agent's model thought, where it thought it. What an attachment shows is taken from the record, and from the case where a record does not have it.
     """
     lines: list[dict[str, Any]] = []
     calls, results = list(conversation.tool_calls), _Results()
+    thoughts = list(conversation.reasoning) if reasoning else []
     held = {k.attach: k.shows or "" for k in case.ledger.values() if k.attach} if case else {}
     for message in conversation.messages:
         before = message.turn if message.side == "agent" else message.turn - 1
         while calls and calls[0].turn <= before:
+            lines += _thought_lines(thoughts, calls[0].turn, calls[0].index)
             lines.append(_call_line(calls.pop(0), results))
+        lines += _thought_lines(thoughts, before)
         depicted = {a: message.shows.get(a) or held.get(a, "") for a in message.attachments}
         attached = {"attached": depicted} if depicted else {}
         lines.append({"turn": message.turn, message.side: message.text, **attached})
-    lines += [_call_line(call, results) for call in calls]
+    for call in calls:
+        lines += [*_thought_lines(thoughts, call.turn, call.index), _call_line(call, results)]
+    lines += _thought_lines(thoughts, len(conversation.messages))
     lines.append({"ended": conversation.ended_by, "meaning": ENDINGS.get(conversation.ended_by, "")})
     return [orjson.dumps(line).decode() for line in lines]
+
+
+def _thought_lines(thoughts: list[Any], turn: int, call: int | None = None) -> list[dict[str, Any]]:
+    """Take off what was thought up to the end of a turn, or up to one of its calls, as a judge sees it."""
+    found = []
+    while thoughts and (
+        thoughts[0].turn < turn or (thoughts[0].turn == turn and (call is None or thoughts[0].after <= call))
+    ):
+        thought = thoughts.pop(0)
+        found.append({"turn": thought.turn, "agent thinks": thought.text[:LONGEST_RESULT]})
+    return found
 
 
 def _call_line(call: Any, results: _Results) -> dict[str, Any]:
@@ -314,12 +342,15 @@ async def judge_conversation(
     used = Usage()
     calls: list[Any] = []
     length = sum(len(m.text) for m in conversation.messages)
-    haystack = await read_aside(length, lambda: plain("\n".join(quotable(conversation, case))))
+    haystacks = {
+        reads: await read_aside(length, lambda reads=reads: plain("\n".join(quotable(conversation, case, reads))))
+        for reads in {r.reads_reasoning for r in rubrics}
+    }
     spoken_to = await read_aside(length, addressed, conversation)
-    written = sum(m.side == "customer" for m in conversation.messages)
-    asked = [r for r in rubrics if r.customer_messages <= written]
-    groups = [[r] for r in asked] if apart else [asked] if asked else []
-    given = {r.name: {"unscored": f"fewer than {r.customer_messages} messages of the customer"} for r in rubrics}
+    asked = [r for r in rubrics if not r.lacks(conversation)]
+    alike = [[r for r in asked if r.reads_reasoning is reads] for reads in (False, True)]
+    groups = [[r] for r in asked] if apart else [group for group in alike if group]
+    given: dict[str, dict[str, Any]] = {r.name: {"unscored": r.lacks(conversation)} for r in rubrics}
     for group in groups:
         names = [r.name for r in group]
         try:
@@ -333,7 +364,10 @@ async def judge_conversation(
                 raise
             why = f"the record does not fit the judge's context window ({error.detail})"
             given |= {name: {"unscored": why} for name in names}
-    scores = {r.name: {**_settled(given[r.name], haystack), "rubric": r.version, "hash": r.hash} for r in rubrics}
+    scores = {
+        r.name: {**_settled(given[r.name], haystacks[r.reads_reasoning]), "rubric": r.version, "hash": r.hash}
+        for r in rubrics
+    }
     for answer in calls:
         used.add(answer.usage)
     return {
@@ -403,10 +437,10 @@ def _settled(entry: dict[str, Any], haystack: str) -> dict[str, Any]:
     return kept
 
 
-def quotable(conversation: Conversation, case: Case | None = None) -> list[str]:
+def quotable(conversation: Conversation, case: Case | None = None, reasoning: bool = False) -> list[str]:
     """The texts a quote may come from: messages, and tool calls as a judge sees them, the words of a handover included."""
     words = [text for call in conversation.tool_calls for text in _texts(call.arguments)]
-    return [*(m.text for m in conversation.messages), *words, *transcript(conversation, case)]
+    return [*(m.text for m in conversation.messages), *words, *transcript(conversation, case, reasoning)]
 
 
 def _texts(value: Any) -> list[str]:

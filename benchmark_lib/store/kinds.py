@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,9 @@ class DeskKind:
     differs : callable
         ``differs(call, text, store)``: what of a text is not what the call did; None where all that can be compared
         agrees.
+    arrives : callable
+        ``arrives(calls, store)``: the first day on which goods can arrive, the index of the call that shows it, and whether it
+        is the day a parcel under way is expected; without an index where no call shows anything, None where none is to come.
     proves : callable
         ``proves(slot, value, case, store)``: whether a value that a customer gave is of use, so that it should not be
         asked for again.
@@ -130,6 +134,7 @@ class DeskKind:
     alike: Mapping[str, set[str]] = field(default_factory=dict)
     shows: Callable[[Any, str, str], bool] = lambda result, tool, sentence: False
     differs: Callable[[ToolCall, str, World], str | None] = lambda call, text, store: None
+    arrives: Callable[[list[ToolCall], World], tuple[date, int | None, bool] | None] = lambda calls, store: None
     proves: Callable[[str, Any, Played, World], bool] = lambda slot, value, case, store: True
     private: Mapping[str, frozenset[str]] = field(default_factory=dict)
     proofs: tuple[str, ...] = ()

@@ -228,8 +228,9 @@ class Store:
 
     @cached_property
     def hash(self) -> str:
-        """Content hash of everything in the folder but its cases and prompts, which are hashed by themselves."""
-        files = sorted(p for p in self.path.rglob("*") if p.is_file() and p.parent.name not in ("cases", "prompts"))
+        """Content hash of everything in the folder but its cases, wordings and prompts, which are hashed by themselves."""
+        apart = ("cases", "prompts", "wordings")
+        files = sorted(p for p in self.path.rglob("*") if p.is_file() and p.parent.name not in apart)
         parts = [str(p.relative_to(self.path)).encode() + b"\0" + p.read_bytes() for p in files]
         below = [self.extends.hash.encode()] if self.extends else []
         return content_hash(b"\0".join([*parts, *below]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .agreement import Agreement, JudgeCorrection, agreement, agreement_table, judge_correction, krippendorff_alpha
+from .alarms import RateAlarms, dispersion_allowed, dispersion_of, rate_alarms, rate_change
 from .comparisons import (
     Comparison,
     PairedDifference,
@@ -30,6 +31,7 @@ from .trials import (
     trial_shift,
 )
 from .unsafe import UnsafePosterior, unsafe_headline, unsafe_posterior
+from .wording import wording_spread
 
 __all__ = [
     "Agreement",
@@ -44,6 +46,7 @@ __all__ = [
     "PairedDifference",
     "PassCurve",
     "RankIntervals",
+    "RateAlarms",
     "TrialShift",
     "UnsafePosterior",
     "WithinCorrelation",
@@ -57,6 +60,8 @@ __all__ = [
     "clustered_rate",
     "compare_paired",
     "correlation",
+    "dispersion_allowed",
+    "dispersion_of",
     "exact_bound",
     "flip_rate",
     "judge_correction",
@@ -74,8 +79,11 @@ __all__ = [
     "power_of_difference",
     "proportion_interval",
     "rank_intervals",
+    "rate_alarms",
+    "rate_change",
     "repeat_correlation",
     "trial_shift",
+    "wording_spread",
     "unsafe_headline",
     "unsafe_posterior",
     "within_model_correlation",

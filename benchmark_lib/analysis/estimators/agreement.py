@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import nan, sqrt
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from .intervals import clustered_mean, proportion_interval
 
 FEW_LABELS = 100
 EXTREME_PREVALENCE = 0.95
+
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +39,18 @@ class Agreement(Estimate):
     raw: float = nan
     raw_low: float = nan
     raw_high: float = nan
-    table: np.ndarray | None = None
+    table: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def columns(self) -> dict[str, float]:
+        """Both coefficients with their intervals, as columns of a table."""
+        return {
+            "kappa": self.estimate,
+            "kappa_low": self.low,
+            "kappa_high": self.high,
+            "ac1": self.ac1,
+            "ac1_low": self.ac1_low,
+            "ac1_high": self.ac1_high,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +93,7 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
             f"the table has shape {counts.shape}: give a square table of counts, with one row and one column per category."
         )
     n = float(counts.sum())
-    common = dict(
+    common: dict[str, Any] = dict(
         n=int(n),
         table=counts,
         estimand="chance-corrected agreement of two judges on verdicts like these",
@@ -96,7 +111,9 @@ def agreement(table, *, confidence: float = 0.95) -> Agreement:
     sure = proportion_interval(int(round(n)), int(round(n)), "clopper-pearson", confidence=confidence).low
     if np.trace(counts) == n:
         ac1_low, ac1_high = (sure - ac1_chance) / (1 - ac1_chance), 1.0
-    both = dict(raw=raw.estimate, raw_low=raw.low, raw_high=raw.high, ac1=ac1, ac1_low=ac1_low, ac1_high=ac1_high)
+    both: dict[str, Any] = dict(
+        raw=raw.estimate, raw_low=raw.low, raw_high=raw.high, ac1=ac1, ac1_low=ac1_low, ac1_high=ac1_high
+    )
     if chance >= 1:
         return Agreement(
             estimate=nan, reason="both judges used one category only: read AC1 and the raw agreement", **both, **common
@@ -135,7 +152,7 @@ def agreement_table(first, second, categories=None) -> np.ndarray:
 
 
 def krippendorff_alpha(
-    ratings, *, level: str = "nominal", n_resamples: int = 1_000, confidence: float = 0.95, rng=None
+    ratings, *, level: Level = "nominal", n_resamples: int = 1_000, confidence: float = 0.95, rng=None
 ) -> Estimate:
     """Krippendorff's alpha of any number of judges, with a percentile bootstrap over items.
 
@@ -159,7 +176,7 @@ def krippendorff_alpha(
     if table.ndim != 2:
         raise BadInput(f"ratings have shape {table.shape}: give (judges, items).")
     table = table[:, (~np.isnan(table)).sum(axis=0) >= 2]
-    common = dict(
+    common: dict[str, Any] = dict(
         n=table.shape[1],
         estimand="agreement of judges like these on items like these",
         confidence=confidence,
@@ -212,7 +229,9 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
     labelled, scored = ~np.isnan(human), ~np.isnan(judge)
     both, rest = labelled & scored, scored & ~labelled
     judged = float(judge[scored].mean()) if scored.any() else nan
-    common = dict(estimand="mean a person would give, conversations like these", judged=judged, confidence=confidence)
+    common: dict[str, Any] = dict(
+        estimand="mean a person would give, conversations like these", judged=judged, confidence=confidence
+    )
     labels = human[labelled]
     if labels.size == 0:
         return JudgeCorrection(estimate=nan, reason="nobody labelled a conversation", n=int(scored.sum()), **common)

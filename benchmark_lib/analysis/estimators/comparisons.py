@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,9 @@ def paired_difference(
     kept = ~np.isnan(difference)
     missing = int((~kept).sum())
     left_out = f"{counted(missing, 'pair')} without both values left out" if missing else ""
-    common = dict(estimand="mean difference a - b over cases like these", confidence=confidence, bounds=bounds)
+    common: dict[str, Any] = dict(
+        estimand="mean difference a - b over cases like these", confidence=confidence, bounds=bounds
+    )
     if not kept.any():
         return PairedDifference(estimate=nan, reason=left_out or "no case has both values", **common)
     difference = difference[kept]
@@ -405,7 +408,7 @@ def mcnemar_exact(b: int, c: int, *, confidence: float = 0.95) -> Estimate:
     """
     if b < 0 or c < 0:
         raise BadInput(f"b is {b} and c is {c}: counts of cases cannot be negative.")
-    common = dict(
+    common: dict[str, Any] = dict(
         n=int(b + c),
         estimand="share of the discordant cases that the first model got right",
         method="exact binomial",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def correlation(
         np.arange(x.size)[kept] if families is None else np.asarray(families, dtype=object).ravel()[kept]
     )
     x, y = x[kept], y[kept]
-    common = dict(
+    common: dict[str, Any] = dict(
         n=x.size,
         families=len(names),
         estimand=f"{method} correlation over models, families like these",
@@ -177,7 +178,7 @@ def within_model_correlation(
     kept = ~(np.isnan(x) | np.isnan(y))
     missing = int((~kept).sum())
     left_out = f"{counted(missing, 'conversation')} without both values left out" if missing else ""
-    common = dict(
+    common: dict[str, Any] = dict(
         n=int(kept.sum()),
         estimand="correlation within models with the case held fixed, cases like these",
         confidence=confidence,

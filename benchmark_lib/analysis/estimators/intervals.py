@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from math import nan, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,9 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
         raise BadInput(f"method is {method!r}: choose one of {', '.join(_PROPORTION_METHODS)}.")
     if not 0 <= count <= n:
         raise BadInput(f"count is {count} of {n}: it must lie between 0 and n.")
-    common = dict(n=int(n), method=method, estimand="chance of a success in one conversation", confidence=confidence)
+    common: dict[str, Any] = dict(
+        n=int(n), method=method, estimand="chance of a success in one conversation", confidence=confidence
+    )
     if n == 0:
         return Estimate(estimate=nan, reason="no conversation counts here", **common)
     from statsmodels.stats.proportion import proportion_confint
@@ -67,7 +70,7 @@ def clustered_mean(
         `n` is the number of cases.
     """
     values, index, groups, left_out = _clean_clusters(values, clusters)
-    common = dict(n=values.size, estimand="mean over cases, clusters like these", confidence=confidence)
+    common: dict[str, Any] = dict(n=values.size, estimand="mean over cases, clusters like these", confidence=confidence)
     if not values.size:
         return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
     mean = float(values.mean())
@@ -125,7 +128,7 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
         `n` is the number of cases, `se` the posterior standard deviation.
     """
     values, index, groups, left_out = _clean_clusters(values, clusters)
-    common = dict(n=values.size, estimand="mean rate over clusters like these", confidence=confidence)
+    common: dict[str, Any] = dict(n=values.size, estimand="mean rate over clusters like these", confidence=confidence)
     if not values.size:
         return Estimate(estimate=nan, reason=left_out or "no case has a value", **common)
     if values.min() < 0 or values.max() > 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -129,7 +130,9 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     hits, sizes = successes_of_trials(successes, trials)
     values = case_pass_hat_k(hits, sizes, k)
     inside = ~np.isnan(values)
-    common = dict(estimand=f"chance that all of {k} trials of a case like these succeed", confidence=confidence)
+    common: dict[str, Any] = dict(
+        estimand=f"chance that all of {k} trials of a case like these succeed", confidence=confidence
+    )
     outside = (
         ""
         if inside.all()
@@ -206,9 +209,9 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
                 (point, max(min(low, point - (before - below)), 0.0), min(max(high, point + (above - before)), 1.0))
             )
         else:
-            point = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
-            rows.append((point.estimate, point.low, point.high))
-    estimate, low, high = np.array(rows, dtype=float).reshape(-1, 3).T
+            seen_k = pass_hat_k_interval(hits, sizes, int(k), clusters=clusters, confidence=confidence)
+            rows.append((seen_k.estimate, seen_k.low, seen_k.high))
+    estimates, lows, highs = np.array(rows, dtype=float).reshape(-1, 3).T
     most = int(seen.max(initial=0))
     cases = np.array([(seen >= min(k, most)).sum() for k in ks], dtype=int)
     fewer = [
@@ -219,9 +222,9 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     uneven = f"cases have {seen.min()} to {most} trials: {', '.join(fewer)}" if fewer else ""
     return PassCurve(
         k=ks,
-        estimate=estimate,
-        low=low,
-        high=high,
+        estimate=estimates,
+        low=lows,
+        high=highs,
         reference=rate ** ks.astype(float),
         extrapolated=beyond,
         label=tuple(EXTRAPOLATED if past else "observed" for past in beyond),

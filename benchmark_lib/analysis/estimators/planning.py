@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import nan, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -117,7 +118,7 @@ def minimum_detectable(
         `estimate` is the other model's rate (times `traps` a count); NaN if even 0.99 is not told apart.
     """
     seed = int(generator(rng).integers(2**32))
-    common = dict(
+    common: dict[str, Any] = dict(
         n=n_simulations,
         estimand=f"smallest rate above {rate_a:.3g} detected with power {target:g}, {traps} traps x {trials} trials, {estimand}",
         method=f"bisection over `power`, {n_simulations} simulated comparisons per step",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def rank_intervals(
         f"{counted(lost, 'case')} of {shared.size} that some models lack left out" if lost and present.any() else "",
     )
     blank = np.full(len(table), np.nan)
-    out = {"rank": blank.copy(), "low": blank.copy(), "high": blank.copy(), "estimate": blank.copy()}
+    out: dict[str, Any] = {"rank": blank.copy(), "low": blank.copy(), "high": blank.copy(), "estimate": blank.copy()}
     units = _unit_sums(
         table[present][:, shared], None if clusters is None else np.asarray(clusters, dtype=object)[shared]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
+from typing import Any, cast
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     elif labels is not None:
         interval = clustered_mean(means, labels, bounds=None, confidence=confidence)
     else:
-        interval = bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng)
+        interval = cast(Estimate, bootstrap_interval(means, bounds=None, confidence=confidence, rng=rng))
     kept = whole_enough(table)
     few = f"{counted(int(kept.sum()), 'trial')}: a median needs at least 3" if kept.sum() < 3 else ""
     short = (
@@ -159,14 +160,15 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     hits, sizes = hits[inside], sizes[inside]
     values = 2 * hits * (sizes - hits) / (sizes * (sizes - 1))
     labels = None if clusters is None else np.asarray(clusters, dtype=object)[inside]
-    few = labels is not None and len(set(labels)) < FEW_CLUSTERS
+    many = FEW_CLUSTERS if labels is None else len(set(labels))
+    few = many < FEW_CLUSTERS
     thin = (
-        f"the interval treats cases as units, since {counted(len(set(labels)), 'cluster')} with two trials are too few"
+        f"the interval treats cases as units, since {counted(many, 'cluster')} with two trials are too few"
         if few
         else ""
     )
     labels = None if few else labels
-    interval = bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng)
+    interval = cast(Estimate, bootstrap_interval(values, clusters=labels, confidence=confidence, rng=rng))
     return FlipRate(
         estimate=float(values.mean()),
         low=interval.low,
@@ -248,7 +250,9 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     kept = np.flatnonzero(whole_enough(table))
-    common = dict(estimand="mean of the trial farthest from the others", method="values shuffled within cases")
+    common: dict[str, Any] = dict(
+        estimand="mean of the trial farthest from the others", method="values shuffled within cases"
+    )
     rows = ~np.isnan(table[:, kept]).any(axis=1)
     if kept.size < 2 or not rows.any():
         return TrialShift(estimate=nan, reason="fewer than two trials of the same cases", **common)
@@ -256,7 +260,7 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
     means = table.mean(axis=0)
     told = table[np.ptp(table, axis=1) > 0]
     place = int(np.argmax(np.abs(means - means.mean())))
-    found = dict(
+    found: dict[str, Any] = dict(
         estimate=float(means[place]), others=float(np.delete(means, place).mean()), trial=int(kept[place]), n=len(table)
     )
     if not len(told):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import nan
+from typing import cast
 
 import numpy as np
 
@@ -127,9 +128,8 @@ def unsafe_headline(values, *, planned: int | None = None) -> Headline:
         reason = "no trap was scored" if table.size else "no trap was run"
         nothing = UnsafePosterior(estimate=nan, reason=reason, traps=len(table) if table.size else 0)
         return Headline(median=nan, mean=Estimate(estimate=nan), like_these=nothing, reason=reason)
-    found = unsafe_posterior(
-        np.nansum(table, axis=1).astype(int), seen.sum(axis=1), planned=max(planned or 0, table.shape[1])
-    )
+    counts, trials = np.nansum(table, axis=1).astype(int), seen.sum(axis=1)
+    found = cast(UnsafePosterior, unsafe_posterior(counts, trials, planned=max(planned or 0, table.shape[1])))
     whole = table[:, seen.all(axis=0)].sum(axis=0)
     of = f"median of {whole.size} of {counted(table.shape[1], 'trial')}, those with every trap"
     of = of if whole.size else "no trial with every trap, so no median"
@@ -165,7 +165,7 @@ def _posteriors(table, hits, sizes, planned, per, cuts, confidence) -> list[Unsa
         low, high = hierarchy.at_the_ends(low, high, count, seen, int(row @ (sizes > 0)), confidence)
         values, cumulated = _sum_distribution(row, hits, sizes, weight)
         these = np.interp([tail, 1 - tail], cumulated, values) / traps
-        these_low, these_high = hierarchy.at_the_ends(*these, count, seen, int(seen), confidence)
+        these_low, these_high = hierarchy.at_the_ends(these[0], these[1], count, seen, int(seen), confidence)
         below = [] if cuts is None else list(np.interp(cuts, values, cumulated))
         bands = dict(zip(BANDS, np.diff([0.0, *below, 1.0]).tolist())) if below else {}
         target = int(planned if planned is not None else sizes[row > 0].max()) * traps
@@ -204,13 +204,13 @@ def _observed(row, hits, sizes) -> float:
     return float(np.sum(row[there] * hits[there] / sizes[there]))
 
 
-def _label(bands: dict, seen: int, target: int, traps: int) -> tuple[str, str]:
+def _label(bands: dict[str, float], seen: int, target: int, traps: int) -> tuple[str, str]:
     """The band, or the reason why there is none."""
     incomplete = f"{seen} of {target} trials complete, so no band" if seen < target else ""
     uncut = "" if bands else f"no cut points for a set of {counted(traps, 'trap')}, so no band"
     if incomplete or uncut:
         return "", sentence(incomplete, uncut)
-    name = max(bands, key=bands.get)
+    name = max(bands, key=bands.__getitem__)
     return (name if bands[name] >= BAND_CERTAINTY else "indeterminate"), ""
 
 

@@ -10,9 +10,18 @@ from .comparison import (
     differing_cases,
     what_it_takes,
 )
-from .costs import cost_table
+from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
-from .detectors import claims_table, detector_table, findings, promise_table
+from .detectors import (
+    claims_table,
+    detector_table,
+    findings,
+    measured,
+    measured_by_detector,
+    promise_ledger,
+    promise_quality,
+    promise_table,
+)
 from .drift import shift_in_words, shift_table
 from .escalation import (
     escalation_table,
@@ -48,6 +57,7 @@ from .published import (
 )
 from .ranking import metric_table, rank_table
 from .recovery import intervals_held, recovered_correlations, recovered_differences, recovered_rates
+from .red_flags import red_flag_floor_in_words, red_flag_table
 from .relations import (
     between_models,
     cost_quality,
@@ -86,6 +96,8 @@ from .safety import (
     tier_table,
     trap_table,
 )
+from .settings import effort_in_words, effort_table, settings_table
+from .wordings import wording_table
 
 __all__ = [
     "PaperTable",
@@ -100,6 +112,7 @@ __all__ = [
     "comparison_table",
     "compare_runs",
     "comparison_in_words",
+    "cost_lines",
     "cost_quality",
     "cost_table",
     "crossed_where_run",
@@ -107,6 +120,10 @@ __all__ = [
     "customer_sensitivity",
     "detectable_table",
     "detector_table",
+    "effort_in_words",
+    "effort_table",
+    "measured",
+    "measured_by_detector",
     "differing_cases",
     "entrant_judges",
     "escalation_table",
@@ -142,6 +159,8 @@ __all__ = [
     "planning_in_words",
     "power_table",
     "pressure_table",
+    "promise_ledger",
+    "promise_quality",
     "promise_table",
     "published_board",
     "published_checks",
@@ -157,7 +176,10 @@ __all__ = [
     "recovered_rates",
     "reliability_table",
     "repeat_table",
+    "red_flag_floor_in_words",
+    "red_flag_table",
     "safety_table",
+    "settings_table",
     "shift_in_words",
     "shift_table",
     "claims_table",
@@ -182,4 +204,5 @@ __all__ = [
     "within_models",
     "with_and_without_rules",
     "worst_intents",
+    "wording_table",
 ]

@@ -1,13 +1,22 @@
-"""What a model costs: per conversation, per resolved case, per reliable case; agent, customer and judge separately."""
+"""What a model costs: per conversation, per resolved case, per reliable case; agent, customer and judge separately.
+
+Only finished conversations count, in what was paid and in what it bought, so that a run that is half done is neither
+cheap nor dear for that.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ...errors import BadInput
+from ...records import NOT_SCORED, is_played
+from ..estimators.estimate import counted, sentence
 from ..estimators.passk import case_pass_hat_k
-from ..panels import conversations_of
+from ..panels import conversations_of, panel_of
 from .headlines import case_matrix
+from .leaderboard import progress
 from .tiers import cost_tier
 
 if TYPE_CHECKING:
@@ -29,57 +38,157 @@ def cost_table(results: Results, k: int = 3) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        entry, model, source, conversations, per_conversation_usd, per_1000_usd, resolved (tickets), per_resolved_usd,
-        reliable (sum of pass^k over resolvable cases), per_reliable_case_usd, customer_usd, judge_usd, unpriced_calls,
-        tier, reason.
+        panel, entry, model, source, conversations (finished), planned; of these conversations the agent's
+        per_conversation_usd and per_1000_usd; resolved (conversations), per_resolved_usd; reliable (sum of pass^k over
+        the resolvable cases with k finished trials), reliable_cases (their number) of resolvable_cases,
+        per_reliable_case_usd (what one trial of those cases costs, over `reliable`); customer_1000_usd and
+        judge_1000_usd (of 1,000 conversations), agent_usd, customer_usd and judge_usd (all that was paid),
+        unfinished_usd (paid to the agent in conversations that did not finish), completion_tokens and reasoning_tokens
+        (per conversation), hidden (share of the completion that is hidden reasoning), unpriced_calls, tier, reason.
     """
     import pandas as pd
 
     conversations, calls = conversations_of(results), results.calls
     rows = []
     for (entry, source), mine in conversations.groupby(["entry", "source"], sort=True):
+        model = mine["model"].iloc[0]
         ledger = calls[calls["run_id"].isin(set(mine["run_id"]))]
-        unpriced = int((ledger["side"] == "agent").sum() - ledger.loc[ledger["side"] == "agent", "cost_usd"].count())
-        total = float(mine["cost_usd"].sum()) if mine["cost_usd"].notna().all() else nan
-        values, _, _ = case_matrix(mine, "resolved")
-        seen = values == values
-        reliable = case_pass_hat_k((values == 1).sum(axis=1), seen.sum(axis=1), k) if values.size else []
-        resolved, trustworthy = int((values == 1).sum()), float(sum(x for x in reliable if x == x))
-        resolvable = float(mine.loc[mine["bucket"] == "resolvable", "cost_usd"].sum()) if total == total else nan
-        trials = max(mine["trial"].nunique(), 1)
-        rows.append(
-            {
-                "entry": entry,
-                "model": mine["model"].iloc[0],
-                "source": source,
-                "conversations": len(mine),
-                "per_conversation_usd": total / len(mine),
-                "per_1000_usd": 1000 * total / len(mine),
-                "resolved": resolved,
-                "per_resolved_usd": resolvable / resolved if resolved else nan,
-                "reliable": trustworthy,
-                "per_reliable_case_usd": resolvable / trials / trustworthy if trustworthy else nan,
-                "customer_usd": _side(ledger, "customer"),
-                "judge_usd": _side(ledger, "judge"),
-                "unpriced_calls": unpriced,
-                "tier": cost_tier(mine),
-                "reason": _reason(total, resolved, trustworthy, k, unpriced),
-            }
-        )
+        finished, planned = progress(mine)
+        kept = mine[~mine["ended_by"].isin(NOT_SCORED)]
+        row = {"panel": panel_of(model, source), "entry": entry, "model": model, "source": source}
+        row |= {"conversations": finished, "planned": planned}
+        row |= _agent(kept) | _bought(kept, k) | _sides(ledger, finished) | _tokens(kept)
+        paid = row.pop("paid")
+        row["unfinished_usd"] = row["agent_usd"] - paid if len(ledger) else 0.0
+        reason = sentence(_reason(row, k), _partial(row, k))
+        rows.append(row | {"tier": cost_tier(mine), "reason": reason})
     return pd.DataFrame(rows)
 
 
-def _side(ledger: pd.DataFrame, side: str) -> float:
-    mine = ledger.loc[ledger["side"] == side, "cost_usd"]
-    return float(mine.sum()) if mine.notna().all() else nan
+def cost_lines(results: Results, entry: str, k: int = 3) -> pd.DataFrame:
+    """What one model costs, line by line: who was paid, and what a resolved and a reliable case come to.
+
+    Parameters
+    ----------
+    results : Results
+    entry : str
+        Its name in the tables.
+    k : int
+        As for `cost_table`.
+
+    Returns
+    -------
+    DataFrame
+        what, value, unit, of (what it is counted over), reason (why a value is not known).
+
+    Raises
+    ------
+    BadInput
+        If there are no conversations of this entry.
+    """
+    table = cost_table(results, k)
+    mine = table[table["entry"] == entry]
+    if mine.empty:
+        raise BadInput(f"no conversations of {entry!r} are here: choose among {', '.join(table['entry'][:12])}")
+    return lines_of(mine.iloc[0].to_dict(), k)
 
 
-def _reason(total: float, resolved: int, reliable: float, k: int, unpriced: int) -> str:
+def lines_of(row: dict[str, Any], k: int = 3) -> pd.DataFrame:
+    """One row of `cost_table` as lines, see `cost_lines`."""
+    import pandas as pd
+
+    finished = counted(int(row["conversations"]), "finished conversation")
+    cases = f"{row['reliable_cases']} of {counted(row['resolvable_cases'], 'resolvable case')}"
+    lines = [
+        ("agent, 1,000 conversations", row["per_1000_usd"], "USD", finished),
+        ("customer, 1,000 conversations", row["customer_1000_usd"], "USD", finished),
+        ("judges, 1,000 conversations", row["judge_1000_usd"], "USD", finished),
+        ("agent, a resolved conversation", row["per_resolved_usd"], "USD", f"{row['resolved']} resolved"),
+        (f"agent, a reliable case (pass^{k})", row["per_reliable_case_usd"], "USD", f"{cases} with {k} trials"),
+        ("agent, conversations that did not finish", row["unfinished_usd"], "USD", "all that was paid"),
+        ("tokens written by the agent", row["completion_tokens"], "a conversation", finished),
+        ("of these, hidden reasoning", row["reasoning_tokens"], "a conversation", finished),
+    ]
+    table = pd.DataFrame(lines, columns=["what", "value", "unit", "of"])
+    return table.assign(reason=["" if value == value else row["reason"] for value in table["value"]])
+
+
+def _agent(kept: pd.DataFrame) -> dict[str, float]:
+    """What the agent's calls of finished conversations cost."""
+    total = float(kept["cost_usd"].sum()) if len(kept) and kept["cost_usd"].notna().all() else nan
+    each = total / len(kept) if len(kept) else nan
+    return {"paid": total, "per_conversation_usd": each, "per_1000_usd": 1000 * each}
+
+
+def _bought(kept: pd.DataFrame, k: int) -> dict[str, float]:
+    """What a resolved and a reliable case cost, over the conversations that can show it."""
+    scored = kept[(kept["bucket"] == "resolvable") & kept["resolved"].notna()]
+    values, case_ids, _ = case_matrix(scored, "resolved")
+    sizes, hits = (values == values).sum(axis=1), (values == 1).sum(axis=1)
+    chances: Iterable[float] = case_pass_hat_k(hits, sizes, k) if values.size else ()
+    enough = [case for case, size in zip(case_ids, sizes, strict=True) if size >= k]
+    reliable, resolved = float(sum(x for x in chances if x == x)), int(hits.sum())
+    one_trial = scored.loc[scored["case_id"].isin(enough)].groupby("case_id")["cost_usd"].agg(_mean_of_all)
+    return {
+        "resolved": resolved,
+        "per_resolved_usd": _sum_of_all(scored["cost_usd"]) / resolved if resolved else nan,
+        "reliable": reliable,
+        "reliable_cases": len(enough),
+        "resolvable_cases": int(kept.loc[kept["bucket"] == "resolvable", "case_id"].nunique()),
+        "per_reliable_case_usd": _sum_of_all(one_trial) / reliable if reliable else nan,
+    }
+
+
+def _sides(ledger: pd.DataFrame, finished: int) -> dict[str, float]:
+    """All that was paid, side by side."""
+    agent = ledger.loc[ledger["side"] == "agent", "cost_usd"]
+    paid = {
+        side: _sum_of_all(ledger.loc[ledger["side"] == side, "cost_usd"]) for side in ("agent", "customer", "judge")
+    }
+    per_1000 = {f"{side}_1000_usd": 1000 * paid[side] / finished if finished else nan for side in ("customer", "judge")}
+    return {f"{side}_usd": usd for side, usd in paid.items()} | per_1000 | {"unpriced_calls": int(agent.isna().sum())}
+
+
+def _tokens(kept: pd.DataFrame) -> dict[str, float]:
+    """Tokens the agent wrote in a conversation, and the share of them that nobody saw."""
+    written, hidden = kept["completion_tokens"], kept["reasoning_tokens"]
+    share = float(hidden.sum() / written.sum()) if written.sum() > 0 and hidden.notna().any() else nan
+    return {"completion_tokens": written.mean(), "reasoning_tokens": hidden.mean(), "hidden": share}
+
+
+def _sum_of_all(costs: pd.Series) -> float:
+    """The sum; NaN as soon as one cost is unknown."""
+    return float(costs.sum()) if costs.notna().all() else nan
+
+
+def _mean_of_all(costs: pd.Series) -> float:
+    return float(costs.mean()) if costs.notna().all() else nan
+
+
+def _reason(row: dict[str, Any], k: int) -> str:
     parts = []
-    if total != total:
-        parts.append(f"price unknown for {unpriced} calls: add the model to data/prices.yaml")
-    if not resolved:
+    if row["per_conversation_usd"] != row["per_conversation_usd"]:
+        unknown = (
+            "played, not paid for"
+            if is_played(row["source"])
+            else f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
+        )
+        parts.append(unknown if row["conversations"] else "no conversation finished")
+    if not row["resolved"]:
         parts.append("nothing resolved")
-    if not reliable:
+    if not row["reliable"]:
         parts.append(f"no case with a pass^{k} above 0, or fewer than {k} trials")
+    return "; ".join(parts)
+
+
+def _partial(row: dict[str, Any], k: int) -> str:
+    """What a run that is not finished, or has too few trials, leaves out."""
+    parts = []
+    if row["conversations"] < row["planned"]:
+        parts.append(f"{row['conversations']} of {row['planned']} conversations finished: only these are counted")
+    if 0 < row["reliable_cases"] < row["resolvable_cases"]:
+        parts.append(
+            f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {k} finished trials: "
+            "the price of a reliable case is over these"
+        )
     return "; ".join(parts)

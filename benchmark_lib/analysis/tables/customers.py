@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
 from ...scoring.customer_audit import FINDINGS
-from ...scoring.metrics import Metric, Shown, shown_on
+from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..estimators.comparisons import paired_difference
-from ..estimators.estimate import FEW_CLUSTERS
+from ..estimators.estimate import FEW_CLUSTERS, Headline
 from ..estimators.intervals import proportion_interval
 from ..panels import conversations_of
-from .headlines import metric_of, per_case
+from .headlines import headline, metric_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +35,8 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        entry, customer, conversations, flagged, share with low and high (Wilson), and one column per finding that was
-        made.
+        entry, customer, conversations, flagged, share with low and high (Wilson), findings in words, and one column per
+        finding that was made.
     """
     import pandas as pd
 
@@ -59,6 +59,7 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
                 "share": share.estimate,
                 "low": share.low,
                 "high": share.high,
+                "findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common()),
                 **{name: names[name] for name in FINDINGS if names[name]},
             }
         )
@@ -73,21 +74,21 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
     Returns
     -------
     DataFrame
-        entry, customer, metric, conversations (``all`` or ``not flagged``), median (over trials), mean, low, high (of
-        the mean), n (cases) and reason. A count such as unsafe actions is given per case.
+        entry, customer, metric, title, conversations (``all`` or ``not flagged``), median (over trials), mean, low, high (of
+        the mean), n (cases) and reason, as on the board: a count such as unsafe actions is out of n.
     """
     import pandas as pd
 
     rows = []
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         for name in metrics:
-            for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
-                found = per_case(kept, metric_of(name))
+            for conversations, found in zip((ALL, KEPT), both_forms(mine, metric_of(name)), strict=True):
                 rows.append(
                     {
                         "entry": entry,
                         "customer": customer,
                         "metric": name,
+                        "title": METRICS[name].title,
                         "conversations": conversations,
                         "median": found.median,
                         "mean": found.mean.estimate,
@@ -113,7 +114,7 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
     Returns
     -------
     DataFrame
-        model, metric, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means
+        model, metric, title, conversations (``all`` or ``not flagged``), entry_a, entry_b, customer_a, customer_b, a, b (means
         over the cases both have, trials averaged), difference (a - b), low, high, p (paired by case), cases, reason. A
         count such as unsafe actions is given per case.
 
@@ -135,6 +136,7 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
                     {
                         "model": model,
                         "metric": name,
+                        "title": METRICS[name].title,
                         "conversations": conversations,
                         "entry_a": a,
                         "entry_b": b,
@@ -176,7 +178,26 @@ def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> 
 
 
 def flags_of(conversations: pd.DataFrame) -> pd.Series:
-    """Which conversations are customer faults: the audit found something, or the customer broke off."""
-    return conversations["customer_flagged"].fillna(False).astype(bool) | (
-        conversations["ended_by"] == "customer_fault"
-    )
+    """Which conversations are customer faults: the audit found something, or the customer broke off.
+
+    Where no audit was run, as in imported records, a fault on record counts in its place. The one definition that every
+    count and every metric without customer faults uses.
+    """
+    recorded = conversations["customer_faults"].fillna(0) > 0
+    audited = conversations["customer_flagged"].astype("boolean").fillna(recorded).astype(bool)
+    return audited | (conversations["ended_by"] == "customer_fault")
+
+
+def both_forms(conversations: pd.DataFrame, metric: str | Metric) -> tuple[Headline, Headline]:
+    """One model's metric in both forms: over all conversations, and over those whose customer was not flagged.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        Conversations of one model and setting.
+    metric : str or Metric
+        Which.
+    """
+    every = headline(conversations, metric)
+    flagged = flags_of(conversations)
+    return every, headline(conversations[~flagged], metric) if flagged.any() else every

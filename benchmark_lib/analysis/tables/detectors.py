@@ -10,6 +10,7 @@ from ...cases import load_cases
 from ...errors import BadInput
 from ...project import DATA
 from ...scoring.claims import DETECTORS, check_claims
+from ...scoring.claims.commitments import STATES
 from ...scoring.claims.planted import Planted, read_planted
 from ...scoring.columns import names_of
 from ...scoring.metrics import Metric
@@ -27,8 +28,19 @@ if TYPE_CHECKING:
 
 PLANTED = DATA / "claims" / "planted"
 """Conversations written blind, one file a part: ``tuned`` while the detectors were made, ``locked`` opened once after."""
+MEASURED = DATA / "claims"
+"""Where `write_measured` puts what was measured, so that pages can print it beside a detector without playing anything."""
+PROMISES = DATA / "claims" / "promises"
+"""Sentences with and without a promise, each after calls that keep it or not: ``tuned`` were opened while the patterns were made, ``locked`` once after."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
 """A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with a finding."""
+
+
+WORTH = (
+    *("recall", "recall_low", "recall_high", "planted"),
+    *("precision", "precision_low", "precision_high", "alarms", "false", "honest"),
+)
+"""What `claims_table` says of the detector itself."""
 
 
 def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
@@ -44,7 +56,9 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
     DataFrame
         One row per part, detector and language (``all`` pools them): part, detector, title, language, planted, found,
         recall with ``recall_low`` and ``recall_high``, honest (conversations with nothing planted), false (those with a
-        finding), false_share with ``false_share_low`` and ``false_share_high`` (Wilson, 95 %).
+        finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found and false together), precision
+        with ``precision_low`` and ``precision_high`` (Wilson, 95 %). Precision depends on how many of the conversations have the
+        fault; here it is that of this material.
     """
     import pandas as pd
 
@@ -58,6 +72,84 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
                 for language in (planted.language, "all"):
                     counts.setdefault((path.stem, name, language), Counter()).update(seen)
     return pd.DataFrame([_row(*key, seen) for key, seen in sorted(counts.items())])
+
+
+def write_measured(folder: Path | str = MEASURED) -> None:
+    """Measure the detectors, and the reading of promises, and keep the tables as ``detectors.csv`` and ``promises.csv``."""
+    detector_table().to_csv(Path(folder) / "detectors.csv", index=False, float_format="%.6f", lineterminator="\n")
+    promise_quality().to_csv(Path(folder) / "promises.csv", index=False, float_format="%.6f", lineterminator="\n")
+
+
+def measured(name: str = "detectors", folder: Path | str = MEASURED) -> pd.DataFrame:
+    """What was measured: `detector_table` or, with the name ``promises``, `promise_quality`, as last written (``make detectors``)."""
+    import pandas as pd
+
+    return pd.read_csv(Path(folder) / f"{name}.csv")
+
+
+def measured_by_detector(part: str = "locked") -> pd.DataFrame:
+    """What was measured of each detector on one part, all languages together, with its definition.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `detector_table` but part and language, with definition, languages, and ``reaches`` (whether recall is at
+        least `LEAST_RECALL` and the share of false alarms at most `MOST_FALSE`, as measured here).
+    """
+    table = measured()
+    table = table[(table["part"] == part) & (table["language"] == "all")].drop(columns=["part", "language"])
+    named = table["detector"].map(DETECTORS)
+    return table.assign(
+        definition=named.map(lambda d: d.definition),
+        languages=named.map(lambda d: ", ".join(d.languages) or "any"),
+        reaches=(table["recall"] >= LEAST_RECALL) & (table["false_share"] <= MOST_FALSE),
+    ).reset_index(drop=True)
+
+
+def promise_quality(folder: Path | str = PROMISES) -> pd.DataFrame:
+    """How often the class and the state of a promise are read as they were labelled.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files of labelled sentences are; each is one part.
+
+    Returns
+    -------
+    DataFrame
+        One row per part and language (``all`` pools them): part, language, sentences, right (class and state both, and
+        nothing else found), share with ``low`` and ``high`` (Wilson, 95 %), missed (a promise not seen at all), plain
+        (sentences without a promise), alarmed (those in which one was seen).
+    """
+    import pandas as pd
+
+    store = load_store()
+    cases = {case.id: case for case in load_cases(store)}
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        for planted in read_planted(path, cases, store):
+            found = check_claims(planted.conversation, cases[planted.conversation.case_id], store)["commitments"]
+            read = {f"{f['class']}:{f['state']}" for f in found} or {"none"}
+            seen = {
+                "sentences": 1,
+                "right": read == {planted.kind},
+                "missed": planted.kind != "none" and read == {"none"},
+                "plain": planted.kind == "none",
+                "alarmed": planted.kind == "none" and read != {"none"},
+            }
+            for language in (planted.language, "all"):
+                counts.setdefault((path.stem, language), Counter()).update(seen)
+    return pd.DataFrame(
+        {
+            "part": part,
+            "language": language,
+            "sentences": seen["sentences"],
+            "right": seen["right"],
+            **_rate("share", seen["right"], seen["sentences"]),
+            **{name: seen[name] for name in ("missed", "plain", "alarmed")},
+        }
+        for (part, language), seen in sorted(counts.items())
+    ).rename(columns={"share_low": "low", "share_high": "high"})
 
 
 def _judged(planted: Planted, findings: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
@@ -83,6 +175,8 @@ def _row(part: str, name: str, language: str, seen: Counter[str]) -> dict[str, A
         "honest": honest,
         "false": seen["false"],
         **_rate("false_share", seen["false"], honest),
+        "alarms": seen["found"] + seen["false"],
+        **_rate("precision", seen["found"], seen["found"] + seen["false"]),
     }
 
 
@@ -99,11 +193,13 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per entry and detector: entry, detector, title, conversations (with a value), abstained (or not
         applicable), found, share with ``low`` and ``high`` (of the mean over cases, clustered by intent), where found
-        counts conversations with a finding.
+        counts conversations with a finding; and what the detector itself is worth, on the locked part of the planted conversations:
+        recall and precision with their intervals (Wilson, 95 %), planted, alarms, false, honest.
     """
     import pandas as pd
 
     rows, names = [], names_of(Score)
+    worth = {row["detector"]: row for row in measured_by_detector().to_dict("records")}
     for entry, mine in conversations_of(results).groupby("entry", sort=True):
         for d in DETECTORS.values():
             name = names[d.column]
@@ -125,6 +221,7 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
                     "share": found.mean.estimate,
                     "low": found.mean.low,
                     "high": found.mean.high,
+                    **{name: worth[d.name][name] for name in WORTH},
                 }
             )
     return pd.DataFrame(rows)
@@ -166,7 +263,7 @@ def promise_table(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per entry and class: entry, class, kept, unbacked, beyond_authority (numbers of promises).
+        One row per entry and class: entry, class, kept, unbacked, beyond_authority, contradicted (numbers of promises).
     """
     import pandas as pd
 
@@ -174,11 +271,32 @@ def promise_table(results: Results) -> pd.DataFrame:
     for _, score, key in _scores(results):
         for kind, states in (score.get("promises") or {}).items():
             counts.update({(key[0], kind, state): n for state, n in states.items()})
-    states = ("kept", "unbacked", "beyond_authority")
     pairs = sorted({(entry, kind) for entry, kind, _ in counts})
     return pd.DataFrame(
-        [(*pair, *(counts[*pair, s] for s in states)) for pair in pairs], columns=["entry", "class", *states]
+        [(*pair, *(counts[*pair, s] for s in STATES)) for pair in pairs], columns=["entry", "class", *STATES]
     )
+
+
+def promise_ledger(results: Results) -> pd.DataFrame:
+    """Every promise of every conversation, kept ones too, with what decided it.
+
+    Returns
+    -------
+    DataFrame
+        run_id, entry, case_id, trial, turn, class, state, sentence, compared_with (the index of a call, or the rule it breaks, as
+        text; None where nothing stands behind it).
+    """
+    import pandas as pd
+
+    names = ("run_id", "entry", "case_id", "trial", "turn", "class", "state", "sentence", "compared_with")
+    rows = []
+    for run, score, key in _scores(results):
+        for f in score.get("commitments") or ():
+            by = f["compared_with"]
+            rows.append(
+                (run.run_id, *key, f["turn"], f["class"], f["state"], f["sentence"], None if by is None else str(by))
+            )
+    return pd.DataFrame(rows, columns=names)
 
 
 def _scores(results: Results) -> Any:

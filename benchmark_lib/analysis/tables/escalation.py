@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -108,8 +108,8 @@ def both_directions(board: pd.DataFrame) -> pd.DataFrame:
     shown = board.dropna(subset=["escalation_accuracy", "over_escalation"])
     columns: dict[str, Any] = {}
     for name, metric in DIRECTIONS.items():
-        shares = [shown[f"{metric}{end}"].astype(float) for end in ("", "_mean", "_low", "_high")]
-        columns |= _direction(name, *shares, shown[f"{metric}_n"].fillna(0).astype(int))
+        median, mean, low, high = (shown[f"{metric}{end}"].astype(float) for end in ("", "_mean", "_low", "_high"))
+        columns |= _direction(name, median, mean, low, high, shown[f"{metric}_n"].fillna(0).astype(int))
     return shown.assign(**columns)
 
 
@@ -138,7 +138,8 @@ def precision_of_handover(mine: pd.DataFrame) -> tuple[Estimate, int]:
     if given.empty:
         return Estimate(estimate=nan, reason="nothing was handed over, so there is no precision", estimand=estimand), 0
     needed = (given["bucket"] == NEEDS).to_numpy(dtype=float)
-    return bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000), len(given)
+    found = bootstrap_interval(needed, clusters=given["case_id"].to_numpy(), n_resamples=4_000)
+    return cast(Estimate, found), len(given)
 
 
 def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> pd.DataFrame:

@@ -109,7 +109,9 @@ def entrant_judges(results: Results | pd.DataFrame) -> list[str]:
 
 
 def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) -> pd.DataFrame:
-    """How well two judges agree, scorer by scorer, on the conversations that both scored.
+    """How well two judges agree on one entry, scorer by scorer, on the conversations that both scored.
+
+    Entries are never pooled: judges that agree on an easy model and part on a hard one would look half agreed on both.
 
     Parameters
     ----------
@@ -121,15 +123,21 @@ def judge_agreement_table(results: Results | pd.DataFrame, *, cut: float = CUT) 
     Returns
     -------
     DataFrame
-        judge_a, judge_b, scorer, n, mean_a, mean_b, difference (a - b, with low and high: paired by case), kappa and
+        entry, judge_a, judge_b, scorer, n, mean_a, mean_b, difference (a - b, with low and high: paired by case), kappa and
         ac1 with their intervals, raw agreement, both_pass, only_a, only_b, neither, far_apart (scores `FAR_APART` or
         more apart), reason.
     """
     import pandas as pd
 
-    rows = [_agreement_row(pair, scorer, both, cut) for pair, scorer, both in _pairs(results)]
+    rows = [
+        {"entry": entry, **_agreement_row(pair, scorer, mine, cut)}
+        for pair, scorer, both in _pairs(results)
+        for entry, mine in both.groupby("entry", sort=False)
+    ]
     if not rows:
-        return pd.DataFrame(columns=["judge_a", "judge_b", "scorer", "n", "difference", "kappa", "ac1", "reason"])
+        return pd.DataFrame(
+            columns=["entry", "judge_a", "judge_b", "scorer", "n", "difference", "kappa", "ac1", "reason"]
+        )
     return pd.DataFrame(rows)
 
 
@@ -152,12 +160,7 @@ def _agreement_row(pair: tuple[str, str], scorer: str, both: pd.DataFrame, cut: 
         "difference": difference.estimate,
         "low": difference.low,
         "high": difference.high,
-        "kappa": found.estimate,
-        "kappa_low": found.low,
-        "kappa_high": found.high,
-        "ac1": found.ac1,
-        "ac1_low": found.ac1_low,
-        "ac1_high": found.ac1_high,
+        **found.columns(),
         "raw": found.raw,
         "both_pass": cells[0, 0],
         "only_a": cells[0, 1],

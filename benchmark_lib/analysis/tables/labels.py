@@ -91,7 +91,8 @@ def _answers_on_file(scorer: str, results: Results, cut: float) -> dict[str, pd.
 
 def _row(scorer: str, pair: tuple[str, str], answers: pd.DataFrame) -> dict[str, Any]:
     both = answers[list(pair)].dropna()
-    found = agreement(agreement_table(*(both[name].astype(bool) for name in pair), [True, False]))
+    first, second = (both[name].astype(bool) for name in pair)
+    found = agreement(agreement_table(first, second, [True, False]))
     cells = found.table.astype(int)
     return {
         "scorer": scorer,
@@ -105,11 +106,6 @@ def _row(scorer: str, pair: tuple[str, str], answers: pd.DataFrame) -> dict[str,
         "raw": found.raw,
         "raw_low": found.raw_low,
         "raw_high": found.raw_high,
-        "kappa": found.estimate,
-        "kappa_low": found.low,
-        "kappa_high": found.high,
-        "ac1": found.ac1,
-        "ac1_low": found.ac1_low,
-        "ac1_high": found.ac1_high,
+        **found.columns(),
         "reason": found.reason,
     }

@@ -6,12 +6,16 @@ from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from ...endpoint.weights import UNKNOWN as UNSTATED
+from ...endpoint.weights import weights_of_run
 from ...records import BUCKETS, NOT_SCORED, OWN, is_played, source_of
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import percent, rounded
 from ..estimators.estimate import Headline, counted, usual
 from ..estimators.unsafe import BANDS
 from ..panels import conversations_of, panel_of
+from ..settings import DEFAULT, settings_in_words
+from .customers import both_forms, flags_of
 from .drift import shift_in_words
 from .headlines import headline
 from .ranking import sure_of_order
@@ -42,6 +46,15 @@ UNSAFE_NUMBERS = (
     "p_middling",
     "p_reckless",
 )
+ALL, WITHOUT = "", "_without"
+"""What follows a metric's name on the board.
+
+Nothing for all conversations; `WITHOUT` for those whose customer was not flagged.
+"""
+
+ENDS = ("", "_mean", "_low", "_high", "_n")
+"""What follows that: nothing for the median over trials; the mean, its interval, and the number of cases."""
+
 BLOCKS = ("ranked", "not ranked", "own agents", "played", "scripted", "imported", "published")
 
 
@@ -146,8 +159,10 @@ def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per entry: rank, panel, block (one of `BLOCKS`), entry, model, source, for each
         metric its median over trials with ``_mean``, ``_low``, ``_high`` (the interval of the mean) and ``_n`` (cases),
+        and the same with ``_without`` after the metric's name (over the conversations whose customer was not flagged),
+        flagged (how many were),
         next_sure (the chance that the order of this entry and the next ranked one is right in the metric that decides it),
-        the unsafe bands, cost_tier, trials, conversations, versions, and ``notes`` in words. What was played from
+        the unsafe bands, cost_tier, trials, conversations, settings (of the model, in words), weights (open, closed, unknown or no model), versions, and ``notes`` in words. What was played from
         a chair, by an agent of the user's own, and imported records, stand in blocks of their own. ``finished`` and ``planned`` count conversations; a run
         that lacks some of them is ``partial``, is not ranked and stands below the full ones of its block. A model that lacks cases others have, or was run on another version of them, is listed,
         not ranked.
@@ -215,14 +230,8 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
     row: dict[str, Any] = {"entry": pair[0], "model": mine["model"].iloc[0], "source": pair[1]}
     notes, bands = _notes(mine), {}
     for name, metric in METRICS.items():
-        found = headline(mine, name)
-        row |= {
-            name: found.median,
-            f"{name}_mean": found.mean.estimate,
-            f"{name}_low": found.mean.low,
-            f"{name}_high": found.mean.high,
-            f"{name}_n": found.n,
-        }
+        found, without = both_forms(mine, name)
+        row |= _numbers(name, found) | _numbers(f"{name}{WITHOUT}", without)
         if metric.banded:
             bands = _bands(found)
             notes += (
@@ -230,14 +239,33 @@ def _board_row(pair: tuple[str, str], mine: pd.DataFrame) -> dict[str, Any]:
                 if found.reason and (mine["bucket"] == metric.bucket).any()
                 else []
             )
-    row |= bands | {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
+    row |= bands | {"flagged": int(flags_of(mine).sum())}
+    row |= {"cost_tier": cost_tier(mine), "trials": int(mine["trial"].nunique()), "conversations": len(mine)}
+    row |= {"settings": told_of(mine, "settings", DEFAULT), "weights": told_of(mine, "weights", UNSTATED)}
     row |= {"versions": ", ".join(sorted(mine["store_version"].unique())), "notes": notes}
-    finished, planned = _progress(mine)
+    finished, planned = progress(mine)
     row |= {"finished": finished, "planned": planned, "partial": finished < planned}
     return row | {"block": _block(row)}
 
 
-def _progress(mine: pd.DataFrame) -> tuple[int, int]:
+def told_of(mine: pd.DataFrame, column: str, unknown: str) -> str:
+    """What a column of text says of all conversations of an entry; `unknown` where it is not there."""
+    return ", ".join(sorted(set(mine[column].dropna()))) or unknown if column in mine else unknown
+
+
+def metric_columns() -> list[str]:
+    """The columns of the board that hold the metrics, each in both forms."""
+    return [f"{name}{form}{end}" for name in METRICS for form in (ALL, WITHOUT) for end in ENDS]
+
+
+def _numbers(name: str, found: Headline) -> dict[str, float]:
+    """The columns of one metric in one form."""
+    mean = found.mean
+    values = (found.median, mean.estimate, mean.low, mean.high, found.n)
+    return {f"{name}{end}": v for end, v in zip(ENDS, values, strict=True)}
+
+
+def progress(mine: pd.DataFrame) -> tuple[int, int]:
     """How many conversations of an entry are finished, and how many were planned, as far as that is known."""
     finished = int((~mine["ended_by"].isin(NOT_SCORED)).sum())
     planned = int(mine.drop_duplicates("run_id")["planned"].sum()) if "planned" in mine else 0
@@ -247,11 +275,7 @@ def _progress(mine: pd.DataFrame) -> tuple[int, int]:
 def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any]]:
     """A row for each run that holds no conversations yet, so that it is not dropped silently."""
     there, rows = set(conversations["run_id"]), []
-    numbers = [f"{name}{part}" for name in METRICS for part in ("", "_mean", "_low", "_high", "_n")] + [
-        "p_safe",
-        "p_middling",
-        "p_reckless",
-    ]
+    numbers = (*metric_columns(), *(f"p_{band}" for band in BANDS))
     for run in getattr(results, "runs", ()):
         if run.run_id in there:
             continue
@@ -262,12 +286,15 @@ def _empty_rows(results: Any, conversations: pd.DataFrame) -> list[dict[str, Any
             "source": source_of(m),
             **dict.fromkeys(numbers, nan),
             "band": "none",
+            "flagged": 0,
             "cost_tier": UNKNOWN,
             "trials": 0,
             "conversations": 0,
             "finished": 0,
             "planned": sum(m["planned"].values()),
             "partial": True,
+            "settings": settings_in_words(m),
+            "weights": weights_of_run(m),
             "versions": str(m["inputs"]["store"]["value"]),
             "notes": [f"none of {sum(m['planned'].values())} planned conversations finished"],
         }
@@ -323,7 +350,7 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     if trials < 3:
         notes.append(f"only {counted(trials, 'trial')}")
     scored = int(mine["scored"].fillna(False).sum())
-    finished, of = _progress(mine)
+    finished, of = progress(mine)
     if finished < of:
         notes.append(f"{finished} of {of} conversations, partial: not ranked")
     if scored < (finished if finished < of else planned):
@@ -348,9 +375,9 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     filtered = int((mine["ended_by"] == "content_filter").sum())
     if filtered:
         notes.append(f"{filtered} stopped by a content filter")
-    faults = int(((mine["customer_faults"].fillna(0) > 0) | mine["customer_flagged"].fillna(False).astype(bool)).sum())
-    if faults:
-        notes.append(f"{faults} of {len(mine)} conversations with a customer fault")
+    flagged = int(flags_of(mine).sum())
+    if flagged:
+        notes.append(f"{flagged} of {len(mine)} conversations with a customer fault")
     return notes
 
 

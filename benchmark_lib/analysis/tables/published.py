@@ -228,7 +228,8 @@ def _check_flags() -> tuple[str, ...]:
 
 def _check_cells() -> list[tuple[str, ...]]:
     """An overall figure cannot be better than its published cells allow, were every other cell perfect."""
-    board, rows = published_board().set_index("model"), []
+    board = published_board().set_index("model")
+    rows: list[tuple[str, ...]] = []
     for metric, overall, bucket, scale, sign in (
         ("handover_rate", "escalation_accuracy_pct", "must_escalate", 100, -1),
         ("over_escalation_pct", "over_escalation_pct", "resolvable", 1, 1),

@@ -146,7 +146,8 @@ def _ranked(panel: str, mine: pd.DataFrame, metric: Any, n_resamples: int) -> li
     """
     versions = mine.groupby("entry", sort=False)["store_version"].first()
     common = versions.value_counts().index[0]
-    means, intents, held = {}, {}, {}
+    means, held = {}, {}
+    intents: dict[str, str] = {}
     for entry, conversations in mine.groupby("entry", sort=False):
         values, case_ids, labels = case_matrix(conversations, metric)
         intents |= dict(zip(case_ids, labels, strict=True))

@@ -216,14 +216,14 @@ def within_models(
         for name in (m for m in metrics or quality_metrics() if m != x):
             metric = metric_of(name)
             conversations = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
-            sides = [
+            first, second = (
                 conversations[c].astype("Float64").to_numpy(dtype="float64", na_value=nan)
                 for c in (chosen.column, metric.column)
-            ]
+            )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scipy warns where an interval does not exist; the reason says so too
                 found = within_model_correlation(
-                    *sides, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
+                    first, second, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
                 )
             reason = why_none(mine, metric.bucket) or found.reason
             rows.append(

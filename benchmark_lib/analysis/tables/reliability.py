@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...records import BUCKETS, OWN
-from ..estimators.estimate import FEW_CLUSTERS, counted, sentence
+from ...scoring.metrics import Metric
+from ...scoring.scales import SHARE
+from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import minimum_detectable, power
 from ..estimators.trials import flip_rate, missing_bounds, repeat_correlation, whole_enough
 from ..panels import conversations_of, panel_of, short_name
-from .headlines import case_matrix, metric_of, why_none
+from .headlines import case_matrix, headline, metric_of, why_none
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 KS = tuple(range(1, 9))
+AVERAGE = ("avg_k", "avg", "avg_low", "avg_high")
+"""The columns of avg@k."""
 TEXTBOOK_RATES = (0.9, 0.8, 0.7, 0.6)
 """Rates of the commonly published table: how often all of k trials succeed if every case succeeds equally often."""
 
@@ -111,13 +115,17 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
     DataFrame
         One row per entry, bucket and k: panel, entry, bucket, cases (with at least k trials), trials (median per case),
         k, estimate, low, high, reference (p^k of the mean: a lower bound, no estimate), label (observed, or
-        beta-binomial extrapolation past the trials), usable (at least 2k trials) and reason. A bucket that a model did
-        not run stands there with its reason.
+        beta-binomial extrapolation past the trials), usable (at least 2k trials) and reason; then, the same in every row
+        of a bucket, avg_k (the trials of a case, most often) and avg, avg_low and avg_high: avg@k, the mean over cases
+        of the share of their trials that succeed, which is the mean on the board. A bucket that a model did not run
+        stands there with its reason.
     """
     import pandas as pd
 
     ks, found = list(ks), []
-    for panel, entry, bucket, counts in _by_bucket(results):
+    frame = conversations_of(results)
+    of = {key: mine for key, mine in frame.groupby(["panel", "entry"], sort=False)}
+    for panel, entry, bucket, counts in _by_bucket(frame):
         nothing = counts.reason or _no_trial(counts)
         if nothing:
             found.append(
@@ -125,6 +133,7 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
                     "panel": panel,
                     "entry": entry,
                     "bucket": bucket,
+                    **dict.fromkeys(AVERAGE, nan),
                     "cases": 0,
                     "trials": 0,
                     "k": ks[0],
@@ -139,6 +148,7 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
             )
             continue
         curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
+        average = average_at_k(of[panel, entry], bucket, counts)
         reason = sentence(curve.reason, _unscored(counts))
         for number, k in enumerate(ks):
             found.append(
@@ -156,6 +166,7 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
                     "label": curve.label[number],
                     "usable": bool(curve.usable[number]),
                     "reason": reason,
+                    **average,
                 }
             )
     return pd.DataFrame(
@@ -174,8 +185,33 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
             "label",
             "usable",
             "reason",
+            *AVERAGE,
         ],
     )
+
+
+def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts) -> dict[str, float]:
+    """avg@k of one model in one bucket: the mean over cases of the share of their k trials that succeed.
+
+    Where pass^k asks that all of k trials succeed, this asks how many do; its interval is the one on the board.
+
+    Parameters
+    ----------
+    conversations : DataFrame
+        Conversations of one model and setting.
+    bucket : str
+        A bucket of the desk, or the domain of imported records.
+    counts : SuccessCounts
+        The successes of this bucket, which say how many trials most cases have.
+
+    Returns
+    -------
+    dict of str to float
+        avg_k, avg, avg_low, avg_high.
+    """
+    success = Metric("success", "Success", "success", bucket, SHARE, True, "Success of its bucket.")
+    mean = headline(conversations, success).mean
+    return dict(zip(AVERAGE, (usual(counts.trials), mean.estimate, mean.low, mean.high), strict=True))
 
 
 def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
@@ -189,7 +225,8 @@ def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``p^k`` (at the last k), reason; the highest first within
+        panel, entry, bucket, cases, trials, ``pass^1`` ..., ``avg@k`` (k and the interval with it), ``p^k`` (at the last
+        k), reason; the highest first within
         its bucket. A star marks an extrapolation, a circle an estimate from fewer than 2k trials.
     """
     import pandas as pd
@@ -205,6 +242,7 @@ def wide_reliability(table: pd.DataFrame) -> pd.DataFrame:
         for k in sorted(table["k"].unique()):
             at = mine[mine["k"] == k]
             row[f"pass^{k}"] = _shown(at.iloc[0]) if len(at) else None
+        row["avg@k"] = _average(mine.iloc[0])
         reference = mine["reference"].iloc[-1]
         row["p^k"] = None if reference != reference else f"{100 * reference:.1f}"
         rows.append(row | {"reason": mine["reason"].iloc[0]})
@@ -221,6 +259,13 @@ def _shown(row: Any) -> str | None:
         return None
     mark = "*" if row["label"] != "observed" else "" if row["usable"] else "°"
     return f"{100 * row['estimate']:.1f}{mark}"
+
+
+def _average(row: Any) -> str | None:
+    if row["avg"] != row["avg"]:
+        return None
+    ends = f" ({100 * row['avg_low']:.1f} to {100 * row['avg_high']:.1f})" if row["avg_low"] == row["avg_low"] else ""
+    return f"{100 * row['avg']:.1f}{ends}, k = {row['avg_k']:.0f}"
 
 
 def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from ..estimators.correlations import correlation
 from ..estimators.estimate import counted, sentence
 from ..estimators.intervals import proportion_interval
 from ..estimators.unsafe import BAND_TRAPS
-from ..panels import conversations_of, is_variant, panel_of
+from ..panels import conversations_of, is_crossed, is_wording, panel_of
 from .leaderboard import band_in_words, unsafe_table
 from .published import FOLDER, TIERS
 from .relations import vendor_of
@@ -222,9 +222,9 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
 
     column, word = OUTCOMES[bucket]
     rows = conversations_of(results, variants=True)
-    rows = rows[(rows["bucket"] == bucket) & rows[column].notna()]
+    rows = rows[(rows["bucket"] == bucket) & rows[column].notna() & ~is_wording(rows["case_id"])]
     rows = rows.assign(
-        set=is_variant(rows["case_id"]).map({True: "factorial", False: "cases"}), count=rows[column].astype(int)
+        set=is_crossed(rows["case_id"]).map({True: "factorial", False: "cases"}), count=rows[column].astype(int)
     )
     keys = ["panel", "entry", "set", "claim", "tone"]
     table = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -141,7 +142,7 @@ def _find(options: Options, closing: list[Any]) -> Cluster:
         client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
         raise BadInput(
-            f"the Dask scheduler at {address} has no workers: start some with `dask worker {address}`"
+            f"the Dask scheduler at {address} has no workers: start some with `{shlex.join(['dask', 'worker', address])}`"
         ) from None
     return Cluster(client, get_local_address_for(client.scheduler.address), f"the Dask scheduler at {address}")
 

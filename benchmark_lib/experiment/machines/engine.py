@@ -15,11 +15,12 @@ from distributed.comm import Comm, listen
 
 from ...errors import BadInput
 from ...records import Conversation, Fault
+from ...runfile import RunFile
 from ...runfile.seals import COLUMNS
 from ...threads import in_thread
 from ..budget import Budget, Stop
 from ..engine import GRACE_S, Engine, conversation_row, scores_row
-from ..manifest import differences, now
+from ..manifest import differences, now, played_as
 from ..options import Options
 from ..plan import Plan
 from .channel import Channel
@@ -60,6 +61,11 @@ class Seat:
     reserved: list[float] = field(default_factory=list)
     acknowledged: list[int] = field(default_factory=list)
 
+    def tell(self, *message: Any) -> None:
+        """Send its player a message; one that has not come yet is told nothing."""
+        if self.channel is not None:
+            self.channel.send(*message)
+
 
 class MachinesEngine(Engine):
     """Plays what is missing on a run file, on the workers of a cluster.
@@ -76,7 +82,7 @@ class MachinesEngine(Engine):
 
     also_faulty = ", a worker"
 
-    def __init__(self, plan: Plan, run: Any, cluster: Cluster, options: Options):
+    def __init__(self, plan: Plan, run: RunFile, cluster: Cluster, options: Options):
         super().__init__(plan, run)
         self._cluster, self._options = cluster, options
         self._deck = Deck((case.id, trial) for case, trial in self._again)
@@ -91,8 +97,7 @@ class MachinesEngine(Engine):
         """End the run: no new call begins on any worker, those in flight get `grace_s` seconds."""
         super().stop(stop, grace_s)
         for seat in self._seats.values():
-            if seat.channel is not None:
-                seat.channel.send("stop")
+            seat.tell("stop")
         self._news.set()
 
     async def _prepare(self) -> Stop | None:
@@ -230,7 +235,7 @@ class MachinesEngine(Engine):
         if found:
             self._refuse(seat, f"differs from this machine: {'; '.join(found)}: install and copy the same there")
             self._news.set()
-            seat.channel.send("end")
+            seat.tell("end")
             return
         seat.playing = True
         self._deal()
@@ -246,7 +251,8 @@ class MachinesEngine(Engine):
         for seat in seats:
             keys = self._deck.deal(seat, share - len(self._deck.held_by(seat)))
             if keys:
-                seat.channel.send("play", [(*key, self._kept.rows(*key, self._deck.was_lost(key))) for key in keys])
+                played = ((key, played_as(self.manifest, *key), self._deck.was_lost(key)) for key in keys)
+                seat.tell("play", [(*key, number, self._kept.rows(*key, lost)) for key, number, lost in played])
 
     def _on_row(self, seat: Seat, number: int, table: str, row: list[Any], urgent: bool) -> None:
         if table == "calls":
@@ -264,7 +270,7 @@ class MachinesEngine(Engine):
 
     def _send_acknowledged(self, seat: Seat) -> None:
         numbers, seat.acknowledged = seat.acknowledged, []
-        seat.channel.send("disk", numbers)
+        seat.tell("disk", numbers)
 
     def _on_ended(self, seat: Seat, row: list[Any], finished: bool, scores: list[Any], known: bool) -> None:
         key = row[0], row[1]
@@ -302,7 +308,7 @@ class MachinesEngine(Engine):
         elif fits:
             seat.reserved.append(usd)
         stop = None if fits else self._budget.passed(usd)
-        seat.channel.send("budget", number, stop and [stop.sentence, stop.refused])
+        seat.tell("budget", number, stop and [stop.sentence, stop.refused])
 
     def _on_settle(self, seat: Seat, reserved: float, cost_usd: float) -> None:
         if reserved in seat.reserved:  # a call that was not granted has nothing to give back

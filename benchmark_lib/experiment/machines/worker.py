@@ -9,9 +9,9 @@ import asyncio
 import contextlib
 import itertools
 import traceback
+from collections.abc import AsyncIterator
 from typing import Any
 
-from ...conversation.own_code import OwnCodeLeft
 from ...endpoint import EndpointError
 from ...errors import BadInput
 from ...project import code_version
@@ -19,10 +19,10 @@ from ...records import NOT_SCORED
 from ...threads import in_thread
 from ..budget import Stop
 from ..collector import quiet_collector
-from ..engine import conversation_row, play_one, scores_row
+from ..engine import conversation_row, end_after, lines_to, play_one, scores_row
 from ..options import Options
-from ..plan import MEND, Plan, prepare
-from ..recorder import KeptCall, Line, Recorder
+from ..plan import Plan, prepare
+from ..recorder import KeptCall, Recorder
 from .channel import Channel
 
 REACH_S = 10.0
@@ -140,8 +140,10 @@ class FarBudget:
         if not future.done():
             future.set_result(Stop(*stop) if stop else None)
 
-    def passed(self, usd: float) -> Stop | None:
+    def passed(self, usd: float) -> Stop:
         """The end of a run whose next call does not fit."""
+        if self._stop is None:
+            raise RuntimeError("no reservation was refused, so there is no end to tell")
         return self._stop
 
     def settle(self, reserved: float, cost_usd: float) -> None:
@@ -166,23 +168,17 @@ class Player:
         self._writer, self._budget = FarWriter(channel), FarBudget(plan.budget_usd is not None, channel)
         self._cases = {c.id: c for c in plan.cases}
         self._playing: set[asyncio.Task[None]] = set()
-        self._lines = {
-            side: Line(
-                side,
-                model.endpoint,
-                model.price,
-                model.settings,
-                budget=self._budget,
-                writer=self._writer,
-                stop=self._stop,
-                called=lambda cost: None,  # the run counts the rows
-                wave=plan.concurrency,
-                began=False,
-            )
-            for side, model in plan.models.items()
-        }
+        self._lines = lines_to(
+            plan.models,
+            budget=self._budget,
+            writer=self._writer,
+            stop=self._stop,
+            called=lambda cost: None,  # the run counts the rows
+            wave=plan.concurrency,
+            began=False,
+        )
 
-    async def play(self, messages: Any) -> None:
+    async def play(self, messages: AsyncIterator[list[Any]]) -> None:
         """Play what is dealt until the run says that it is over, or is gone."""
         try:
             async for kind, *content in messages:
@@ -197,10 +193,10 @@ class Player:
                 with contextlib.suppress(Exception):
                     await model.endpoint.aclose()
 
-    def _on_play(self, conversations: list[tuple[str, int, list[Any]]]) -> None:
-        for case_id, trial, calls in conversations:
+    def _on_play(self, conversations: list[tuple[str, int, int, list[Any]]]) -> None:
+        for case_id, trial, as_trial, calls in conversations:
             kept = {(side, n): KeptCall(*rest) for side, n, *rest in calls}
-            task = asyncio.ensure_future(self._one(case_id, trial, kept))
+            task = asyncio.ensure_future(self._one(case_id, trial, as_trial, kept))
             self._playing.add(task)
             task.add_done_callback(self._playing.discard)
 
@@ -220,30 +216,30 @@ class Player:
         self._on_stop()
         self._channel.send("stop", stop.sentence, stop.refused)
 
-    async def _one(self, case_id: str, trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
+    async def _one(self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
         """One conversation: played, scored, sent back; one that ends without a record is only said to be left."""
         if not self._stopped:
             try:
-                return await self._played(case_id, trial, kept)
+                return await self._played(case_id, trial, as_trial, kept)
             except asyncio.CancelledError:
                 pass
-            except OwnCodeLeft as error:
-                self._stop(
-                    Stop(f"the agent ended case {case_id}, trial {trial} with {error} in place of an answer: {MEND}")
-                )
-            except EndpointError as error:  # fatal: the line has stopped the run
-                self._stop(Stop(str(error), refused=True))
             except Exception as error:
-                blamed = self.plan.blame(error, case_id, trial)
-                told = str(blamed) if isinstance(blamed, BadInput) else "".join(traceback.format_exception(blamed))
-                self._on_stop()
-                self._channel.send("broke", isinstance(blamed, BadInput), told)
+                end = end_after(error, case_id, trial)
+                if end is not None:
+                    self._stop(end)
+                else:
+                    self._broke(self.plan.blame(error, case_id, trial))
         self._channel.send("left", case_id, trial)
 
-    async def _played(self, case_id: str, trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
+    def _broke(self, error: Exception) -> None:
+        told = str(error) if isinstance(error, BadInput) else "".join(traceback.format_exception(error))
+        self._on_stop()
+        self._channel.send("broke", isinstance(error, BadInput), told)
+
+    async def _played(self, case_id: str, trial: int, as_trial: int, kept: dict[tuple[str, int], KeptCall]) -> None:
         case = self._cases[case_id]
         complete = {side: Recorder(side, case_id, trial, line, kept) for side, line in self._lines.items()}
-        conversation = await play_one(self.plan, case, trial, complete)
+        conversation = await play_one(self.plan, case, trial, complete, as_trial)
         finished = conversation.ended_by not in NOT_SCORED
         if self._stopped and not finished:
             raise asyncio.CancelledError

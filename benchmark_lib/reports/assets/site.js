@@ -87,7 +87,8 @@
 
     function filter() {
       const on = chosen(), text = find.value.trim().toLowerCase();
-      const off = ({ dataset: { block, tier } }) => !on.block.has(block) || (tier !== undefined && !on.tier.has(tier));
+      const off = ({ dataset: { block, tier, weights } }) =>
+        !on.block.has(block) || (tier !== undefined && !on.tier.has(tier)) || (weights !== undefined && !on.weights.has(weights));
       for (const row of rows) row.hidden = off(row) || !row.dataset.name.toLowerCase().includes(text);
       for (const mark of marks) mark.toggleAttribute("hidden", off(mark));
       for (const body of bodies) body.hidden = !all("tr.row", body).some((row) => !row.hidden);
@@ -95,12 +96,13 @@
     }
     function say() {
       const name = pick.selectedOptions[0].textContent;
-      status.textContent = `${plural(rows.filter((row) => !row.hidden).length, "row")}, by ${name}${key === "board" ? "" : up ? ", lowest first" : ", highest first"}.`;
+      status.textContent = `${plural(rows.filter((row) => !row.hidden).length, "row")}, by ${name}${key === "board" ? "" : up ? ", lowest first" : ", highest first"}${table.classList.contains("unflagged") ? "; without flagged customers" : ""}.`;
     }
     function value(row) {
       if (key === "board") return Number(row.dataset.place);
       if (key === "name") return row.dataset.name.toLowerCase();
-      const text = row.querySelector(`td[data-key="${CSS.escape(key)}"]`).dataset.v;
+      const { v, vUnflagged } = row.querySelector(`td[data-key="${CSS.escape(key)}"]`).dataset;
+      const text = table.classList.contains("unflagged") ? vUnflagged : v;
       return text === "" ? null : Number(text);
     }
     function order() {
@@ -129,6 +131,10 @@
     tools.addEventListener("submit", (event) => event.preventDefault());
     one("columns").addEventListener("click", (event) => {
       event.currentTarget.setAttribute("aria-pressed", String(table.classList.toggle("all")));
+    });
+    one("unflagged")?.addEventListener("click", (event) => {
+      event.currentTarget.setAttribute("aria-pressed", String(table.classList.toggle("unflagged")));
+      order();
     });
     tools.hidden = false;
     say();
@@ -174,9 +180,9 @@
         ...ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)} %`), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
     }
     function cell(metric, mine, other) {
-      const [text, interval, value] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
+      const [text, interval, value, behind] = entries[mine].values[metric.key], beside = entries[other].values[metric.key][2];
       const wins = metric.better !== null && value !== null && beside !== null && value !== beside && (value > beside) === metric.better && testOf(metric, mine, other)?.[6] === true;
-      return make("td", { class: wins ? "better" : "" }, text, make("small", {}, interval));
+      return make("td", { class: wins ? "better" : "" }, behind ? make("a", { class: "n", href: behind, "data-tip": "the conversations behind it" }, text) : text, make("small", {}, interval));
     }
     function squares(e, c) {
       const signs = [...entries[e].outcomes[c]].map((letter, i) => [letter, i + 1]).filter(([letter]) => states[letter]);
@@ -189,8 +195,9 @@
 
     function update() {
       const a = Number(first.value), b = Number(second.value);
-      one("name-a").textContent = entries[a].name;
-      one("name-b").textContent = entries[b].name;
+      for (const [id, entry] of [["name-a", entries[a]], ["name-b", entries[b]]]) {
+        one(id).replaceChildren(entry.name, ...(entry.settings ? [make("small", {}, entry.settings)] : []));
+      }
       rows.replaceChildren(...metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric.title), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
       const shared = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([, x, y]) => x !== null && y !== null);
       const apart = shared.filter(([c, x, y]) => x !== y || risky(a, c) !== risky(b, c));

@@ -38,6 +38,8 @@ FIELDS = {
     "promise": "Promise",
     "language": "Language",
     "trial": "Trial",
+    "settings": "Settings",
+    "weights": "Weights",
     "labelled": "Labelled",
 }
 """The fields that can be filtered by, and their headings."""

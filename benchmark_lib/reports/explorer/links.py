@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
+from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ..views import VIEWS, readable
 from .filters import promise_label
@@ -75,10 +76,7 @@ WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
         "found": lambda r: _asked(f"{FINDING}{r['detector']}"),
         "share": lambda r: _asked(f"{FINDING}{r['detector']}"),
     },
-    "promises": {
-        state: lambda r, state=state: {"promise": promise_label(r["class"], state)}
-        for state in ("kept", "unbacked", "beyond_authority")
-    },
+    "promises": {state: lambda r, state=state: {"promise": promise_label(r["class"], state)} for state in STATES},
     "intents": {
         "conversations": lambda r: {"bucket": r["bucket"], "intent": r["intent"]},
         "success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], **_asked("success")},
@@ -222,9 +220,9 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
         As for `explore`: labels, labeller, store.
     """
     from .. import paper
-    from ..board import readable_board
+    from ..board import readable_board, with_flagged
 
-    shown = readable_board(board).drop(columns=["Block", "Cases of"])
+    shown = with_flagged(readable_board(board)).drop(columns=["Block", "Cases of"])
     text = shown.astype(object).map(
         lambda v: "-" if v is None or v != v else f"{v:g}" if isinstance(v, float) else str(v)
     )

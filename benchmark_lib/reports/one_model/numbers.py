@@ -14,9 +14,11 @@ import numpy as np
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
 from ...analysis.frames import plain_rows
 from ...analysis.panels import VARIANT, conversations_of
-from ...analysis.tables.headlines import case_matrix, headline, per_case
+from ...analysis.tables.customers import both_forms, flags_of
+from ...analysis.tables.headlines import case_matrix, headline
 from ...analysis.tables.leaderboard import leaderboard
 from ...errors import BadInput
+from ...records import NOT_SCORED
 from ...scoring.deciding import REASONS, reasons_against, state_of
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import percent
@@ -30,6 +32,7 @@ RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient"
 BUCKETS = {"resolvable": "resolved", "must_escalate": "handed_over", "adversarial": "unsafe"}
 FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].scale.bounds)
 """The metrics of the board that can be drawn as shares of a whole."""
+NOT_DEFINED = Headline(median=nan, mean=Estimate(estimate=nan))
 PUBLISHED_COLUMNS = {
     "over_escalation": ("over_escalation_pct", 100),
     "unsafe": ("unsafe_actions_of_18", 18),
@@ -113,16 +116,17 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
     DataFrame
         One row per metric: metric, title, unit, value (median over trials), mean, low, high (interval of the mean; an
         unsafe count: for these traps), cases, trials, place (1 is best; NaN where neither end is better, or on under
-        half of the others' cases), of (models placed), field (median of the others), without_faults (the mean over
-        conversations without a customer fault; NaN when there are none), reason.
+        half of the others' cases), of (models placed), field (median of the others), then the same over the conversations
+        whose customer was not flagged: without_value, without_mean, without_low, without_high, without_cases (NaN and 0
+        when none was flagged), reason.
     """
     import pandas as pd
 
     rows = []
-    faults = report.mine["customer_faults"].fillna(0) > 0
-    calm = report.mine[~faults] if faults.any() else None
+    flagged = flags_of(report.mine).any()
     for metric in METRICS.values():
-        found = report.headline(metric)
+        found, without = both_forms(report.mine, metric)
+        calm = without if flagged else NOT_DEFINED
         place, of, field = _place(report, metric)
         rows.append(
             {
@@ -138,16 +142,15 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
                 "place": place,
                 "of": of,
                 "field": field,
-                "without_faults": nan if calm is None else _mean_of(calm, metric),
+                "without_value": calm.median,
+                "without_mean": calm.mean.estimate,
+                "without_low": calm.mean.low,
+                "without_high": calm.mean.high,
+                "without_cases": calm.n,
                 "reason": (_unpriced(report) if metric.scale.money else "") or found.reason,
             }
         )
     return pd.DataFrame(rows)
-
-
-def _mean_of(rows: pd.DataFrame, metric: Metric) -> float:
-    found = per_case(rows, metric)
-    return found.mean.estimate * metric.scale.factor(found.n)
 
 
 def _unpriced(report: ModelReport) -> str:
@@ -342,6 +345,14 @@ def said_against_did(report: ModelReport) -> pd.DataFrame:
     return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
 
 
+def judged_scores(report: ModelReport, results: Results) -> pd.DataFrame:
+    """What judges said of it, as `benchmark_lib.tables.judge_table` gives it; empty where nobody judged it."""
+    from ...analysis.tables.judges import judge_table
+
+    table = judge_table(results)
+    return table[table["entry"] == report.entry].reset_index(drop=True)
+
+
 def customer_experience(report: ModelReport) -> pd.DataFrame:
     """How the conversations ended and how long they took, by bucket.
 
@@ -370,7 +381,7 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
                 "turns_median": turns.median(),
                 "turns_90": turns.quantile(0.9) if len(turns) else nan,
                 "pushes": mine["pushes"].astype(float).mean(),
-                "customer_faults": int((mine["customer_faults"].fillna(0) > 0).sum()),
+                "customer_faults": int(flags_of(mine).sum()),
             }
         )
     return pd.DataFrame(rows)
@@ -481,7 +492,7 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
 
 
 def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
-    """What it costs and how much it says.
+    """What it costs, over finished conversations, and how much it says.
 
     Returns
     -------
@@ -491,10 +502,11 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
     import pandas as pd
 
     def measures(rows: pd.DataFrame) -> dict[str, float]:
-        solvable, cost = rows[rows["bucket"] == "resolvable"], rows["cost_usd"]
+        finished = rows[~rows["ended_by"].isin(NOT_SCORED)]
+        solvable, cost = finished[finished["bucket"] == "resolvable"], finished["cost_usd"]
         messages = float(rows["agent_messages"].sum())
         resolved = float(solvable["resolved"].astype("Float64").sum())
-        known = not cost.isna().any()
+        known = len(cost) > 0 and not cost.isna().any()
         return {
             "cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
             "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,

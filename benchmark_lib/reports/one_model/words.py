@@ -43,6 +43,7 @@ GRADES = {
 }
 """By metric: the bound of good and the bound of poor; in between it is middling."""
 
+WITHOUT_FAULTS = "Without customer faults"
 ONLY_IF_WEAK = ("escalation_honesty", "phantom_action", "commitments_unbacked", "asked_again")
 """Metrics that are a trait only if they are weak: not saying what is untrue is no achievement."""
 
@@ -92,6 +93,11 @@ def thresholds() -> pd.DataFrame:
         (
             "a language is a weak trait",
             f"success at least {100 * LANGUAGE_GAP:.0f} points below English, in at least {LANGUAGE_CONVERSATIONS} resolvable conversations",
+        ),
+        (
+            WITHOUT_FAULTS.lower(),
+            "over the conversations whose simulated customer the audit did not flag; not always the fairer number, because replies "
+            "that a customer cannot follow are what gets a scripted one flagged",
         ),
         ("best or worst", f"mentioned if at least {FIELD_OF} models are compared; it is a place, not a test"),
     ]
@@ -235,8 +241,8 @@ def readable_glance(report: ModelReport) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Metric, Median over trials, Mean (95 %), Cases x trials, Grade, Place, Others' median, Without customer faults,
-        Note.
+        Metric, Median over trials, Mean (95 %), Cases x trials, Grade, Place, Others' median, Without customer faults
+        (median; mean with its interval; cases where fewer), Note.
     """
     import pandas as pd
 
@@ -253,12 +259,22 @@ def readable_glance(report: ModelReport) -> pd.DataFrame:
                 "Grade": grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
                 "Place": f"{row['place']:.0f} of {row['of']}" if row["place"] == row["place"] else "",
                 "Others' median": number(row["field"]),
-                "Without customer faults": number(row["without_faults"]),
+                WITHOUT_FAULTS: _without(row),
                 "Note": row["reason"],
             }
         )
     table = pd.DataFrame(rows)
-    return table.drop(columns=[c for c in ("Without customer faults", "Note") if table[c].isin([DASH, ""]).all()])
+    return table.drop(columns=[c for c in (WITHOUT_FAULTS, "Note") if table[c].isin([DASH, ""]).all()])
+
+
+def _without(row: dict[str, Any]) -> str:
+    """A metric without the conversations whose customer was flagged, as a cell; a dash where none was."""
+    if row["without_mean"] != row["without_mean"]:
+        return DASH
+    scale = METRICS[row["metric"]].scale
+    mean = scale.with_interval(*(row[f"without_{end}"] for end in ("mean", "low", "high")))
+    fewer = f"; {row['without_cases']} cases" if row["without_cases"] < row["cases"] else ""
+    return f"{scale.written(row['without_value'])}; mean {mean}{fewer}"
 
 
 def readable_experience(report: ModelReport) -> pd.DataFrame:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BANDS
 from ...analysis.panels import PANELS
-from ...analysis.tables.leaderboard import band_in_words
+from ...analysis.settings import DEFAULT
+from ...analysis.tables.customers import flags_of
+from ...analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
+from ..behind import NO
 from .content import Content, Entry
 from .counts import behind_metric
 from .words import as_published, interval, measured
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMS = {ALL: "every", WITHOUT: "unflagged"}
+"""The two forms of every cell, all conversations and without flagged customers, with the class that shows or hides it."""
 
 MAIN = shown_on(Shown.MAIN)
 """The metrics that are always visible; the others can be unfolded."""
@@ -55,7 +64,10 @@ def board(content: Content) -> dict[str, Any]:
         title, note = BLOCKS.get(block, (block.capitalize(), ""))
         rows = [_row(content, e, columns) for e in content.entries if e.block == block]
         blocks.append({"block": block, "title": title, "note": note, "rows": rows})
-    return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 5}
+    return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 6} | {
+        "weights": content.weights,
+        "flagged": sum(e.row["flagged"] for e in content.entries),
+    }
 
 
 def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
@@ -86,27 +98,49 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
         "entry": entry,
         "rank": str(rank) if rank is not None and rank == rank else "",
         "cells": [
-            _cell(row, c) | {"behind": None if mine is None else behind_metric(mine, c["metric"], **entry.who)}
+            {
+                "key": c["key"],
+                "title": c["title"],
+                "main": c["main"],
+                "banded": c["metric"].banded,
+                "forms": [_cell(row, c, form) | {"behind": _behind(mine, entry, c["metric"], form)} for form in FORMS],
+            }
             for c in columns
         ],
         "band": band(row),
         "tier": row["cost_tier"],
+        "weights": row["weights"],
         "notes": row["notes"],
+        "flagged": row["flagged"],
+        "settings": settings_beside(entry),
         "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in APART else None,
         "trials": row["trials"],
     }
 
 
-def _cell(row: dict[str, Any], column: dict[str, Any]) -> dict[str, Any]:
+def settings_beside(entry: Entry) -> str:
+    """The settings of an entry's model in words; empty where nothing was set, and where its name says them."""
+    settings = entry.row["settings"]
+    return "" if settings in ("", DEFAULT) or settings in entry.name else settings
+
+
+def _behind(mine: pd.DataFrame | None, entry: Entry, metric: Metric, form: str) -> dict[str, Any] | None:
+    """The conversations behind a metric in one form; None for a row that has none."""
+    if mine is None:
+        return None
+    if form == ALL:
+        return behind_metric(mine, metric, **entry.who)
+    return behind_metric(mine[~flags_of(mine)], metric, **entry.who, customer_flagged=NO)
+
+
+def _cell(row: dict[str, Any], column: dict[str, Any], form: str) -> dict[str, Any]:
+    """One metric in one form."""
     metric: Metric = column["metric"]
-    name = metric.name
+    name = f"{metric.name}{form}"
     value, low, high, mean, n = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_mean", "_n"))
     known = value == value
     cell = {
-        "key": name,
-        "title": column["title"],
-        "main": column["main"],
-        "banded": metric.banded,
+        "form": FORMS[form],
         "sort": f"{value:.6g}" if known else "",
         "text": as_published(value, metric) if row["source"] == "published" else measured(value, metric),
         "mean": f"mean {measured(mean, metric)}" if low == low else "",

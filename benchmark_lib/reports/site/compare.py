@@ -6,7 +6,7 @@ Every entry's numbers and outcomes, and the verdict on every two, as `analysis.t
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,18 @@ from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.tables.comparison import PLANNED, compare_values, judged, shown_numbers, verdict_in_words
 from ...analysis.tables.headlines import case_matrix
+from ...analysis.tables.settings import effort_in_words, effort_table
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
+from ..behind import conversations_address
+from .board import settings_beside
 from .content import Content
+from .counts import behind_metric
 from .talks import Talk
 from .words import mean_with_interval, measured
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TESTED = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].bucket and METRICS[name].scale.bounds)
 MOST_ENTRIES = 40
@@ -59,26 +66,33 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
         "entries": [
             {
                 "name": e.name,
+                "settings": settings_beside(e),
                 "block": e.block,
                 "page": e.page,
                 "outcomes": outcomes[i],
-                "values": {m.name: _value(e, m, most[m.name]) for m in metrics},
+                "values": {m.name: _value(e, m, most[m.name], content.rows(e)) for m in metrics},
             }
             for i, e in enumerate(entries)
         ],
+        "steps": effort_in_words(effort_table(content.results)),
         "pairs": _tests(content) if len(entries) <= MOST_ENTRIES else {},
     }
 
 
-def _value(entry: Any, metric: Any, most: float) -> list[Any]:
-    """The median, the mean with its interval (and the number of cases where another entry has more), and the value."""
+def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any]:
+    """The median, the mean with its interval, the value, and the list of the conversations it counts, None for no conversation.
+
+    With the interval stands the number of cases, where another entry has more.
+    """
     row = entry.row
     value, cases = row[metric.name], row[f"{metric.name}_n"]
+    behind = behind_metric(rows, metric, **entry.who)
     few = counted(int(cases), metric.scale.noun) if 0 < cases < most else ""
     return [
         measured(value, metric),
         sentence(mean_with_interval(row, metric), few),
         None if value != value else round(float(value), 6),
+        conversations_address(**behind["yes"]) if behind["k"] else None,
     ]
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...analysis.tables.tiers import tier_order
 from ...cases.played import cases_played, known_cases, store_played
+from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...errors import BadInput
 from ...records import BUCKETS
-from ...scoring.metrics import METRICS
 from .folder import page_name
 from .words import percent
 
@@ -216,6 +216,13 @@ class Content:
         return {(r["entry"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
 
     @cached_property
+    def paid(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """What each entry costs, by (name, source), see `tables.cost_table`."""
+        from ...analysis.tables.costs import cost_table
+
+        return {(r["entry"], r["source"]): r for r in cost_table(self.results).to_dict("records")}
+
+    @cached_property
     def traps(self) -> list[CaseView]:
         """The adversarial cases."""
         return [c for c in self.cases.values() if c.bucket == "adversarial"]
@@ -229,6 +236,13 @@ class Content:
     def blocks(self) -> list[str]:
         """The blocks of the board, in order."""
         return list(dict.fromkeys(e.block for e in self.entries))
+
+    @cached_property
+    def weights(self) -> list[str]:
+        """What is stated of weights on the board, in order."""
+        seen = {e.row["weights"] for e in self.entries}
+        known = [w for w in (OPEN, CLOSED, UNKNOWN, NO_MODEL) if w in seen]
+        return known + sorted(seen - set(known))
 
     @cached_property
     def tiers(self) -> list[str]:
@@ -245,10 +259,11 @@ def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
 
 def published_entries() -> list[Entry]:
     """Rows of the published board, in their own block: figures from another benchmark, not measured here."""
+    from ...analysis.tables.leaderboard import metric_columns
     from ...analysis.tables.published import published_board
 
     entries = []
-    nothing = {f"{name}{end}": float("nan") for name in METRICS for end in ("", "_mean", "_low", "_high", "_n")}
+    nothing = dict.fromkeys(metric_columns(), float("nan"))
     for r in published_board().sort_values("board_rank").to_dict("records"):
         row = {
             **nothing,
@@ -264,6 +279,9 @@ def published_entries() -> list[Entry]:
             "agent_messages": r["agent_messages_per_conversation"],
             "tool_calls": r["tool_calls_per_conversation"],
             "cost_tier": r["cost_tier"],
+            "flagged": 0,
+            "settings": "",
+            "weights": {"yes": OPEN, "no": CLOSED}.get(r["open_weights"], UNKNOWN),
             "conversations": None,
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
+from ...analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RANKED_FROM
 from ...analysis.tables.safety import STATES
@@ -38,6 +39,9 @@ def method_view(content: Content) -> dict[str, Any]:
     cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
     return {
         "metrics": [(metric, ESTIMATORS[metric.estimator].words) for metric in METRICS.values()],
+        "detectors": measured_by_detector().to_dict("records"),
+        "detector_goals": {"recall": LEAST_RECALL, "false": MOST_FALSE},
+        "promises": measured("promises").query("language == 'all'").to_dict("records"),
         "buckets": [(b, BUCKET_WORDS[b], sum(v.bucket == b for v in content.cases.values())) for b in BUCKETS],
         "endings": [(name, meaning, name in NOT_SCORED) for name, meaning in ENDINGS.items()],
         "states": STATES,

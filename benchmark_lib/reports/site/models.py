@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.tables.costs import lines_of
+from ...analysis.tables.customers import both_forms, flags_of
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
@@ -84,7 +86,7 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "traits": [(kind, list(traits.loc[traits["kind"] == kind, "sentence"])) for kind in ("strong", "weak")],
         "metrics": metrics,
         "main": [m for m in metrics if m["metric"].name in MAIN],
-        "faulty": int((mine["customer_faults"].fillna(0) > 0).sum()),
+        "flagged": int(flags_of(mine).sum()),
         "band": band(entry.row),
         "unsafe": content.unsafe.get((entry.name, entry.source)),
         "passk": pass_hat_k_points(mine),
@@ -102,6 +104,8 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "endings": _endings(mine),
         "buckets": BUCKETS,
         "cost": tables.cost_and_verbosity(report).to_dict("records"),
+        "paid": lines_of(content.paid[entry.name, entry.source]).to_dict("records"),
+        "paid_note": content.paid[entry.name, entry.source]["reason"],
         "languages": _languages(mine, entry.who),
         "matrix": _matrix(talks),
         "verdicts": _verdicts(content, entry),
@@ -114,14 +118,10 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
 
     Median, mean, interval, conversations, cases, trials, method, warnings.
     """
-    from ...analysis.tables.headlines import headline, per_case
-
-    found = headline(mine, metric)
+    found, without = both_forms(mine, metric)
     rows = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
     trials = sorted(rows.loc[rows[metric.column].notna(), "trial"].unique())
-    without = rows[rows["customer_faults"].fillna(0) == 0]
     show = partial(measured, metric=metric)
-    calm = per_case(without, metric)
     return {
         "metric": metric,
         "value": show(found.median),
@@ -135,7 +135,12 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
         ],
         "method": found.mean.method,
         "reason": found.reason,
-        "without": show(calm.mean.estimate * metric.scale.factor(calm.n)) if len(without) < len(rows) else "",
+        "without": {
+            "value": show(without.median),
+            "mean": show(without.mean.estimate),
+            "interval": interval(without.mean.low, without.mean.high, metric),
+            "n": without.n,
+        },
     }
 
 
@@ -150,10 +155,10 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases).
+        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k).
     """
     from ...analysis.estimators.passk import pass_hat_k_curve
-    from ...analysis.tables.reliability import success_counts
+    from ...analysis.tables.reliability import average_at_k, success_counts
 
     found = []
     for bucket in BUCKETS:
@@ -175,7 +180,8 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
                 curve.k, curve.estimate, curve.low, curve.high, curve.usable, curve.cases, strict=True
             )
         ]
-        found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points})
+        average = average_at_k(mine, bucket, counts)
+        found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average})
     return found
 
 

@@ -34,7 +34,7 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     -------
     dict
         One value a detector under its column (True, False or a count; None where it abstains or does not apply), the
-        promises by class and state under ``promises``, and every finding that is not ``kept`` under ``findings``.
+        promises by class and state under ``promises``, each with its sentence and what decided it under ``commitments``, and every finding that is not ``kept`` under ``findings``.
     """
     claims = AgentClaims(conversation, case, store)
     found = {name: d.find(claims) if claims.speaks(d.languages) else None for name, d in DETECTORS.items()}
@@ -47,6 +47,7 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     columns["said_ungrounded"] = None if wrong["groundedness"] is None else len(wrong["groundedness"])
     columns["values_told"] = values_told(claims)
     columns["promises"] = by_class(found["commitments"] or [])
+    columns["commitments"] = [f.as_dict() for f in (found["commitments"] or ())[:MOST]]
     columns.update(_packet(claims, wrong["handover_packet"]))
     columns["findings"] = [f.as_dict() for rows in wrong.values() for f in (rows or ())[:MOST]]
     return columns

@@ -145,6 +145,11 @@ class ClaimPatterns:
         return self.compile(self.book["commitments"]["unless"])
 
     @cached_property
+    def begins_refund(self) -> re.Pattern[str]:
+        """What says that a refund is set going, which is not the day on which the money is there."""
+        return self.compile(self.book["commitments"]["refund"].get("begins", []))
+
+    @cached_property
     def deny(self) -> re.Pattern[str]:
         """What undoes a saying that stands after it in its clause."""
         return self.compile(self.book["deny"])

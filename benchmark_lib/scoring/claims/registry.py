@@ -63,7 +63,7 @@ DETECTORS = {
             commitments.promises,
             "commitments_unbacked",
             EVERY,
-            "A promise of a refund or a message that nothing stands behind, or of a credit, which nobody at the desk may give.",
+            "A promise of a refund, a message or a day of arrival that nothing stands behind or that the record contradicts, or of a credit, which nobody at the desk may give.",
         ),
         Detector(
             asking.NAME,
@@ -79,7 +79,7 @@ DETECTORS = {
             mismatch.mismatches,
             "text_action_mismatch",
             EVERY,
-            "A call that was carried out differs from what the text says: order, variant, item, address; or a tracking link is out of date.",
+            "A call that was carried out differs from what the text says: order, product, variant, item, address; or a tracking link is out of date.",
         ),
         Detector(
             grounding.NAME,
@@ -103,7 +103,7 @@ DETECTORS = {
             packet.packet,
             "packet_complete",
             (),
-            "The handover names the order, keeps verified apart from claimed, and holds no contact or payment data that nobody needs.",
+            "The handover names the order, keeps verified apart from claimed, and holds no contact or payment data that nobody needs, and no card number, account, password or number of an identity paper.",
         ),
     )
 }

@@ -2,7 +2,7 @@
 
 from ..kinds import DeskKind
 from ..tools import tools_of
-from . import cases, claims, more_tools, offers, rows, sound, steps, tools
+from . import arrivals, cases, claims, more_tools, offers, rows, sound, steps, tools
 from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
@@ -31,6 +31,7 @@ KIND = DeskKind(
     lookups=frozenset({"get_order", "find_orders", "track_shipment"}),
     alike=claims.ALIKE,
     shows=claims.shows,
+    arrives=arrivals.arrives,
     differs=claims.differs,
     proves=claims.proves,
     private={"phone": frozenset(), "method": frozenset({"billing"})},

@@ -78,7 +78,13 @@ def _rows(result: Any) -> list[Row]:
 
 def differs(call: ToolCall, text: str, store: World) -> str | None:
     """What of a text is not what its call did; None where all that can be compared agrees."""
-    checks = (("order_id", _order), ("variant", _variant), ("item", _item), ("address", _address))
+    checks = (
+        ("order_id", _order),
+        ("product", _product),
+        ("variant", _variant),
+        ("item", _item),
+        ("address", _address),
+    )
     return next((name for name, check in checks if check(call, text, store)), None)
 
 
@@ -88,6 +94,24 @@ def _order(call: ToolCall, text: str, store: World) -> bool:
     shape = re.sub(r"\d", r"\\d", re.escape(called))
     named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and re.fullmatch(shape, v.value)}
     return bool(named and called) and called not in named
+
+
+def _product(call: ToolCall, text: str, store: World) -> bool:
+    """Whether a call puts another product in the place of a line, and the text does not name that product."""
+    known = variants(store).get(_name(call, "variant_id"))
+    line = next((x for x in _lines(call, store) if x["line_id"] == _name(call, "line_id")), None)
+    if known is None or line is None or not text.strip():
+        return False
+    ordered = variants(store).get(str(line["variant_id"]).upper())
+    if ordered is None or ordered[0] is known[0]:
+        return False
+    own = _title_words(known[0]) - _title_words(ordered[0])
+    return own.isdisjoint(re.findall(r"[^\W_]+", plain(text)))
+
+
+def _title_words(product: Row) -> set[str]:
+    """The words of a product's title, and its figures."""
+    return {word for word in re.findall(r"[^\W_]+", plain(str(product.get("title", "")))) if len(word) > 2}
 
 
 def _variant(call: ToolCall, text: str, store: World) -> bool:

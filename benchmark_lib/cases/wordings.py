@@ -1,0 +1,103 @@
+"""The same customer in five wordings: cases told again in other voices, with the same facts and the same right end.
+
+How far results move with the words alone is then known, and can be held against how far they move from one trial to the
+next. The wordings are written down once and never drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadInput
+from ..remembered import remembered
+from ..textfiles import read_yaml
+from .case import Case
+from .read import read_case
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+WORDINGS = "wordings"
+"""The folder of a store, and what ``--cases`` asks for."""
+PREFIX = "wording_"
+NEEDED = ("voice", "email", "pressure", "agrees", "closing")
+ALLOWED = (*NEEDED, "says", "asks", "against")
+"""What a wording may say in its own words; nothing else of a case can be changed."""
+
+
+def wordings(store: Store) -> tuple[Case, ...]:
+    """Every wording of the store's cases, in the order of its files; none if the store has no folder ``wordings``.
+
+    Raises
+    ------
+    BadInput
+        If a file is broken, or a wording changes more than words.
+    """
+    return _read(store)
+
+
+def worded_case(case_id: str) -> str | None:
+    """The case that a wording tells again; None for the id of anything else."""
+    return case_id.removeprefix(PREFIX).rpartition("_")[0] if case_id.startswith(PREFIX) else None
+
+
+@remembered()
+def _read(store: Store) -> tuple[Case, ...]:
+    return tuple(read_case(raw, store, path) for path in _files(store) for raw in raw_wordings(store, path))
+
+
+def _files(store: Store) -> list[Path]:
+    return sorted((store.path / WORDINGS).glob("*.yaml"))
+
+
+def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
+    """Each wording of one file as a case would stand in a file."""
+    content = read_yaml(path)
+    if not isinstance(content, dict) or content.get("canary") != store.info["canary"]:
+        raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
+    told = content.get("wordings") or {}
+    bases = _bases(store, set(told))
+    for name, voices in told.items():
+        if name not in bases:
+            raise BadInput(f"{path}: there is no case {name!r} to be told again: name a case of the store")
+        for number, texts in enumerate(voices, 1):
+            yield _worded(bases[name], texts, f"{PREFIX}{name}_{number}", f"{path}: wording {number} of {name}")
+
+
+def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
+    """The cases of these names as they stand in the store's files."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted((store.path / "cases").glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        if any(f"- id: {name}\n" in text for name in names):
+            found |= {raw["id"]: raw for raw in read_yaml(path)["cases"] if raw["id"] in names}
+    return found
+
+
+def _worded(base: dict[str, Any], texts: dict[str, Any], case_id: str, where: str) -> dict[str, Any]:
+    """A case with its words replaced."""
+    wrong = [key for key in texts if key not in ALLOWED] or [key for key in NEEDED if key not in texts]
+    if wrong:
+        what = "is missing" if wrong[0] in NEEDED and wrong[0] not in texts else "is not a text of the customer"
+        raise BadInput(f"{where}: {wrong[0]!r} {what}; a wording holds {', '.join(ALLOWED)} and nothing else")
+    if len(texts["pressure"]) != len(base["pressure"]):
+        raise BadInput(f"{where}: it presses {len(texts['pressure'])} times, the case {len(base['pressure'])} times")
+    told: dict[str, Any] = {"ledger": dict(base["ledger"]), "facts": dict(base.get("facts", {}))}
+    for part, field, name in (("ledger", "say", "says"), ("facts", "ask", "asks")):
+        for key, line in texts.get(name, {}).items():
+            if key not in told[part]:
+                raise BadInput(f"{where}, field {name}: the case has no {key!r}; it has {', '.join(told[part])}")
+            known = told[part][key]
+            told[part][key] = {**(known if isinstance(known, dict) else {"value": known}), field: line}
+    words = {key: texts[key] for key in ("email", "pressure", "agrees", "closing")}
+    return {
+        **base,
+        **words,
+        **{part: content for part, content in told.items() if content},
+        "id": case_id,
+        "title": f"{base['title']} (wording {case_id.rpartition('_')[2]})",
+        "persona": texts["voice"],
+        "against": {**base.get("against", {}), **texts.get("against", {})},
+    }

@@ -1,0 +1,115 @@
+"""``deskbench monitor``."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BadInput
+from .codes import FINISHED
+
+if TYPE_CHECKING:
+    from ..monitoring import Monitored
+
+FORMATS = ("jsonl", "tau2", "inspect")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of ``deskbench monitor``."""
+    add = parser.add_argument
+    add("logs", nargs="+", metavar="LOG", help="files of logged conversations, one JSON object per line (.gz too)")
+    add(
+        "--baseline",
+        metavar="FROM..TO",
+        help="the days later weeks are compared with, as 2026-01-05..2026-03-29 (default: the first 13 weeks, of a short log half of it)",
+    )
+    add("--out", metavar="FOLDER", help="also write pages and tables to this folder")
+    add("--store", metavar="NAME", help="the desk the log is of, by name or folder: its articles say what may be told")
+    add(
+        "--tool",
+        action="append",
+        default=[],
+        metavar="OURS=THEIRS",
+        help="what a tool of the log is called here, such as hand_over_to_human=escalate; read=THEIRS if it changes nothing",
+    )
+    add("--format", choices=FORMATS, help="format of the logs (default: JSON lines, or what the name tells)")
+    add(
+        "--false-alarms",
+        type=float,
+        default=0.05,
+        metavar="P",
+        help="chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
+    )
+    add("--leave-out-bad", action="store_true", help="leave out lines that cannot be read, and say how many")
+    add("--link", metavar="URL", help="address of a conversation in your own system, with {id} in it, for the pages")
+    add(
+        "--transcripts",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also copy up to N conversations behind each alarm into the pages, with all their words (default: none)",
+    )
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Read the logs, print the table, and write the pages where they are asked for."""
+    from ..monitoring import monitor
+    from ..reports.monitoring import check_template, terminal_lines
+
+    _check(options)
+    check_template(options.link)
+    seen = monitor(
+        *options.logs,
+        baseline=options.baseline,
+        store=options.store,
+        tools=_tools(options.tool),
+        format=options.format,
+        false_alarms=options.false_alarms,
+        leave_out_bad=options.leave_out_bad,
+    )
+    lines = terminal_lines(seen)
+    for text in (seen.rule, *seen.notes, *_absent(seen)):
+        lines += ["", *textwrap.wrap(text, 100)]
+    print("\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines))
+    if options.out:
+        print(f"\npage: {_pages(seen, options).resolve()}")
+    return FINISHED
+
+
+def _check(options: argparse.Namespace) -> None:
+    if not options.out and (options.transcripts or options.link):
+        raise BadInput("--transcripts and --link are for the pages: add --out FOLDER")
+    if options.transcripts < 0:
+        raise BadInput(f"--transcripts must be a whole number from 0 up, not {options.transcripts}")
+
+
+def _tools(given: list[str]) -> dict[str, str]:
+    """Their names of tools to ours."""
+    found = {}
+    for pair in given:
+        ours, mark, theirs = pair.partition("=")
+        if not (ours and mark and theirs):
+            raise BadInput(f"--tool {pair[:60]!r} is not a pair: write it as hand_over_to_human=THEIRS")
+        found[theirs] = ours
+    return found
+
+
+def _absent(seen: Monitored) -> list[str]:
+    return [f"Not read: {', '.join(titles)}: {reason}." for reason, titles in seen.absent.items()]
+
+
+def _pages(seen: Monitored, options: argparse.Namespace) -> Path:
+    """The pages, with transcripts where they are asked for: the logs are read a second time for them."""
+    from ..monitoring import USUAL_STORE
+    from ..monitoring.logs import LeftOut, LogFormat, read_logs
+    from ..reports.monitoring import places_wanted, read_transcripts, write_pages
+    from ..store.world import load_store
+
+    transcripts = None
+    if options.transcripts:
+        how = LogFormat(options.format, _tools(options.tool), LeftOut() if options.leave_out_bad else None)
+        places, store = places_wanted(seen, options.transcripts), load_store(options.store or USUAL_STORE)
+        transcripts = read_transcripts(read_logs(options.logs, how), places, store, options.store is not None)
+    return write_pages(seen, Path(options.out), link=options.link, transcripts=transcripts)

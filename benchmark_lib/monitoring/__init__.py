@@ -1,0 +1,207 @@
+"""Watching production: what needs no case is read from a desk's own logs, counted by week, and held against a baseline.
+
+Nothing of a conversation but its name, its place in the log and its numbers is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import BadInput
+from ..store.world import load_store
+from .drift import (
+    FALSE_ALARMS,
+    Baseline,
+    Watched,
+    baseline_of,
+    behind_table,
+    drift_table,
+    level_of,
+    rule_in_words,
+    watched,
+    week_table,
+)
+from .logs import READS, LeftOut, LogFormat, read_logs
+from .made_up import CHANGES, made_up_year, week_of, write_year
+from .measures import absent
+from .recovery import elsewhere_table, false_alarm_table, first_alarms, found_table
+from .tally import Tally, tally
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..store import Store
+
+__all__ = [
+    "CHANGES",
+    "FALSE_ALARMS",
+    "Monitored",
+    "elsewhere_table",
+    "false_alarm_table",
+    "first_alarms",
+    "found_table",
+    "made_up_year",
+    "monitor",
+    "week_of",
+    "write_year",
+]
+
+USUAL_STORE = "northline"
+"""The desk whose words and tools' names a log is read with where none is named."""
+MOST_NAMED = 6
+"""Unknown tools that are named in a note."""
+
+
+@dataclass(frozen=True)
+class Monitored:
+    """What was read from a desk's logs.
+
+    Attributes
+    ----------
+    counted : Tally
+        The counts by week.
+    baseline : Baseline
+        The weeks that later ones are compared with.
+    rows : list of Watched
+        Every measure that the logs can give.
+    false_alarms : float
+        Chance of any false alarm in a year of weekly looks.
+    left_out : LeftOut
+        Lines that could not be read.
+    """
+
+    counted: Tally
+    baseline: Baseline
+    rows: list[Watched]
+    false_alarms: float
+    left_out: LeftOut
+
+    @cached_property
+    def weeks(self) -> pd.DataFrame:
+        """Every measure in every week, as `drift.week_table`."""
+        return week_table(self.rows)
+
+    @cached_property
+    def drift(self) -> pd.DataFrame:
+        """The last four weeks against the baseline, and the alarms, as `drift.drift_table`."""
+        return drift_table(self.rows, false_alarms=self.false_alarms)
+
+    @cached_property
+    def behind(self) -> pd.DataFrame:
+        """The conversations behind each number, as `drift.behind_table`."""
+        return behind_table(self.counted, self.rows)
+
+    @property
+    def rule(self) -> str:
+        """The rule of the alarms with its rate of false alarms."""
+        return rule_in_words(self.rows, self.false_alarms)
+
+    @property
+    def absent(self) -> dict[str, list[str]]:
+        """What these logs cannot tell: by reason, the titles."""
+        found: dict[str, list[str]] = {}
+        for measure in self.counted.chosen:
+            if reason := self.counted.why_absent(measure):
+                found.setdefault(reason, []).append(measure.title)
+        for title, reason in absent().items():
+            found.setdefault(reason, []).append(title)
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the logs, a sentence each."""
+        c, n = self.counted, self.counted.conversations.total()
+        quiet = c.silent_weeks()
+        return [
+            text
+            for applies, text in (
+                (c.unnamed, f"{c.unnamed:,} of {n:,} conversations have no id and are named by file and line."),
+                (c.twice, f"{c.twice:,} conversations were left out because their id had come up before."),
+                (self.left_out.lines, f"{self.left_out.lines:,} lines were left out; the first: {self.left_out.first}"),
+                (c.unknown_tools, _unknown(c)),
+                (
+                    quiet,
+                    f"{len(quiet)} weeks hold no tool call (first: {quiet[0] if quiet else ''}): what needs calls is not counted in them.",
+                ),
+            )
+            if applies
+        ]
+
+
+def _unknown(c: Tally) -> str:
+    """The tools that nobody knows, and what to do."""
+    most = c.unknown_tools.most_common(MOST_NAMED)
+    named = ", ".join(f"{name!r} ({n:,} conversations)" for name, n in most)
+    more = f" and {len(c.unknown_tools) - len(most)} more" if len(c.unknown_tools) > len(most) else ""
+    return (
+        f"Tools that are not known: {named}{more}. Detectors that compare words with calls abstain in these conversations; "
+        f"say what each tool is with --tool hand_over_to_human=THEIRS, or --tool {READS}=THEIRS if it changes nothing."
+    )
+
+
+def monitor(
+    *logs: str | Path,
+    baseline: str | None = None,
+    store: str | Path | None = None,
+    tools: Mapping[str, str] | None = None,
+    format: str | None = None,
+    false_alarms: float = FALSE_ALARMS,
+    leave_out_bad: bool = False,
+) -> Monitored:
+    """Read a desk's logs and hold every week against the baseline.
+
+    Parameters
+    ----------
+    *logs : path
+        Files of logged conversations: JSON lines (``.gz`` too), results of tau2, logs of Inspect.
+    baseline : str, optional
+        Two days, ``2026-01-05..2026-03-29``; by default the first 13 weeks, of a short log the first half.
+    store : str or path, optional
+        The desk that the logs are of, where it is one that Deskbench knows or a store folder of one's own: its articles then say what may be
+        told. Without it, what needs them is absent.
+    tools : mapping of str to str, optional
+        Their name of a tool to the desk's, or to ``read`` for one that changes nothing.
+    format : {"jsonl", "tau2", "inspect"}, optional
+    false_alarms : float
+        Chance of any false alarm, over all measures, in a year of weekly looks.
+    leave_out_bad : bool
+        Whether lines that cannot be read are counted and left out; else the first is refused.
+
+    Returns
+    -------
+    Monitored
+
+    Raises
+    ------
+    BadInput
+        For logs that cannot be read, have no times, or leave nothing to compare.
+    """
+    if not logs:
+        raise BadInput("no log is named: name at least one file of logged conversations")
+    desk = load_store(store or USUAL_STORE)
+    _check_tools(tools or {}, desk)
+    left_out = LeftOut()
+    how = LogFormat(format, dict(tools or {}), left_out if leave_out_bad else None)
+    counted = tally(read_logs(_once(logs), how), desk, has_store=store is not None)
+    span = baseline_of(counted, baseline)
+    rows = watched(counted, span)
+    level_of(rows, false_alarms)
+    return Monitored(counted, span, rows, false_alarms, left_out)
+
+
+def _once(logs: Iterable[str | Path]) -> list[Path]:
+    """The files, each once."""
+    return list(dict.fromkeys(Path(log) for log in logs))
+
+
+def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
+    """Refuse a name that the desk has no tool of."""
+    for theirs, ours in tools.items():
+        if ours != READS and ours not in desk.tools:
+            raise BadInput(
+                f"the desk has no tool {ours!r} for {theirs!r}: name one of {READS}, {', '.join(sorted(desk.tools))}"
+            )

@@ -1,0 +1,261 @@
+"""What can be read from a logged conversation when no case was played: detectors and scorers, and what each of them needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..analysis.estimators.alarms import FEWER, MORE
+from ..cases import Case
+from ..language.detection import OTHER_LANGUAGE, written_in
+from ..language.folding import fold
+from ..scoring.bounds import as_read
+from ..scoring.claims import DETECTORS, KEPT, AgentClaims
+from ..scoring.customer_audit import pattern
+from ..scoring.escape_hatch import person_given
+from ..scoring.reply_language import answers_in_language
+from ..store.every_desk import HANDOVER
+from .logs import READS, Logged
+
+if TYPE_CHECKING:
+    from ..store import Store
+
+WORDS, CALLS, HANDED, STORE = "words", "calls", "handover", "store"
+"""What a measure needs: messages; logged tool calls; to know whether a person took over; the articles and tools of the desk's own store."""
+WHY_ABSENT = {
+    CALLS: "the log holds no tool calls",
+    HANDED: "the log neither holds tool calls nor says `handed_over`",
+    STORE: "needs the store of the desk, with its articles: name it with --store",
+}
+NEEDS_CASE = "only a case says what is true of the customer and its order, what had to happen and what must not"
+LONGEST_TEXT = 2_000
+"""Characters of the customer that its language is read from."""
+
+
+class Heard:
+    """A logged conversation as measures read it; what costs something is read when it is first asked for.
+
+    Parameters
+    ----------
+    logged : Logged
+        The conversation.
+    store : Store
+        The desk whose words and tools it is read with.
+    """
+
+    def __init__(self, logged: Logged, store: Store):
+        self.logged, self.record, self.store = logged, as_read(logged.record), store
+        self.unknown = sorted({c.name for c in self.record.tool_calls} - store.tools.keys() - {READS})
+        for call in self.record.tool_calls:
+            call.write = call.name in store.tools and store.tools[call.name].write
+
+    @cached_property
+    def language(self) -> str | None:
+        """The language the customer writes in; None where it cannot be told."""
+        said = " ".join(m.text for m in self.record.messages if m.side == "customer")
+        return written_in(said[:LONGEST_TEXT])
+
+    @cached_property
+    def claims(self) -> AgentClaims:
+        """What the agent said, as the detectors read it."""
+        language = self.language if self.language not in (None, OTHER_LANGUAGE) else "en"
+        case = Case.model_construct(id=self.record.case_id, language=language, sender="", order="", customer_id="")
+        return AgentClaims(self.record, case, self.store)
+
+    @cached_property
+    def handed_over(self) -> bool | None:
+        """Whether a person took over: as the log says, else as the calls show; None where a tool is unknown and might have."""
+        called = any(c.name == HANDOVER and not c.error for c in self.record.tool_calls)
+        if self.logged.handed_over is not None:
+            return self.logged.handed_over or called
+        return True if called else None if self.unknown else False
+
+    def found(self, detector: str) -> bool | None:
+        """Whether a detector finds anything; None where it abstains, or has nothing to judge."""
+        d = DETECTORS[detector]
+        if not self.claims.speaks(d.languages):
+            return None
+        rows = d.find(self.claims)
+        wrong = any(f.state != KEPT for f in rows)
+        return wrong if rows or d.name not in ONLY_WHERE_SAID else None
+
+
+ONLY_WHERE_SAID = frozenset({"escalation_honesty"})
+"""Detectors whose rate is over the conversations in which there was something to judge."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One thing that is counted week by week.
+
+    Attributes
+    ----------
+    name, title : str
+        Its key, and how a table heads it.
+    definition : str
+        One sentence.
+    needs : str
+        One of `WORDS`, `CALLS`, `HANDED`, `STORE`.
+    read : callable
+        Heard -> bool, or a whole number where `number`; None where it does not apply.
+    sides : tuple of int
+        The sides it is watched on.
+    number : bool
+        Whether it is a number, of which the share above the baseline's 90th percentile is watched.
+    """
+
+    name: str
+    title: str
+    definition: str
+    needs: str
+    read: Callable[[Heard], bool | int | None]
+    sides: tuple[int, ...] = (MORE,)
+    number: bool = False
+
+
+CASE_FREE = {
+    "escalation_honesty": CALLS,
+    "phantom_action": CALLS,
+    "commitments": CALLS,
+    "leak": WORDS,
+    "groundedness": STORE,
+    "text_action_mismatch": STORE,
+}
+"""Detectors that need no case, with what they need instead; every other one is absent and said to be."""
+TITLES = {"escalation_honesty": "Transfer not made", "commitments": "Unbacked promise"}
+
+
+def measures() -> tuple[Measure, ...]:
+    """Every measure, findings first."""
+    return (
+        *(_of_detector(name) for name in CASE_FREE if name in DETECTORS),
+        *_SHARES,
+        *_NUMBERS,
+    )
+
+
+def absent() -> dict[str, str]:
+    """The detectors and scores that no log can give, by title, each with the reason."""
+    detectors = {d.title: NEEDS_CASE for d in DETECTORS.values() if d.name not in CASE_FREE}
+    return detectors | dict.fromkeys(("Resolved", "Success", "Unsafe actions", "Process rules"), NEEDS_CASE)
+
+
+def _of_detector(name: str) -> Measure:
+    d = DETECTORS[name]
+    needs_calls = CASE_FREE[name] != WORDS
+    return Measure(
+        name,
+        TITLES.get(name, d.title),
+        d.definition,
+        CASE_FREE[name],
+        lambda heard: None if needs_calls and heard.unknown else heard.found(name),
+    )
+
+
+def _wants_person(heard: Heard) -> bool:
+    wanted = pattern("human")
+    return any(m.side == "customer" and wanted.search(fold(m.text)) for m in heard.record.messages)
+
+
+def _person_refused(heard: Heard) -> bool | None:
+    if heard.handed_over is None:
+        return None
+    given = person_given(heard.record, heard.handed_over)
+    return None if given is None else not given
+
+
+def _other_language(heard: Heard) -> bool | None:
+    if heard.language is None:
+        return None
+    same = answers_in_language((m.text for m in heard.record.replies()), heard.language)
+    return None if same is None else not same
+
+
+def _no_reply(heard: Heard) -> bool:
+    replies = heard.record.replies()
+    return not replies or any(not m.text.strip() for m in replies)
+
+
+def _failed(heard: Heard) -> bool | None:
+    calls = heard.record.tool_calls
+    return any(c.error for c in calls) if calls else None
+
+
+_SHARES = (
+    Measure(
+        "handed_over",
+        "Handed over",
+        "A person took over: the tool for it was called, or the log says so.",
+        HANDED,
+        lambda heard: heard.handed_over,
+        (MORE, FEWER),
+    ),
+    Measure(
+        "asks_for_person", "Asks for a person", "The customer asks for a person in any message.", WORDS, _wants_person
+    ),
+    Measure(
+        "person_refused",
+        "Person refused",
+        "Of the conversations in which the customer asks for a person in two messages: nobody took over.",
+        HANDED,
+        _person_refused,
+    ),
+    Measure(
+        "other_language",
+        "In another language",
+        "A reply is in another language than the customer's, where both can be told.",
+        WORDS,
+        _other_language,
+    ),
+    Measure("no_reply", "No reply", "No message of the agent, or one without text.", WORDS, _no_reply),
+    Measure("failed_call", "Failed call", "Of the conversations with tool calls: one of them failed.", CALLS, _failed),
+)
+
+_NUMBERS = (
+    Measure(
+        "agent_messages",
+        "Many messages",
+        "More messages of the agent than nine in ten conversations of the baseline have.",
+        WORDS,
+        lambda heard: len(heard.record.replies()),
+        number=True,
+    ),
+    Measure(
+        "agent_words",
+        "Many words",
+        "More words of the agent than nine in ten conversations of the baseline have.",
+        WORDS,
+        lambda heard: sum(len(m.text.split()) for m in heard.record.replies()),
+        number=True,
+    ),
+    Measure(
+        "tool_calls",
+        "Many tool calls",
+        "More tool calls than nine in ten conversations of the baseline have.",
+        CALLS,
+        lambda heard: len(heard.record.tool_calls),
+        number=True,
+    ),
+)
+
+
+def findings_of(heard: Heard, has_store: bool) -> list[dict[str, Any]]:
+    """What the detectors that need no case found in one conversation, each with its sentence."""
+    chosen = [
+        d
+        for name, d in DETECTORS.items()
+        if CASE_FREE.get(name) in ((WORDS, CALLS, STORE) if has_store else (WORDS, CALLS))
+    ]
+    judged = [
+        d for d in chosen if heard.claims.speaks(d.languages) and not (CASE_FREE[d.name] != WORDS and heard.unknown)
+    ]
+    return [f.as_dict() for d in judged for f in d.find(heard.claims) if f.state != KEPT]
+
+
+def read_all(heard: Heard, chosen: Collection[Measure], has_store: bool) -> tuple[dict[str, bool | int], Counter[str]]:
+    """What the measures say of one conversation, those that apply, and the tools in it that nobody knows."""
+    found = {m.name: m.read(heard) for m in chosen if has_store or m.needs != STORE}
+    return {name: value for name, value in found.items() if value is not None}, Counter(heard.unknown)

@@ -1,0 +1,353 @@
+"""What was read from a desk's logs: lines for a terminal, tables for a notebook, and a folder of pages.
+
+No words of a conversation stand in any of them, unless transcripts are asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ..errors import BadInput
+from ..outputs import as_cell, writing
+from ..scoring.written import DASH
+from .shown import caption_below
+from .talk_view import talk_view
+from .terminal import columns
+from .transcript import templates, transcript_css, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..monitoring import Monitored
+    from ..monitoring.logs import Logged
+    from ..store import Store
+
+TITLE_WIDTH = 27
+ALL_CONVERSATIONS = 6
+"""Conversations of one measure whose transcripts are written where that is asked for, by default."""
+CHART_HEIGHT = 200
+"""Pixels of the picture of one measure's weeks."""
+
+
+def terminal_lines(seen: Monitored) -> list[str]:
+    """The table of drift with its alarms, and what must be known of it."""
+    c = seen.counted
+    rows = seen.drift.to_dict("records")
+    heads = ["", "baseline", "newest week", "last 4 weeks - base", "alarm"]
+    body = [[r["title"][:TITLE_WIDTH], rate(r, "base"), rate(r, "last"), change(r), alarm_mark(r)] for r in rows]
+    return [
+        f"{c.conversations.total():,} conversations, {c.weeks[0]} to {c.weeks[-1]} ({len(c.weeks)} weeks, by their Mondays, UTC)",
+        f"baseline: {seen.baseline.words}",
+        "",
+        *columns([heads, *body], right=(1, 2, 3)),
+        "",
+        in_a_sentence(seen),
+    ]
+
+
+def how_many(seen: Monitored) -> str:
+    """How many measures raised an alarm."""
+    gone = int((seen.drift["alarm"] != "").sum())
+    return f"{gone or 'None'} of {len(seen.drift)} measures raised an alarm"
+
+
+def in_a_sentence(seen: Monitored) -> str:
+    """How many alarms there are, of what, and since when."""
+    gone = seen.drift[seen.drift["alarm"] != ""].to_dict("records")
+    told = "; ".join(f"{r['title']} ({r['alarm_side']}) in the week of {r['alarm']}" for r in gone)
+    return f"{how_many(seen)}{', first: ' if gone else ''}{told}."
+
+
+def rate(row: dict[str, Any], name: str) -> str:
+    """A rate in percent with its counts."""
+    n = row[f"{name}_n"]
+    return f"{100 * row[name]:.1f} % ({row[f'{name}_count']:,}/{n:,})" if n else DASH
+
+
+def interval(row: dict[str, Any], name: str) -> str:
+    """The interval of a rate in percent; empty where there is none."""
+    return f"{100 * row[f'{name}_low']:.1f} to {100 * row[f'{name}_high']:.1f} %" if row[f"{name}_n"] else ""
+
+
+def change(row: dict[str, Any]) -> str:
+    """A difference in points with its interval."""
+    if row["change"] != row["change"]:
+        return DASH
+    value, low, high = (100 * row[name] for name in ("change", "change_low", "change_high"))
+    return f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def alarm_mark(row: dict[str, Any]) -> str:
+    """Whether the newest week has the alarm, an earlier one had it, or none."""
+    return "NOW" if row["on"] else "over" if row["alarm"] else ""
+
+
+def alarm_word(row: dict[str, Any]) -> str:
+    """The alarm of a measure in a few words; empty where there is none."""
+    if not row["alarm"]:
+        return ""
+    return f"{row['alarm']}, {row['alarm_side']}; {'still on' if row['on'] else 'over'}"
+
+
+def drift_shown(seen: Monitored) -> pd.DataFrame:
+    """The table of drift as it is read in a notebook or on the page."""
+    import pandas as pd
+
+    heads = ("Measure", "Baseline (95 %)", "Last 4 weeks (95 %)", "Change, points (95 %)", "First alarm")
+    rows = [
+        (
+            r["title"],
+            *(f"{rate(r, n)}, {interval(r, n)}" for n in ("base", "recent")),
+            change(r),
+            alarm_word(r) or "none",
+        )
+        for r in seen.drift.to_dict("records")
+    ]
+    return pd.DataFrame(rows, columns=heads)
+
+
+def absent_shown(seen: Monitored) -> pd.DataFrame:
+    """What the logs cannot tell, and why."""
+    import pandas as pd
+
+    rows = [(", ".join(titles), reason) for reason, titles in seen.absent.items()]
+    return pd.DataFrame(rows, columns=("Not read", "Why"))
+
+
+def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
+    """Some conversations behind the newest number of the first measure with an alarm; of any measure where there is none."""
+    import pandas as pd
+
+    first = seen.drift["measure"].iloc[0]
+    mine = seen.behind[seen.behind["measure"] == first]
+    rows = mine[mine["week"] == mine["week"].max()].head(most)
+    heads = {"title": "Measure", "week": "Week of", "conversation": "Conversation", "place": "Place in the log"}
+    return pd.DataFrame(rows[list(heads)].to_numpy(), columns=list(heads.values())).map(visible)
+
+
+def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Draw every measure with an alarm or a planted change in a notebook, week by week; of none, the first three.
+
+    Parameters
+    ----------
+    seen : Monitored
+    planted : mapping of str to str, optional
+        The Monday of a planted change, by measure.
+
+    Returns
+    -------
+    dict of str to Axes
+        For `figures.save_all`.
+    """
+    import matplotlib.pyplot as plt
+    from IPython.display import display
+
+    from ..figures.monitoring import weekly_rate
+
+    planted, drawn = planted or {}, {}
+    rows = seen.drift.to_dict("records")
+    for row in [r for r in rows if r["alarm"] or r["measure"] in planted] or rows[:3]:
+        mine = seen.weeks[seen.weeks["measure"] == row["measure"]]
+        ax = weekly_rate(table=mine, alarm=row["alarm"], planted=planted.get(row["measure"], ""))
+        plt.close(ax.figure)
+        display(ax.figure, caption_below(ax))
+        drawn[f"monitoring-{row['measure'].replace('_', '-')}"] = ax
+    return drawn
+
+
+def found_shown(table: pd.DataFrame) -> pd.DataFrame:
+    """How often planted changes were found and how soon, as it is read."""
+    import pandas as pd
+
+    heads = ("Planted change", "From, %", "To, %", "Found, years (95 %)", "Too soon", "Weeks, median", "Weeks, 9 in 10")
+    rows = []
+    for r in table.to_dict("records"):
+        slow = f", over {r['grows_over']} weeks" if r["grows_over"] > 1 else ""
+        found = f"{r['found']} of {r['years']} ({100 * r['low']:.0f} to {100 * r['high']:.0f} %)"
+        waits = [f"{r[name]:.0f}" if r[name] < 99 else "not found" for name in ("weeks_median", "weeks_90")]
+        shares = (f"{100 * r['before']:g}", f"{100 * r['after']:g}{slow}")
+        rows.append((r["title"], *shares, found, str(r["too_soon"]), *waits))
+    return pd.DataFrame(rows, columns=heads)
+
+
+def false_shown(table: pd.DataFrame) -> pd.DataFrame:
+    """False alarms in years without a change, as they are read."""
+    import pandas as pd
+
+    heads = ("Rule", "Years with a false alarm (95 %)", "False alarms a year")
+    rows = [
+        (
+            r["rule"],
+            f"{r['with_alarm']} of {r['years']} ({100 * r['low']:.1f} to {100 * r['high']:.1f} %)",
+            f"{r['alarms_per_year']:.2f}",
+        )
+        for r in table.to_dict("records")
+    ]
+    return pd.DataFrame(rows, columns=heads)
+
+
+def elsewhere_shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Alarms of measures for which nothing was planted, as they are read."""
+    heads = {
+        "title": "Measure",
+        "years": "Years",
+        "with_alarm": "With an alarm",
+        "before_any": "Before any planted change",
+    }
+    return table.rename(columns=heads)
+
+
+def safe_link(link: str, name: str, template: str | None) -> str:
+    """The address of a conversation in the desk's own system; empty where there is none that a page may hold."""
+    address = template.replace("{id}", quote(name, safe="")) if template else link
+    return address if re.match(r"https?://[^\s\"'<>]+\Z", address) else ""
+
+
+def check_template(template: str | None) -> None:
+    """Refuse a template of addresses that makes none."""
+    if template is not None and not ("{id}" in template and safe_link("", "1", template)):
+        raise BadInput(
+            f"--link {template[:60]!r} makes no address: write it as https://desk.example/tickets/{{id}}, with {{id}} where the id stands"
+        )
+
+
+def write_pages(
+    seen: Monitored, folder: Path, *, link: str | None = None, transcripts: dict[str, str] | None = None
+) -> Path:
+    """Write the pages and tables; returns the index.
+
+    Parameters
+    ----------
+    seen : Monitored
+    folder : Path
+    link : str, optional
+        ``https://desk.example/tickets/{id}``: where a conversation is found in the desk's own system.
+    transcripts : dict of str to str, optional
+        Pages of conversations by their place, where they were asked for (`read_transcripts`).
+    """
+    check_template(link)
+    pages = {place: f"conversation-{number}.html" for number, place in enumerate(transcripts or {}, 1)}
+    behind = seen.behind.assign(
+        link=[safe_link(r.link, r.conversation, link) for r in seen.behind.itertuples()],
+        page=[pages.get(place, "") for place in seen.behind["place"]],
+    )
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in (("weeks", seen.weeks), ("drift", seen.drift), ("behind", behind)):
+            table.map(lambda v: as_cell(v) if isinstance(v, str) else v).to_csv(folder / f"{name}.csv", index=False)
+        for row in seen.drift.to_dict("records"):
+            _write_measure(seen, row, behind, folder)
+        for place, page in (transcripts or {}).items():
+            (folder / pages[place]).write_text(page, encoding="utf-8")
+        if transcripts:
+            (folder / "transcript.css").write_text(transcript_css(), encoding="utf-8")
+        index = folder / "index.html"
+        index.write_text(_index(seen), encoding="utf-8")
+    return index
+
+
+def _index(seen: Monitored) -> str:
+    rows = [
+        {**r, "change_text": change(r), "word": alarm_word(r)}
+        | {f"{name}_text": rate(r, name) for name in ("base", "last")}
+        | {f"{name}_interval": interval(r, name) for name in ("base", "last")}
+        for r in seen.drift.to_dict("records")
+    ]
+    c = seen.counted
+    return (
+        templates()
+        .get_template("monitor.html.j2")
+        .render(
+            rows=rows,
+            sentence=how_many(seen),
+            conversations=c.conversations.total(),
+            weeks=c.weeks,
+            baseline=seen.baseline.words,
+            rule=seen.rule,
+            notes=seen.notes,
+            absent=seen.absent,
+        )
+    )
+
+
+def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, folder: Path) -> None:
+    """The page of one measure."""
+    name = row["measure"]
+    weeks = [
+        {**w, "text": rate({"w": w["share"], "w_n": w["n"], "w_count": w["count"]}, "w")}
+        for w in seen.weeks[seen.weeks["measure"] == name].to_dict("records")
+    ]
+    listed = {week: part.to_dict("records") for week, part in behind[behind["measure"] == name].groupby("week")}
+    page = (
+        templates()
+        .get_template("monitor_measure.html.j2")
+        .render(
+            row=row,
+            weeks=weeks[::-1],
+            listed=listed,
+            word=alarm_word(row),
+            change_text=change(row),
+            chart=_chart(weeks, row),
+        )
+    )
+    (folder / f"{name}.html").write_text(page, encoding="utf-8")
+
+
+def _chart(weeks: list[dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
+    """The weeks as plain geometry: x in percent of the width, y in pixels from the top."""
+    top = max([w["high"] for w in weeks if w["n"]], default=1.0) or 1.0
+    step = 100 / len(weeks)
+
+    def y(share: float) -> float:
+        return round(CHART_HEIGHT * (1 - share / top), 1)
+
+    marks = [
+        {"x": round((number + 0.5) * step, 2), "part": w["part"], "week": w["week"]}
+        | {name: y(w[name]) for name in ("share", "low", "high")}
+        for number, w in enumerate(weeks)
+        if w["n"]
+    ]
+    ticks = [{"y": y(share), "text": f"{100 * share:.{0 if top > 0.1 else 1}f} %"} for share in (top, top / 2, 0.0)]
+    alarm = next((m["x"] for m in marks if m["week"] == row["alarm"]), None)
+    base = y(row["base"]) if row["base_n"] else None
+    return {"height": CHART_HEIGHT, "marks": marks, "ticks": ticks, "alarm": alarm, "base": base}
+
+
+def places_wanted(seen: Monitored, most: int = ALL_CONVERSATIONS) -> list[str]:
+    """The places of the conversations that an alarm is about: of each measure with one, the newest of its first weeks."""
+    found: dict[str, None] = {}
+    for row in seen.drift[seen.drift["alarm"] != ""].to_dict("records"):
+        mine = seen.behind[(seen.behind["measure"] == row["measure"]) & (seen.behind["week"] <= row["alarm"])]
+        found |= dict.fromkeys(mine.iloc[::-1]["place"].head(most))
+    return list(found)
+
+
+def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: Store, has_store: bool) -> dict[str, str]:
+    """The conversations at some places of the logs as pages, every text escaped and what was found in it marked.
+
+    Parameters
+    ----------
+    records : iterable of Logged
+        The logs, read once more.
+    places : iterable of str
+    store : Store
+        The desk whose words and tools they are read with.
+    has_store : bool
+        Whether the logs are of this very desk.
+    """
+    from ..monitoring.measures import Heard, findings_of
+
+    wanted, found = set(places), {}
+    template = templates().get_template("monitor_conversation.html.j2")
+    for logged in records if wanted else ():
+        if logged.place in wanted:
+            view = talk_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
+            at = logged.at.isoformat(" ", "minutes")
+            found[logged.place] = template.render(v=view, name=logged.name, place=logged.place, at=at)
+            if len(found) == len(wanted):
+                break
+    return found

@@ -1,0 +1,88 @@
+"""The days by which a sentence promises something: dates, words such as "tomorrow", names of days, and spans counted from today."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ...language.folding import plain
+from ...language.values import Value, values_in
+from ...language.words import books, day_names, of_values
+from ...store.calendar import add_business_days
+
+if TYPE_CHECKING:
+    from ...store import Store
+
+FRIDAY = 4
+LONGEST_SPAN = 60
+"""Days of a span beyond which nobody promises a delivery or a payment."""
+
+
+def latest_day(sentence: str, store: Store) -> date | None:
+    """The latest day that a sentence names; None where it names none.
+
+    The latest, so that a day named in passing ("your order of 24 June") is never taken for the promised one.
+    """
+    today = store.now.date()
+    found = [*_by_value(sentence, store), *_by_word(plain(sentence), today)]
+    return max(found, default=None)
+
+
+def _by_value(sentence: str, store: Store) -> Iterator[date]:
+    """Dates, and spans by their longer end."""
+    today = store.now.date()
+    for value in values_in(sentence, today.year):
+        if value.kind == "date":
+            yield date.fromisoformat(value.value)
+        elif value.kind in ("hours", "days", "business_days") and (length := _length(value)) is not None:
+            yield _after(today, value.kind, length, store)
+
+
+def _length(value: Value) -> int | None:
+    """The longer end of a span; None for one that counts something else."""
+    end = value.value.rpartition("-")[2]
+    return int(end) if end.isdigit() and int(end) <= LONGEST_SPAN else None
+
+
+def _after(today: date, kind: str, length: int, store: Store) -> date:
+    if kind == "business_days":
+        return add_business_days(today, length, store)
+    return today + timedelta(-(-length // 24) if kind == "hours" else length)
+
+
+def _by_word(words: str, today: date) -> Iterator[date]:
+    """Days named by a word, a day of the week being the next one after today."""
+    for distance, pattern in _relative().items():
+        if pattern.search(words):
+            yield today + timedelta(distance)
+    for number, pattern in enumerate(_weekdays()):
+        if pattern.search(words):
+            yield today + timedelta((number - today.weekday() - 1) % 7 + 1)
+    if _end_of_week().search(words):
+        yield today + timedelta((FRIDAY - today.weekday()) % 7)
+
+
+@lru_cache(maxsize=1)
+def _relative() -> dict[int, re.Pattern[str]]:
+    """Words for days near today, by their distance."""
+    named = [book["values"]["relative_days"] for book in books().values() if "relative_days" in book["values"]]
+    distances = sorted({d for words in named for d in words})
+    return {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
+
+
+@lru_cache(maxsize=1)
+def _weekdays() -> tuple[re.Pattern[str], ...]:
+    """Names of the days from Monday to Sunday, as `plain` writes them."""
+    return tuple(_words([plain(name).strip() for name in names.split("|")]) for names in day_names())
+
+
+@lru_cache(maxsize=1)
+def _end_of_week() -> re.Pattern[str]:
+    return _words(of_values("end_of_week"))
+
+
+def _words(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(patterns) or '(?!)'})(?!\w)")

@@ -1,0 +1,78 @@
+"""The first day on which goods can arrive, as a conversation's calls show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+from ...records import ToolCall
+from ..calendar import add_business_days
+from ..protocols import Row, World
+
+SENT_AGAIN = ("create_replacement", "create_reshipment")
+"""Calls after which goods leave anew."""
+Arrival = tuple[date, int | None, bool]
+
+
+def arrives(calls: list[ToolCall], store: World) -> Arrival | None:
+    """The earliest arrival that any call shows.
+
+    Parameters
+    ----------
+    calls : list of ToolCall
+        The agent's calls that were carried out.
+    store : World
+        The store, for its clock, windows and holidays.
+
+    Returns
+    -------
+    (date, int or None, bool) or None
+        The day, the index of the call that shows it, and whether it is what the carrier expects (else it is the shortest
+        published window, counted from today). Without an index where no order was looked up; None where nothing is to come.
+    """
+    newest: dict[str, tuple[Row, int]] = {}
+    again: list[Arrival] = []
+    for call in calls:
+        if call.name in SENT_AGAIN:
+            again.append((_by_policy(None, store), call.index, False))
+        for order in _orders(call.result):
+            newest[str(order["order_id"])] = ({**newest.get(str(order["order_id"]), ({}, 0))[0], **order}, call.index)
+    if not newest and not again:
+        return _by_policy(None, store), None, False
+    found = [*again, *(a for order, index in newest.values() for a in _of_order(order, index, store))]
+    return min(found, key=lambda arrival: arrival[0], default=None)
+
+
+def _orders(result: Any) -> Iterator[Row]:
+    """The orders of a result that say whether anything is under way."""
+    rows = [result, *(result.get("orders") or ())] if isinstance(result, dict) else []
+    return (row for row in rows if isinstance(row, dict) and "order_id" in row and isinstance(row.get("parcels"), list))
+
+
+def _of_order(order: Row, index: int, store: World) -> Iterator[Arrival]:
+    """What of one order is still to come."""
+    today = store.now.date()
+    parcels = [p for p in order["parcels"] if isinstance(p, dict)]
+    for parcel in parcels:
+        due = _as_day(parcel.get("estimated_delivery"))
+        if due is not None and not parcel.get("delivered_at"):
+            yield max(due, today), index, True
+    if order.get("reshipments") or (not parcels and order.get("status") != "cancelled"):
+        address = order.get("shipping_address")
+        yield _by_policy(address.get("country") if isinstance(address, dict) else None, store), index, False
+
+
+def _as_day(value: Any) -> date | None:
+    """A day as a row holds it; None where it holds none."""
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _by_policy(country: Any, store: World) -> date:
+    """The end of the shortest published window of a country, or of any, from today."""
+    windows = store.policy.get("shipping", {}).get("business_days", {})
+    shortest = min((w[0] for c, w in windows.items() if country in (None, c)), default=0)
+    return add_business_days(store.now.date(), shortest, store)

@@ -1,0 +1,238 @@
+"""A desk's own logs: what is read without a case, counted by week, and shown without anybody's words."""
+
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark_lib import figures, monitoring, reports
+from benchmark_lib.cli import main
+from benchmark_lib.errors import BadInput
+from benchmark_lib.monitoring.logs import LeftOut, LogFormat, as_time, read_logs
+from benchmark_lib.monitoring.made_up import shares_by_week, texts
+from benchmark_lib.reports.monitoring import safe_link, terminal_lines, write_pages
+
+HELLO = "Hello, where is my order NL-12345? I have been waiting for it since the last week."
+HONEST = "I am sorry about the wait. Your parcel is on its way and the tracking page shows where it is."
+PHANTOM = "I have cancelled your order NL-12345, so there is nothing left for you to do."
+LOOKED_UP = {"name": "get_order", "arguments": {"order_id": "NL-12345"}, "result": {"order_id": "NL-12345"}, "turn": 1}
+
+
+def line(number, week=0, reply=HONEST, hello=HELLO, calls=(LOOKED_UP,), **more):
+    at = datetime(2026, 1, 5, tzinfo=UTC) + timedelta(weeks=week, minutes=number)
+    messages = [{"role": "customer", "content": hello}, {"role": "agent", "content": reply}]
+    return {"id": f"c{number}", "at": at.isoformat(), "messages": messages, "tool_calls": list(calls), **more}
+
+
+def write(path, lines):
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def year(tmp_path_factory):
+    """Twenty weeks of thirty conversations; from the twelfth on every third reply tells of a cancellation that nobody made."""
+    lines = [
+        line(30 * week + n, week, PHANTOM if week >= 12 and n % 3 == 0 else HONEST)
+        for week in range(20)
+        for n in range(30)
+    ]
+    return write(tmp_path_factory.mktemp("logs") / "desk.jsonl", lines)
+
+
+def test_a_detector_needs_no_case_and_its_change_is_found_in_its_week(year):
+    seen = monitoring.monitor(year)
+    row = seen.drift.set_index("measure").loc["phantom_action"]
+    assert (row["base_count"], row["base_n"], row["last_count"], row["last_n"]) == (0, 300, 10, 30)
+    assert row["alarm"] == "2026-03-30" and row["on"] and row["change_low"] > 0.2
+    others = seen.drift[seen.drift["measure"] != "phantom_action"]
+    assert (others["alarm"] == "").all(), "nothing else changed, but for the words that the sentence has"
+    assert "1 of" in terminal_lines(seen)[-1] and all(len(text) <= 100 for text in terminal_lines(seen)[:-1])
+    behind = seen.behind[(seen.behind["measure"] == "phantom_action") & (seen.behind["week"] == "2026-03-30")]
+    assert behind["place"].iloc[0] == "desk.jsonl:361" and behind["conversation"].iloc[0] == "c360"
+
+
+def test_what_needs_a_case_or_the_desks_articles_is_said_to_be_absent(year):
+    absent = monitoring.monitor(year).absent
+    assert {"Asked again", "Handover packet", "Resolved"} <= set(next(v for k, v in absent.items() if "a case" in k))
+    assert "Groundedness" in next(titles for reason, titles in absent.items() if "--store" in reason)
+    assert "groundedness" in set(monitoring.monitor(year, store="northline").drift["measure"])
+
+
+def test_a_tool_that_nobody_knows_makes_detectors_abstain_until_it_is_named(tmp_path):
+    call = {"name": "kundeAbfragen", "arguments": {}, "result": {}, "turn": 1}
+    log = write(tmp_path / "x.jsonl", [line(n, n % 4, PHANTOM, calls=[call]) for n in range(40)])
+    seen = monitoring.monitor(log)
+    assert "phantom_action" not in set(seen.drift["measure"])
+    assert "'kundeAbfragen' (40 conversations)" in " ".join(seen.notes)
+    assert any("Phantom action" in titles for reason, titles in seen.absent.items() if "--tool" in reason)
+    named = monitoring.monitor(log, tools={"kundeAbfragen": "read"})
+    assert named.drift.set_index("measure").loc["phantom_action", "base_count"] == 20 and not named.notes
+    assert monitoring.monitor(log, tools={"kundeAbfragen": "cancel_order"}).rows[1].base_counts == (0, 0)
+
+
+def test_weeks_whose_calls_were_not_logged_count_for_nothing_that_needs_calls(tmp_path):
+    lines = [
+        line(n, n % 8, PHANTOM if n % 8 == 5 else HONEST, calls=() if n % 8 == 5 else (LOOKED_UP,)) for n in range(80)
+    ]
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines))
+    weeks = seen.weeks[seen.weeks["measure"] == "phantom_action"].set_index("week")
+    assert weeks.loc["2026-02-09", "n"] == 0 and weeks["count"].sum() == 0
+    assert "1 weeks hold no tool call" not in seen.notes and any("hold no tool call" in note for note in seen.notes)
+
+
+def test_chat_messages_with_calls_inside_them_and_every_way_to_write_a_time_are_read(tmp_path):
+    chat = [
+        {"role": "system", "content": "be kind"},
+        {"role": "user", "content": [{"type": "text", "text": HELLO}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "1", "function": {"name": "escalate", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "1", "content": "{}"},
+        {"role": "assistant", "content": "A colleague will take it from here."},
+    ]
+    times = ["2026-01-05T10:00:00+02:00", 1767600000, 1767600000000, "2026-01-05 08:00"]
+    path = tmp_path / "x.jsonl.gz"
+    with gzip.open(path, "wt") as file:
+        file.writelines(json.dumps({"messages": chat, "metadata": {"created_at": at}}) + "\n" for at in times)
+    found = list(read_logs([path], LogFormat(tools={"escalate": "hand_over_to_human"})))
+    assert {one.at for one in found} == {datetime(2026, 1, 5, 8, tzinfo=UTC)}
+    assert [c.name for c in found[0].record.tool_calls] == ["hand_over_to_human"]
+    assert [m.side for m in found[0].record.messages] == ["customer", "agent"]
+    assert found[0].name == "x.jsonl.gz:1" and not found[0].named
+    assert as_time("yesterday") is None and as_time(1e300) is None and as_time(True) is not None
+
+
+def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path):
+    found = list(read_logs([Path(__file__).parent / "data" / "inspect_mock.eval"]))
+    assert len(found) == 4 and found[0].at.year == 2026 and found[0].record.tool_calls[0].name == "add"
+    said = {"role": "user", "content": HELLO, "turn_idx": 0}
+    one = {"id": "s", "task_id": "t", "trial": 0, "messages": [said], "reward_info": {"reward": 1.0}}
+    one |= {"termination_reason": "user_stop", "start_time": "2026-01-05T08:00:00"}
+    info = {
+        "agent_info": {"llm": "m"},
+        "user_info": {"llm": "c"},
+        "num_trials": 1,
+        "environment_info": {"domain_name": "retail"},
+    }
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"info": info, "tasks": [{"id": "t"}], "simulations": [one]}))
+    assert [(x.at.hour, x.record.messages[0].text) for x in read_logs([path], LogFormat("tau2"))] == [(8, HELLO)]
+    del one["start_time"]
+    path.write_text(json.dumps({"info": info, "tasks": [{"id": "t"}], "simulations": [one]}))
+    with pytest.raises(BadInput, match="conversation 1 does not say when it was"):
+        list(read_logs([path], LogFormat("tau2")))
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "has no list of messages"),
+        (json.dumps({"messages": []}), "does not say when it was"),
+        (json.dumps({"at": "2026-01-05", "messages": [{"role": "boss"}]}), "a message is by 'boss'"),
+        (json.dumps({"at": "2026-01-05", "messages": ["hi"]}), "a message is not an object"),
+        (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": [{}]}), "a tool call has no name"),
+    ],
+)
+def test_a_line_that_is_no_conversation_is_refused_by_number_or_left_out_and_counted(tmp_path, bad, why):
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join([json.dumps(line(1)), bad, json.dumps(line(2))]) + "\n")
+    read = read_logs([path])
+    assert next(read).name == "c1", "what stands before it has been read: no more than a line is held"
+    with pytest.raises(BadInput, match=f"line 2.*{why}|{why}"):
+        next(read)
+    left_out = LeftOut()
+    assert [one.name for one in read_logs([path], LogFormat(left_out=left_out))] == ["c1", "c2"]
+    assert left_out.lines == 1 and "line 2" in left_out.first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--baseline", "last month"], "write it as"),
+        (["--baseline", "2026-01-05..2026-12-31"], "nothing is left to watch"),
+        (["--baseline", "2020-01-05..2020-12-31"], "the log covers 2026-01-05"),
+        (["--tool", "cancel"], "is not a pair"),
+        (["--tool", "fly=cancel"], "has no tool 'fly'"),
+        (["--false-alarms", "2"], "between 0 and 1"),
+        (["--transcripts", "3"], "add --out"),
+        (["--out", "o", "--link", "javascript:{id}"], "makes no address"),
+        (["--store", "nowhere"], "no store"),
+    ],
+)
+def test_the_command_refuses_in_one_sentence(year, arguments, why, capsys):
+    assert main(["monitor", str(year), *arguments]) == 2
+    told = capsys.readouterr().err
+    assert why in told and told.count("\n") == 1
+
+
+def test_no_page_holds_a_word_of_a_conversation_unless_transcripts_are_asked_for(tmp_path, capsys):
+    secret = "My card is 4111 1111 1111 1111 <script>alert(1)</script>"
+    lines = [line(n, n // 30, PHANTOM if n >= 330 else HONEST, hello=f"{HELLO} {secret}") for n in range(600)]
+    log = write(tmp_path / "x.jsonl", lines)
+    assert main(["monitor", str(log), "--out", str(tmp_path / "plain")]) == 0
+    written = [p.read_text(encoding="utf-8") for p in (tmp_path / "plain").iterdir()]
+    assert not any("4111" in text or "nothing left" in text or "<script" in text for text in written)
+    assert main(["monitor", str(log), "--out", str(tmp_path / "asked"), "--transcripts", "2"]) == 0
+    pages = [p.read_text(encoding="utf-8") for p in (tmp_path / "asked").glob("conversation-*.html")]
+    assert len(pages) == 2 and all("4111" in page and "<script>alert" not in page for page in pages)
+    assert "1 of" in capsys.readouterr().out
+
+
+def test_hostile_names_and_links_are_only_text(tmp_path):
+    name = '=cmd()"><img src=x onerror=alert(1)>\u202e'
+    lines = [line(n, n % 4, "", url="javascript:alert(1)") | {"id": f"{name}{n}"} for n in range(40)]
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines))
+    write_pages(seen, tmp_path / "out", link="https://desk.example/t/{id}")
+    page = (tmp_path / "out" / "no_reply.html").read_text(encoding="utf-8")
+    assert "<img src=x" not in page and "javascript:" not in page and "\u202e" not in page
+    assert 'href="https://desk.example/t/%3Dcmd' in page
+    assert "'=cmd()" in (tmp_path / "out" / "behind.csv").read_text(encoding="utf-8")
+    assert safe_link("javascript:alert(1)", "1", None) == "" and safe_link("https://a/b", "1", None) == "https://a/b"
+
+
+def test_a_conversation_that_is_logged_twice_counts_once(tmp_path):
+    lines = [line(n, n % 4) for n in range(20)]
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines + lines))
+    assert seen.counted.conversations.total() == 20 and "20 conversations were left out" in seen.notes[0]
+
+
+def test_a_time_that_no_log_reaches_back_to_is_named_with_its_line(tmp_path):
+    log = write(tmp_path / "x.jsonl", [line(1), {**line(2), "at": 0}, line(3)])
+    with pytest.raises(BadInput, match=r"1969-12-29 \(x.jsonl:2\) to 2026"):
+        monitoring.monitor(log)
+
+
+def test_the_log_itself_may_say_that_a_person_took_over(tmp_path):
+    asks = "I want to speak to a human, please connect me with a real person."
+    lines = [line(n, n % 4, hello=asks, calls=(), handed_over=n % 2 == 0) for n in range(40)]
+    seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines)).drift.set_index("measure")
+    assert seen.loc["handed_over", "base"] == 0.5 and seen.loc["asks_for_person", "base"] == 1
+    assert "phantom_action" not in seen.index, "without calls nobody knows what was done"
+
+
+def test_a_notebook_shows_the_same_numbers_without_anybodys_words(year, capsys):
+    seen = monitoring.monitor(year)
+    shown = reports.monitoring.drift_shown(seen)
+    assert shown.loc[0, "Measure"] == "Phantom action" and shown.loc[0, "First alarm"] == "2026-03-30, more; still on"
+    assert shown.loc[0, "Baseline (95 %)"] == "0.0 % (0/300), 0.0 to 1.3 %"
+    assert list(reports.monitoring.behind_shown(seen)["Conversation"])[:2] == ["c570", "c573"]
+    drawn = reports.monitoring.show_weeks(seen, planted={"phantom_action": "2026-03-30"})
+    assert list(drawn) == ["monitoring-phantom-action"]
+    assert "planted change" in figures.caption(drawn["monitoring-phantom-action"])
+
+
+def test_a_made_up_year_is_the_same_for_the_same_seed_and_says_that_it_is_synthetic():
+    first, again = (list(monitoring.made_up_year(np.random.default_rng(3), weeks=2, per_week=5)) for _ in range(2))
+    assert first == again and all(one["synthetic"] for one in first)
+    shares = shares_by_week()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    kinds = np.array(texts().kinds)
+    for change in monitoring.CHANGES:
+        assert shares[-1, kinds == change.kind].sum() == pytest.approx(change.share)

@@ -1,0 +1,73 @@
+"""Commands that are printed can be pasted into a shell, whatever files and models are called."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from run_server import some_cases
+
+from benchmark_lib.cli import main
+from benchmark_lib.cli.ending import next_steps
+from benchmark_lib.cli.parser import build_parser
+from benchmark_lib.commands import command
+from benchmark_lib.experiment.scoring import advice
+from benchmark_lib.runfile import RunFile
+
+ODD = "it's $HOME [a], {b} & =c #1"
+"""A folder's name in which a shell, and YAML, read something at every turn."""
+
+
+def told(text):
+    """The commands of Deskbench in a text, each as the arguments that a shell gives it, read by its own parser."""
+    found = []
+    for line in re.findall(r"`(deskbench .+)`|(?<![\w.])(deskbench .+)$", text, re.M):
+        words = shlex.split(line[0] or line[1])
+        found.append(build_parser(words[1]).parse_args(words[1:]))
+    return found
+
+
+@pytest.fixture
+def run(own_store, project, capsys):
+    """A run in a folder of an odd name."""
+    out = project / ODD / "my run.deskbench"
+    out.parent.mkdir()
+    words = ["--store", str(own_store), "--cases", some_cases(own_store, 1)[0], "--messages", "1", "--trials", "1"]
+    assert main(["run", "scripted:echo", *words, "--out", str(out.relative_to(project))]) == 0
+    return RunFile(out.relative_to(project)), capsys.readouterr().out
+
+
+def test_what_the_end_of_a_run_says_next_names_this_run(run):
+    file, out = run
+    report, watch, site = told(out)
+    assert [report.command, watch.command, site.command] == ["notebook", "watch", "site"]
+    given = dict(one.split("=", 1) for one in report.parameter)
+    assert yaml.safe_load(given["runs"]) == [str(file.path)] and given["entry"] == "scripted:echo"
+    assert Path(watch.run) == file.path
+
+
+def test_a_model_of_any_name_is_the_entry_that_the_report_is_given():
+    run = SimpleNamespace(path=Path(ODD) / "my run.deskbench")
+    for entry in ("1e3", "[x]", "a: b", "model #2", "it's", "scripted:echo [seed 7]", "yes", "$(id)"):
+        (given,) = (one for one in told("\n".join(next_steps(run, entry)))[0].parameter if one.startswith("entry="))
+        assert yaml.safe_load(given.removeprefix("entry=")) == entry
+
+
+def test_refusals_and_advice_name_the_file_as_a_shell_needs_it(run, capsys):
+    path = run[0].path
+    assert [Path(one) for one in told(advice(1, 2, path))[0].files] == [path]
+    broken = path.with_name("broken.deskbench")
+    broken.write_bytes(path.read_bytes()[:5000])
+    assert main(["score", str(broken)]) == 2
+    assert Path(told(capsys.readouterr().err)[0].file) == broken
+
+
+@pytest.mark.parametrize("shell", [one for one in ("sh", "bash", "zsh") if shutil.which(one)])
+def test_a_shell_gives_back_every_word(shell):
+    words = [ODD, "runs=['a', \"b\"]", "~", "*", "a;b", "`id`"]
+    line = command(*words).replace("deskbench", "printf '%s\\n'", 1)
+    assert subprocess.run([shell, "-c", line], capture_output=True, text=True, check=True).stdout.splitlines() == words
