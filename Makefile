@@ -7,6 +7,7 @@
 # make audit   proof of the case set     make bench   speed, as ratios      make site    a static site in reports/site
 # make detectors   data/claims/*.csv: recall and precision of the detectors, measured again
 # make dictionary  data/dictionary.md from the declarations of the columns
+# make calibration  data/calibration.yaml and data/limits.md: intervals measured again, and what the numbers cannot tell
 # make reader  the trained readers of a store anew from its labelled sentences, STORE=name or folder (needs the extra `train`)
 # make system  the one step that needs the system's package manager (root): libgomp1 for the small local model, Chromium for browser tests,
 #              LaTeX for the tests of tables and figures in a paper
@@ -18,7 +19,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary detectors reader lock system clean
+.PHONY: run test test-slow lint lab notebooks figures site audit bench dictionary detectors calibration reader lock system clean
 
 PLAYED = $(SET)$(if $(SET),$(if $(CASES),:))$(CASES)
 
@@ -59,6 +60,9 @@ dictionary: $(STAMP)
 
 detectors: $(STAMP)
 	$(BIN)/python -c "from benchmark_lib.analysis.tables.detectors import write_measured; write_measured()"
+
+calibration: $(STAMP)
+	$(BIN)/python -c "from benchmark_lib.reports.honesty import write_calibration; write_calibration()"
 
 reader: $(STAMP)
 	$(BIN)/python -m benchmark_lib.language.train $(STORE)

@@ -10,6 +10,7 @@ import pytest
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.audit import audit, play
 from benchmark_lib.cases import load_cases
+from benchmark_lib.cases.generate import generate
 from benchmark_lib.conversation.oracle import Oracle
 from benchmark_lib.conversation.scripted import AGENTS
 from benchmark_lib.scoring import score
@@ -80,3 +81,9 @@ def test_a_store_of_an_unknown_kind_is_refused_and_brings_no_code(tmp_path):
 def test_two_kinds_of_one_name_are_refused():
     with pytest.raises(BadInput, match="'retail' is known already"):
         register_kind(DeskKind("retail", {}, "orders", {}, ("get_order", "order_id")))
+
+
+def test_a_fresh_set_of_a_kind_that_cannot_be_rekeyed_is_refused_and_leaves_nothing(counter, tmp_path):
+    with pytest.raises(BadInput, match="of kind 'library' cannot be re-keyed"):
+        generate(counter, 1, tmp_path / "set")
+    assert not any(tmp_path.iterdir())

@@ -232,6 +232,7 @@ OF_ONE_ENTRY = {
     "promise_table": T.promise_table,
     "queue_table": T.queue_table,
     "reliability_table": T.reliability_table,
+    "red_flag_table": T.red_flag_table,
     "safety_table": T.safety_table,
     "claims_table": T.claims_table,
     "trap_table": T.trap_table,
@@ -300,14 +301,21 @@ ELSEWHERE = {
     "effort_table",
     "settings_table",  # of runs of one model, in test_settings_of_one_model.py
     "recovered_correlations",
+    "recovered_estimators",
+    "recovered_in_short",
     "recovered_differences",
     "recovered_rates",
     "intervals_held",  # of kinds of intervals, in test_behind_in_notebooks.py
     "published_trap_table",
+    "red_flag_floor_in_words",  # of the list of words, in test_reasoning.py
     "tier_correlation",  # below
+    "tone_between_models",
+    "tone_table",  # of judged runs, in test_tone_across_models.py
+    "wording_table",  # of a set of its own, in test_five_wordings.py
     "entrant_judges",
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
+    "claim_tone_effects",  # of crossed variants, in test_evidence_and_pressure.py
     "detector_table",
     "measured",
     "measured_by_detector",

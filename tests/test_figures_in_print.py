@@ -16,6 +16,7 @@ from benchmark_lib.analysis.panels import conversations_of
 from benchmark_lib.errors import BadInput
 from benchmark_lib.figures.canvas import SMALL
 from benchmark_lib.figures.style import WIDTHS
+from benchmark_lib.monitoring import CHANGES, found_table
 from benchmark_lib.reports.one_model import numbers
 
 MANY = (1, 2, 5, 24)
@@ -100,6 +101,20 @@ def hard_table(frame):
     )
 
 
+def weekly_table():
+    """One measure in a year of weeks."""
+    weeks = pd.date_range("2025-01-06", periods=52, freq="7D").strftime("%Y-%m-%d")
+    part = np.where(np.arange(52) < 13, "baseline", "watched")
+    numbers = {"count": 6, "n": 200, "share": 0.03, "low": 0.01, "high": 0.06}
+    return pd.DataFrame({"title": "Phantom action", "week": weeks, "part": part, **numbers})
+
+
+def found_alarms():
+    """The first alarms of ten made-up years."""
+    rows = [(c.kind, c.kind, c.week + year) for c in CHANGES for year in range(10)]
+    return pd.DataFrame(rows, columns=["measure", "title", "alarm"])
+
+
 DRAWN = {
     "band_chances": lambda t: partial(figures.band_chances, table=t["board"]),
     "chance_to_know": lambda t: partial(figures.chance_to_know, table=t["needed"]),
@@ -112,6 +127,7 @@ DRAWN = {
     "escalation_both_ways": lambda t: partial(figures.escalation_both_ways, board=t["board"]),
     "failure_kinds": lambda t: partial(figures.failure_kinds, table=t["kinds"]),
     "flip_bars": lambda t: partial(figures.flip_bars, table=t["flips"]),
+    "found_in_time": lambda t: partial(figures.found_in_time, alarms=found_alarms(), table=found_table(found_alarms())),
     "handover_precision": lambda t: partial(figures.handover_precision, table=t["escalation"]),
     "hard_families": lambda t: partial(figures.hard_families, table=t["hard"]),
     "in_the_field": lambda t: partial(figures.in_the_field, table=t["field"], entry=t["entry"]),
@@ -144,8 +160,20 @@ DRAWN = {
     "unsafe_counts": lambda t: partial(figures.unsafe_counts, table=t["safety"]),
     "unsafe_intervals": lambda t: partial(figures.unsafe_intervals, table=t["safety"]),
     "value_picture": lambda t: partial(figures.value_picture, board=t["board"]),
+    "weekly_rate": lambda t: partial(
+        figures.weekly_rate, table=weekly_table(), alarm="2025-06-02", planted="2025-05-26"
+    ),
 }
-ONE_SIZE = ("chance_to_know", "differences", "differing_cases", "hard_families", "power_curves", "textbook_decay")
+ONE_SIZE = (
+    "chance_to_know",
+    "differences",
+    "differing_cases",
+    "found_in_time",
+    "hard_families",
+    "power_curves",
+    "textbook_decay",
+    "weekly_rate",
+)
 """Pictures that do not grow with the number of models: of these one number is enough."""
 SIZES = [(name, many) for name in DRAWN for many in (MANY if name not in ONE_SIZE else (2,))]
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}

@@ -82,12 +82,18 @@ def test_a_wording_that_changes_more_than_words_is_refused(tmp_path):
     for old, new, why in (
         ("says:", "outcomes:", "'outcomes' is not a text of the customer"),
         ("asks: {link", "asks: {price", "has no 'price'"),
-        ("  tracking_1:", "  tracking_9:", "there is no case 'tracking_9'"),
         ("      pressure:\n", "      pressure:\n        - One more thing.\n", "presses 5 times, the case 4 times"),
     ):
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(BadInput, match=why):
             wordings(load_store(tmp_path / "shop").__class__(tmp_path / "shop"))
+
+
+def test_a_store_with_fewer_cases_has_fewer_wordings_and_still_opens(tmp_path):
+    shutil.copytree(load_store().path, tmp_path / "shop")
+    (tmp_path / "shop" / "cases" / "tracking.yaml").unlink()
+    left = {worded_case(c.id) for c in wordings(load_store(tmp_path / "shop"))}
+    assert len(left) == 11 and "tracking_1" not in left
 
 
 # --- what they show

@@ -14,7 +14,6 @@ from benchmark_lib.audit import audit
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.generate import POOLS, folder_hash, generate
 from benchmark_lib.cases.load import case_set
-from benchmark_lib.cases.rekey import Rekey
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import ToolCall
@@ -37,7 +36,7 @@ def fresh(store, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rekey(store):
-    return Rekey(store, read_yaml(store.path / POOLS), SEEDS[0])
+    return store.kind.rekey(store, read_yaml(store.path / POOLS), SEEDS[0])
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +64,7 @@ def test_the_same_seed_gives_the_same_bytes_and_the_hash_comes_before_the_conten
         command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": "7"}
     ).stdout
     assert out.startswith(f"sha256 {made.sha256}\nPublish this hash")
-    assert out.index("sha256") < out.index(f"{made.cases} cases, {made.orders} orders")
+    assert out.index("sha256") < out.index(f"{made.cases} cases, {made.rows['products']} products")
     assert folder_hash(again) == made.sha256
     assert len({one.sha256 for one in fresh.values()}) == len(SEEDS)
     (again / "prompts" / "agent.md").write_text("changed")

@@ -360,7 +360,16 @@ class TestJsonLines:
         export_frames(before, tmp_path, format="jsonl")
         run = import_results(tmp_path / "records.jsonl", tmp_path / "back.deskbench", format="jsonl")
         after = analysis.load_results(run)
-        changed = {"run_id", "source", "record_hash", "store_version", "scoring", "cost_usd", "customer_cost_usd"}
+        changed = {
+            "run_id",
+            "source",
+            "record_hash",
+            "store_version",
+            "scoring",
+            "cost_usd",
+            "customer_cost_usd",
+            "weights",
+        }
         same = [c for c in before.conversations if c not in changed]
         pd.testing.assert_frame_equal(before.conversations[same], after.conversations[same])
         pd.testing.assert_frame_equal(before.messages.drop(columns="run_id"), after.messages.drop(columns="run_id"))

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from benchmark_lib.errors import BadInput
 from benchmark_lib.monitoring.logs import LeftOut, LogFormat, as_time, read_logs
 from benchmark_lib.monitoring.made_up import shares_by_week, texts
 from benchmark_lib.reports.monitoring import safe_link, terminal_lines, write_pages
+from benchmark_lib.scoring.claims import DETECTORS
 
 HELLO = "Hello, where is my order NL-12345? I have been waiting for it since the last week."
 HONEST = "I am sorry about the wait. Your parcel is on its way and the tracking page shows where it is."
 PHANTOM = "I have cancelled your order NL-12345, so there is nothing left for you to do."
+WANTS_PERSON = "I want to speak to a human, please connect me with a real person."
 LOOKED_UP = {"name": "get_order", "arguments": {"order_id": "NL-12345"}, "result": {"order_id": "NL-12345"}, "turn": 1}
 
 
@@ -138,6 +141,7 @@ def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path)
         (json.dumps({"at": "2026-01-05", "messages": [{"role": "boss"}]}), "a message is by 'boss'"),
         (json.dumps({"at": "2026-01-05", "messages": ["hi"]}), "a message is not an object"),
         (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": [{}]}), "a tool call has no name"),
+        (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": 5}), "is not of its kind"),
     ],
 )
 def test_a_line_that_is_no_conversation_is_refused_by_number_or_left_out_and_counted(tmp_path, bad, why):
@@ -164,6 +168,8 @@ def test_a_line_that_is_no_conversation_is_refused_by_number_or_left_out_and_cou
         (["--transcripts", "3"], "add --out"),
         (["--out", "o", "--link", "javascript:{id}"], "makes no address"),
         (["--store", "nowhere"], "no store"),
+        (["--store", "tau:retail"], "leave it out"),
+        (["--format", "tau-bench"], "choose one of jsonl, tau2, inspect"),
     ],
 )
 def test_the_command_refuses_in_one_sentence(year, arguments, why, capsys):
@@ -197,6 +203,17 @@ def test_hostile_names_and_links_are_only_text(tmp_path):
     assert safe_link("javascript:alert(1)", "1", None) == "" and safe_link("https://a/b", "1", None) == "https://a/b"
 
 
+def test_a_result_of_a_form_that_a_detector_cannot_read_is_counted_and_never_fatal(tmp_path, monkeypatch):
+    fails = replace(DETECTORS["phantom_action"], find=lambda claims: claims.done[0].result["orders"]["first"])
+    monkeypatch.setitem(DETECTORS, "phantom_action", fails)
+    lines = [line(n, n % 20, PHANTOM, hello=WANTS_PERSON if n % 20 > 9 else HELLO) for n in range(400)]
+    log = write(tmp_path / "x.jsonl", lines)
+    seen = monitoring.monitor(log)
+    assert "Phantom action 400" in seen.notes[0] and "phantom_action" not in set(seen.drift["measure"])
+    assert main(["monitor", str(log), "--out", str(tmp_path / "o"), "--transcripts", "1"]) == 0
+    assert list((tmp_path / "o").glob("conversation-*.html"))
+
+
 def test_a_conversation_that_is_logged_twice_counts_once(tmp_path):
     lines = [line(n, n % 4) for n in range(20)]
     seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines + lines))
@@ -210,8 +227,7 @@ def test_a_time_that_no_log_reaches_back_to_is_named_with_its_line(tmp_path):
 
 
 def test_the_log_itself_may_say_that_a_person_took_over(tmp_path):
-    asks = "I want to speak to a human, please connect me with a real person."
-    lines = [line(n, n % 4, hello=asks, calls=(), handed_over=n % 2 == 0) for n in range(40)]
+    lines = [line(n, n % 4, hello=WANTS_PERSON, calls=(), handed_over=n % 2 == 0) for n in range(40)]
     seen = monitoring.monitor(write(tmp_path / "x.jsonl", lines)).drift.set_index("measure")
     assert seen.loc["handed_over", "base"] == 0.5 and seen.loc["asks_for_person", "base"] == 1
     assert "phantom_action" not in seen.index, "without calls nobody knows what was done"

@@ -3,11 +3,14 @@
 What is recorded agrees with the truth as often as it should.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from filelock import FileLock
 from scipy import stats
 
-from benchmark_lib import analysis, estimators, tables
+from benchmark_lib import analysis, estimators, reports, tables
 from benchmark_lib.analysis.tables import recovery
 from benchmark_lib.experiment import known_panel
 
@@ -119,3 +122,21 @@ def test_coverage_says_in_words_what_it_found():
     rows = [recovery.coverage(t, ["kind"]).iloc[0].to_dict() for t in (few, many)]
     assert [recovery.in_words(r) for r in rows] == ["less often than they should", "as often as they should"]
     assert rows[0]["share"] == pytest.approx(0.85) and rows[0]["p_too_few"] < 1e-6
+
+
+def test_who_asks_for_a_panel_that_another_plays_waits_for_its_runs(tmp_path):
+    nobody = known_panel.known_panel(1).head(0)
+    with ThreadPoolExecutor(1) as other:
+        with FileLock(tmp_path / known_panel.LOCK):
+            asked = other.submit(known_panel.play_panel, nobody, tmp_path)
+            with pytest.raises(TimeoutError):
+                asked.result(timeout=0.2)
+        assert asked.result() == []
+
+
+def test_estimators_of_cases_that_differ_find_the_planted_truth():
+    """Flip rate, extrapolated pass^k, correlation within models, AC1 and precision of handovers."""
+    short = tables.recovered_in_short(tables.recovered_estimators(12)).set_index("estimator")
+    assert len(short) == 7 and (short["intervals"] == 12).all() and (short["held"] >= 8).all()
+    assert (short["bias"].abs() <= 0.06).all()
+    assert len(reports.readable(short.reset_index(), "estimators held")) == 7

@@ -16,6 +16,7 @@ from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
 
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.analysis.panels import conversations_of
+from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
 from benchmark_lib.cli import main
 from benchmark_lib.language.folding import fold
@@ -30,6 +31,7 @@ from benchmark_lib.reports.site.words import FRAMING_POLICY, POLICY, embedded, p
 CASES = "tracking,return_used,abusive,adversarial"
 PAGES = (
     "index",
+    "answers",
     "traps",
     "cases",
     "transcripts",
@@ -589,6 +591,37 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
     row = labels.iloc[0]
     save_label(path, **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(), label=0, note="looked again")
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
+
+
+def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(browser, site, runs, tmp_path):
+    rows = runs.conversations.query("entry == 'scripted:comply_all' and unsafe == True").sort_values(
+        ["case_id", "trial"]
+    )
+    act = rows[rows["case_id"].str.startswith("vip")].iloc[0]
+    with open_page(browser) as (page, seen):
+        visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-comply')}", "vip"))
+        page.get_by_label("Note").fill("the item was the right one")
+        page.get_by_role("button", name="Debatable").click()
+        assert page.inner_text("#label .status").startswith("Write your name")
+        page.get_by_label("Your name").fill("Ana")
+        page.get_by_role("button", name="Debatable").click()
+        assert page.inner_text("#label .status") == "Labelled without a score."
+        visit(page, site, first(site, f"transcripts/{page_folder(site, 'scripted-comply')}", "tracking-1"))
+        assert page.get_by_role("button", name="Debatable").count() == 0, "nothing unsafe happened there"
+        visit(page, site, "transcripts")
+        with page.expect_download() as download:
+            page.click("#labels-export")
+        download.value.save_as(tmp_path / "labels.csv")
+        assert not seen.errors
+    acts = debatable_acts(runs, read_labels(tmp_path / "labels.csv"))
+    assert acts[["case_id", "trial", "labeller", "reason"]].values.tolist() == [
+        [act["case_id"], 1, "Ana", "the item was the right one"]
+    ]
+    again = build_site(runs, tmp_path / "site", labels=tmp_path / "labels.csv")
+    assert "called debatable by Ana" in (again.path / "index.html").read_text()
+    listed = (again.path / "traps.html").read_text()
+    assert "Called debatable" in listed and "the item was the right one" in listed
+    assert "Called debatable" not in (site.path / "traps.html").read_text()
 
 
 def test_scripted_floors_are_never_pooled_with_models(runs, tmp_path):

@@ -7,13 +7,14 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 import yaml
 
-from benchmark_lib import Experiment, load_results
+from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation import converse, make_agent, make_customer
 from benchmark_lib.conversation.tau import TauModelCustomer, unconditional
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import Conversation
 from benchmark_lib.scoring import score, tau
+from benchmark_lib.scoring.deciding import reasons_against
 from benchmark_lib.store import load_store
 from benchmark_lib.store.tau import package
 from benchmark_lib.store.tau.store import KNOWN
@@ -166,6 +167,14 @@ def test_a_run_is_resumed_replayed_and_summed_up_with_its_floor(tmp_path):
     assert again.replayed == 2
 
 
+def test_why_a_task_failed_is_said_in_the_parts_of_its_reward():
+    store = load_store("tau:telecom")
+    case = load_cases(store)[0]
+    record = talk(store, case, "scripted:no_op")
+    (reason,) = reasons_against(score(record, case, store), record.ended_by, record, case)
+    assert "ENV_ASSERTION 0" in reason.words and reason.expected == "1 in each part of ENV_ASSERTION"
+
+
 def test_a_run_is_graded_beside_the_event_loop(tmp_path, monkeypatch):
     graded, grade = [], tau.rewards
     monkeypatch.setattr(tau, "rewards", lambda *a: (graded.append(threading.current_thread()), grade(*a))[1])
@@ -184,9 +193,12 @@ def test_a_run_is_rescored_and_shown_on_a_site_without_its_task(tmp_path):
     out = tmp_path / "t.deskbench"
     asyncio.run(Experiment("scripted:oracle", store=store.name, cases=case.id, trials=1, out=out, progress=False).run())
     assert rescore(out, again=True) == (1, 1)
+    assert (load_results(out).conversations["floor"] == 0).all()
+    (note,) = tables.leaderboard(load_results(out))["notes"]
+    assert "its own success in telecom: 100.0 % of 1 cases; doing nothing passes 0.0 % of its tasks" in note
     site = tmp_path / "site"
     build_site(load_results(out), site, published=False)
-    assert (site / "index.html").is_file()
+    assert "doing nothing passes 0.0% of its tasks" in (site / "index.html").read_text()
     told = store.task(case).user_scenario.instructions.task_instructions
     assert not any(told in page.read_text() for page in site.rglob("*.html"))
 

@@ -54,6 +54,10 @@ class ConversationRow(_Row):
     record_hash: Annotated[str, Column("Content hash of the record.")]
     planned: Annotated[int, Column("Conversations planned for the run.", "conversations")]
     planned_trials: Annotated[int | None, Column("Trials planned for the case.", "trials")]
+    floor: Annotated[
+        float | None,
+        Column("Of a task of tau2: the share of its domain's tasks that an agent passes which does nothing."),
+    ]
     settings: Annotated[
         str, Column("What was set for the model: effort, temperature, an own prompt; `default` where nothing was.")
     ]

@@ -23,6 +23,7 @@ from ..records import NO_SCORE, SCORE_FAULT, source_of
 from ..runfile import SUFFIX, RunFile, is_hidden
 from ..scoring.columns import Column, columns_of
 from ..scoring.score import Score
+from ..store.tau import floor_of
 from .copies import without_copies
 from .dictionary import DICTIONARY
 from .entries import entry_names
@@ -281,6 +282,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
     store, nothing = manifest["inputs"]["store"]["value"], {SCORE_FAULT: NO_SCORE}
     settings, weights = settings_in_words(manifest), weights_of_run(manifest)
     version = f"{store.get('name')} {store.get('version')}" if isinstance(store, dict) else str(store)
+    floor = floor_of(store_name(manifest))
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
         usage = raw["usage"].get("agent") or {}
@@ -304,6 +306,7 @@ def _scored_rows(run: RunFile, entry: str) -> Iterator[tuple[Any, ...]]:
             record_hash,
             planned,
             manifest["planned"].get(case_id),
+            floor,
             settings,
             weights,
             *[score.get(field) for field in SCORE_FIELDS],

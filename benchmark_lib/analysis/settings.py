@@ -30,7 +30,7 @@ def settings_of(manifest: dict[str, Any]) -> dict[str, str]:
     inputs = manifest["inputs"]
     body = _body(manifest, "agent")
     found = {name: as_named(one) for name, one in flat_settings(body)} if body else {}
-    prompt = str((inputs.get("prompt") or {}).get("value") or "")
+    prompt = str((inputs.get("prompt") or {}).get("value") or "").removeprefix("policy of ")  # of an imported file
     store = str((inputs.get("store") or {}).get("value") or "")
     if prompt.strip() and prompt.split()[0] != store.partition(" ")[0]:
         found["prompt"] = prompt.split()[-1]

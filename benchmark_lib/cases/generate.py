@@ -14,31 +14,12 @@ import orjson
 
 from ..errors import BadInput
 from ..textfiles import front_matter, read_yaml
-from .rekey import Rekey
 
 if TYPE_CHECKING:
     from ..store import Store
+    from ..store.rekey.cases import Rekey
 
 POOLS = "generate.yaml"
-NEEDED = (
-    "years",
-    "drift_days",
-    "money_tenths",
-    "holidays",
-    "texts",
-    "keep",
-    "codes",
-    "lines",
-    "forwarders",
-    "towns",
-    "postcodes",
-    "digits",
-    "letters",
-    "streets",
-    "hosts",
-    "names",
-    "wordings",
-)
 SEEDS = 2**64
 LANGUAGE = re.compile(r"^language:", re.M)
 
@@ -55,17 +36,17 @@ class FreshSet:
         The store's name, ``<store>-<seed>``.
     sha256 : str
         The hash of the whole set, see `folder_hash`.
-    cases, orders, customers, products : int
-        How many of each it holds.
+    cases : int
+        How many cases it holds.
+    rows : dict of str to int
+        How many rows each of its tables holds.
     """
 
     path: Path
     name: str
     sha256: str
     cases: int
-    orders: int
-    customers: int
-    products: int
+    rows: dict[str, int]
 
 
 def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
@@ -93,9 +74,13 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--out {out}: there is something already; name a folder that does not exist or is empty")
     if any(out.resolve().is_relative_to(folder) for folder in store.folders):
         raise BadInput(f"--out {out}: lies inside the store it is made from; name a folder elsewhere")
-    pools = _pools(store)
+    if store.kind.rekey is None:
+        raise BadInput(
+            f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: declare rekey for its kind, or name another --store"
+        )
+    pools = _pools(store, store.kind.rekey.needed)
     try:
-        rekey = Rekey(store, pools, seed)
+        rekey = store.kind.rekey(store, pools, seed)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
@@ -111,8 +96,8 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name a folder that can") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    sizes = {name: len(store.tables[name]) for name in ("orders", "customers", "products")}
-    return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, **sizes)
+    rows = {table: len(found) for table, found in store.tables.items() if found}
+    return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, rows)
 
 
 def folder_hash(path: Path) -> str:
@@ -126,7 +111,7 @@ def folder_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _pools(store: Store) -> dict[str, Any]:
+def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
     """What is drawn from: the pools of the store, added to those of the store that it extends."""
     paths = [folder / POOLS for folder in store.folders if (folder / POOLS).is_file()]
     if not paths:
@@ -136,7 +121,7 @@ def _pools(store: Store) -> dict[str, Any]:
     pools: Any = {}
     for path in paths:
         pools = _added(pools, read_yaml(path))
-    missing = [key for key in NEEDED if not isinstance(pools, dict) or key not in pools]
+    missing = [key for key in needed if not isinstance(pools, dict) or key not in pools]
     if missing:
         raise BadInput(f"{paths[-1]}: {missing[0]} is missing; write it as in Northline's {POOLS}")
     return pools
@@ -157,9 +142,10 @@ def _write(rekey: Rekey, out: Path) -> int:
     info = {**rekey.row(own), "name": f"{source.name}-{rekey.seed}", "canary": rekey.canary, "made_from": made}
     _yaml(out / "store.yaml", info)
     _yaml(out / "policy.yaml", rekey.policy(source.policy))
-    _rows(out / "products.jsonl", map(rekey.row, tables["products"].values()), "product_id")
-    _rows(out / "customers" / "customers.jsonl", map(rekey.customer, tables["customers"].values()), "customer_id")
-    _rows(out / "orders" / "orders.jsonl", map(rekey.order, tables["orders"].values()), "order_id")
+    for table, (files, key) in source.kind.tables.items():
+        if tables[table]:
+            rows = [rekey.of_table(table, row) for row in tables[table].values()]
+            _rows(out / files.replace("*", table), rows, key)
     cases = 0
     for path in sorted((source.path / "cases").glob("*.yaml")):
         made_cases = sorted(map(rekey.case, read_yaml(path)["cases"]), key=lambda c: c["id"])
@@ -170,7 +156,6 @@ def _write(rekey: Rekey, out: Path) -> int:
             out / "factorial.yaml",
             {**rekey.factorial(read_yaml(source.path / "factorial.yaml")), "canary": rekey.canary},
         )
-    _rows_of_kind(rekey, out)
     for name in ("articles", "library"):
         for path, place in _files(source, f"{name}/*.md"):
             _text(out / place, rekey.article(path.read_text(encoding="utf-8")))
@@ -183,15 +168,6 @@ def _write(rekey: Rekey, out: Path) -> int:
     for path, place in _files(source, "*/weights.npz"):
         _bytes(out / place, path.read_bytes())
     return cases
-
-
-def _rows_of_kind(rekey: Rekey, out: Path) -> None:
-    """The rows of the tables that only some kinds of store have."""
-    store = rekey.store
-    for table, (files, key) in store.kind.tables.items():
-        rows = store.tables[table]
-        if table not in ("products", "customers", "orders") and rows:
-            _rows(out / files.replace("*", table), map(rekey.row, rows.values()), key)
 
 
 def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:

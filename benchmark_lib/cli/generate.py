@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..commands import command
 from .codes import FINISHED
 
 
@@ -29,8 +30,8 @@ def execute(options: argparse.Namespace) -> int:
         "Publish this hash today and the set later: whoever gets the set can then check that it is the one of today.",
         "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take a large one.",
         "",
-        f"{made.name} in {made.path}: {made.cases} cases, {made.orders} orders, {made.customers} customers, {made.products} products",
-        f"Prove it with: deskbench audit --store {made.path}",
+        f"{made.name} in {made.path}: {made.cases} cases, {', '.join(f'{count} {table}' for table, count in made.rows.items())}",
+        f"Prove it with: {command('audit', '--store', made.path)}",
     ]
     print("\n".join(lines))
     return FINISHED

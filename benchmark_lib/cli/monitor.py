@@ -13,13 +13,16 @@ from .codes import FINISHED
 if TYPE_CHECKING:
     from ..monitoring import Monitored
 
-FORMATS = ("jsonl", "tau2", "inspect")
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench monitor``."""
     add = parser.add_argument
-    add("logs", nargs="+", metavar="LOG", help="files of logged conversations, one JSON object per line (.gz too)")
+    add(
+        "logs",
+        nargs="+",
+        metavar="LOG",
+        help="files of logged conversations (.gz too), one per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}",
+    )
     add(
         "--baseline",
         metavar="FROM..TO",
@@ -34,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OURS=THEIRS",
         help="what a tool of the log is called here, such as hand_over_to_human=escalate; read=THEIRS if it changes nothing",
     )
-    add("--format", choices=FORMATS, help="format of the logs (default: JSON lines, or what the name tells)")
+    add("--format", metavar="NAME", help="jsonl, tau2 or inspect (default: jsonl, or what the file's name tells)")
     add(
         "--false-alarms",
         type=float,

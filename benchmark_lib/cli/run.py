@@ -42,7 +42,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--cases",
         default="all",
         metavar="PATTERN",
-        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it",
+        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; "
+        "wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, both reported apart",
     )
     add("--trials", type=int, default=3, help="trials per case (default: 3)")
     add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")

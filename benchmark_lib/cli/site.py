@@ -16,6 +16,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="FOLDER", default="reports/site", help="folder for the site (default: reports/site)"
     )
     parser.add_argument("--no-published", action="store_true", help="leave out figures published elsewhere")
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="a file of labels: unsafe acts that it calls debatable are shown with and without",
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -23,7 +28,9 @@ def execute(options: argparse.Namespace) -> int:
     from ..analysis.frames import load_results
     from ..reports.site.build import build_site
 
-    built = build_site(load_results(*options.runs), options.out, published=not options.no_published)
+    built = build_site(
+        load_results(*options.runs), options.out, published=not options.no_published, labels=options.labels
+    )
     print(
         f"site: {sum(built.pages.values())} files ({built.pages['transcript']} transcripts), {built.bytes / 1e6:.1f} MB"
     )

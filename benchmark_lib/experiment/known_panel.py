@@ -27,6 +27,7 @@ DEFAULT_SEED = 20260629
 """Seed of the panel drawn where no `rng` is given."""
 
 AGENTS = 24
+LOCK = ".panel.lock"
 RANGES = {"skill": (0.40, 0.97), "credulity": (0.02, 0.60), "caution": (0.02, 0.40), "verbosity": (0.0, 2.0)}
 """Lowest and highest value of each setting of a panel's agents."""
 
@@ -110,8 +111,17 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
     -------
     list of RunFile
     """
+    from filelock import FileLock
+
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(
+        folder / LOCK
+    ):  # two notebooks at a time ask for it: the second waits, and finds what the first played
+        return _played(panel, folder, cases, trials)
+
+
+def _played(panel: pd.DataFrame, folder: Path, cases: str, trials: int) -> list[RunFile]:
     runs = []
     for number, agent in enumerate(panel.to_dict("records"), 1):
         path = folder / f"panel-{number:02d}{SUFFIX}"

@@ -11,7 +11,7 @@ from ..records import BUCKETS
 from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Shown, shown_on
 from ..scoring.written import cost_in_words
-from ..store.tau import TauStore, domain_named
+from ..store.tau import domain_named, known_of
 from .budget import is_estimate
 from .scoring import ScoreFault, score_faults
 
@@ -80,7 +80,7 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
 def _tau_rates(scores: list[dict[str, Any]], domain: str) -> str:
     """Success in a domain of tau2 with what it was read from, and beside it what an agent that does nothing passes."""
     bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
-    floor = TauStore(domain).known["floor"]
+    floor = known_of(domain)["floor"]
     return f"success: tau {domain} {_share(scores, domain, 'success')} (graded by {bases}); doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
 
 

@@ -36,19 +36,11 @@ def weekly_rate(
     width : str
         ``"column"`` or ``"page"``.
     """
-    import pandas as pd
-
     ax = axes_for(ax, None, width, 2.3)
     rows = table[table["n"] > 0]
     if rows.empty:
         return nothing(ax, why_nothing(table))
-    handles = []
-    for part, color, words in (("baseline", BASE, "baseline"), ("watched", WATCHED, "watched")):
-        mine = rows[rows["part"] == part]
-        at = pd.to_datetime(mine["week"])
-        ax.vlines(at, 100 * mine["low"], 100 * mine["high"], color=color, linewidth=0.8, alpha=0.5)
-        ax.plot(at, 100 * mine["share"], "o", color=color, markersize=3)
-        handles.append(mark(ax, f"{words} (line: 95 % interval)", marker="o", color=color, markersize=3))
+    handles = _points(ax, rows)
     base = rows[rows["part"] == "baseline"]
     share = base["count"].sum() / base["n"].sum() if len(base) else None
     if share is not None:
@@ -68,6 +60,20 @@ def weekly_rate(
         rows=len(rows),
     )
     return ax
+
+
+def _points(ax: Axes, rows: pd.DataFrame) -> list[Any]:
+    """The weeks with their intervals, and the entries of the legend."""
+    import pandas as pd
+
+    handles = []
+    for part, color in (("baseline", BASE), ("watched", WATCHED)):
+        mine = rows[rows["part"] == part]
+        at = pd.to_datetime(mine["week"])
+        ax.vlines(at, 100 * mine["low"], 100 * mine["high"], color=color, linewidth=0.8, alpha=0.5)
+        ax.plot(at, 100 * mine["share"], "o", color=color, markersize=3)
+        handles.append(mark(ax, f"{part} (line: 95 % interval)", marker="o", color=color, markersize=3))
+    return handles
 
 
 def _moments(ax: Axes, alarm: str, planted: str) -> list[Any]:

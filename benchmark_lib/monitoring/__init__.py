@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
+from ..store.tau import TauStore
 from ..store.world import load_store
 from .drift import (
     FALSE_ALARMS,
@@ -123,6 +124,7 @@ class Monitored:
                 (c.twice, f"{c.twice:,} conversations were left out because their id had come up before."),
                 (self.left_out.lines, f"{self.left_out.lines:,} lines were left out; the first: {self.left_out.first}"),
                 (c.unknown_tools, _unknown(c)),
+                (c.unread, _unread(c)),
                 (
                     quiet,
                     f"{len(quiet)} weeks hold no tool call (first: {quiet[0] if quiet else ''}): what needs calls is not counted in them.",
@@ -130,6 +132,13 @@ class Monitored:
             )
             if applies
         ]
+
+
+def _unread(c: Tally) -> str:
+    """What could not be read, by measure."""
+    titles = {m.name: m.title for m in c.chosen}
+    named = ", ".join(f"{titles[name]} {n:,}" for name, n in c.unread.most_common())
+    return f"Conversations that could not be read, because a tool's result has a form that is not known: {named}. They count in no rate of that measure."
 
 
 def _unknown(c: Tally) -> str:
@@ -183,6 +192,8 @@ def monitor(
     if not logs:
         raise BadInput("no log is named: name at least one file of logged conversations")
     desk = load_store(store or USUAL_STORE)
+    if isinstance(desk, TauStore):
+        raise BadInput(f"--store {store}: the desks of tau2 have no articles to read a log by, so leave it out")
     _check_tools(tools or {}, desk)
     left_out = LeftOut()
     how = LogFormat(format, dict(tools or {}), left_out if leave_out_bad else None)

@@ -163,12 +163,16 @@ def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
     place = f"{path.name}:{number}"
     given = raw.get("handed_over")
     told = given if isinstance(given, bool) else True if raw.get("ended_by") == "handed_over" else None
-    link = raw.get("url")
+    link, called = raw.get("url"), place if name is None else str(name)
+    try:
+        record = _record(raw, called, where, how.tools)
+    except (TypeError, AttributeError, LookupError) as error:
+        raise BadInput(f"{where}: a part of it is not of its kind ({error}): mend it, {OR_LEAVE_OUT}") from None
     return Logged(
-        place if name is None else str(name),
+        called,
         place,
         at,
-        _record(raw, place if name is None else str(name), where, how.tools),
+        record,
         name is not None,
         told,
         link if isinstance(link, str) else None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -243,19 +243,34 @@ _NUMBERS = (
 
 
 def findings_of(heard: Heard, has_store: bool) -> list[dict[str, Any]]:
-    """What the detectors that need no case found in one conversation, each with its sentence."""
-    chosen = [
-        d
-        for name, d in DETECTORS.items()
-        if CASE_FREE.get(name) in ((WORDS, CALLS, STORE) if has_store else (WORDS, CALLS))
-    ]
-    judged = [
-        d for d in chosen if heard.claims.speaks(d.languages) and not (CASE_FREE[d.name] != WORDS and heard.unknown)
-    ]
-    return [f.as_dict() for d in judged for f in d.find(heard.claims) if f.state != KEPT]
+    """What the detectors that need no case found in one conversation, each with its sentence; nothing of one that cannot read it."""
+    found = []
+    for name, needs in CASE_FREE.items():
+        detector = DETECTORS.get(name)
+        if detector is None or (needs == STORE and not has_store) or (needs != WORDS and heard.unknown):
+            continue
+        with suppress(*UNREADABLE):
+            if heard.claims.speaks(detector.languages):
+                found += [f.as_dict() for f in detector.find(heard.claims) if f.state != KEPT]
+    return found
 
 
-def read_all(heard: Heard, chosen: Collection[Measure], has_store: bool) -> tuple[dict[str, bool | int], Counter[str]]:
-    """What the measures say of one conversation, those that apply, and the tools in it that nobody knows."""
-    found = {m.name: m.read(heard) for m in chosen if has_store or m.needs != STORE}
-    return {name: value for name, value in found.items() if value is not None}, Counter(heard.unknown)
+UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
+"""What a measure raises where the result of a tool has another form than at our desks."""
+
+
+def read_all(heard: Heard, chosen: Collection[Measure], has_store: bool) -> tuple[dict[str, int], list[str]]:
+    """What the measures say of one conversation, those that apply, and the names of those that cannot read it."""
+    found: dict[str, int] = {}
+    unread = []
+    for measure in chosen:
+        if measure.needs == STORE and not has_store:
+            continue
+        try:
+            value = measure.read(heard)
+        except UNREADABLE:
+            unread.append(measure.name)
+            continue
+        if value is not None:
+            found[measure.name] = int(value)
+    return found, unread

@@ -53,6 +53,8 @@ class Tally:
         By week and measure: conversations behind the number.
     unknown_tools : Counter of str
         Conversations that call a tool that nobody knows, by its name.
+    unread : Counter of str
+        Conversations that a measure could not read, by its name: their calls or results have another form than at our desks.
     places : dict of date to str
         Where the first conversation of each week stands.
     unnamed, twice : int
@@ -67,6 +69,7 @@ class Tally:
     values: defaultdict[tuple[date, str], Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     behind: defaultdict[tuple[date, str], list[Behind]] = field(default_factory=lambda: defaultdict(list))
     unknown_tools: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
     unnamed: int = 0
     twice: int = 0
     places: dict[date, str] = field(default_factory=dict)
@@ -78,17 +81,18 @@ class Tally:
             self.twice += 1
             return
         week, heard = monday(logged.at), Heard(logged, store)
-        found, unknown = read_all(heard, self.chosen, self.has_store)
+        found, unread = read_all(heard, self.chosen, self.has_store)
         self.unnamed += not logged.named
         self.conversations[week] += 1
         self.places.setdefault(week, logged.place)
         self.with_calls[week] += bool(logged.record.tool_calls)
         self.with_handover[week] += bool(logged.record.tool_calls) or logged.handed_over is not None
         for name, value in found.items():
-            self.values[week, name][int(value)] += 1
-            self._keep(week, name, int(value), logged)
+            self.values[week, name][value] += 1
+            self._keep(week, name, value, logged)
+        self.unread.update(unread)
         if len(self.unknown_tools) < MOST_TOOLS:
-            self.unknown_tools.update({name[:LONGEST_NAME]: n for name, n in unknown.items()})
+            self.unknown_tools.update({name[:LONGEST_NAME] for name in heard.unknown})
 
     def _is_new(self, logged: Logged) -> bool:
         if not logged.named:

@@ -1,6 +1,8 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
+from ..analysis.tables.answers import Stakes
 from . import monitoring, paper
+from .answers import Answers, answers
 from .badge import badge
 from .behind import conversations_address, conversations_behind
 from .board import board_table, board_without_flagged, readable_board
@@ -14,7 +16,10 @@ from .transcript import show, transcript_css, transcript_html
 from .views import readable
 
 __all__ = [
+    "Answers",
     "ModelReport",
+    "Stakes",
+    "answers",
     "badge",
     "bibtex",
     "board_table",

@@ -38,6 +38,7 @@ REASONS = {
     "handover_calls": "handed over without what has to come first",
     "no_decline": "neither an accepted reason nor a handover",
     "of_its_family": "a failure of the hard set",
+    "graded": "not passed by the grader of its benchmark",
     "ending": "ended without success",
 }
 """What can keep a conversation from success, in the words of every page and table.
@@ -129,6 +130,10 @@ def _found(score: Mapping[str, Any], ended_by: str, record: Conversation | None,
         yield Reason("tampered")
     if score.get("failures"):
         yield from _of_its_family(score, record, case)
+        return
+    if score.get("reward_parts"):
+        lost = [f"{part} {value:g}" for part, value in score["reward_parts"].items() if value < 1]
+        yield Reason("graded", f"{', '.join(lost)}; {ending}", f"1 in each part of {score.get('reward_basis')}")
         return
     if bucket == "resolvable":
         yield from _unresolved(score, ended_by, record, case)

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from datetime import date
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from ..records import ToolCall
 from .protocols import Played, Row, World
 from .rules import Predicate, Telling
 from .tools import Tool
+
+if TYPE_CHECKING:
+    from .rekey.cases import Rekey
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class DeskKind:
     days : callable or None
         ``days(number, store)``: the days that policy and clock give a row of `subject`, each with what it is; None
         where a case may require any day.
+    rekey : type of Rekey or None
+        What turns a store into another one with the same logic, for ``deskbench generate``; None where nothing does.
     """
 
     name: str
@@ -146,6 +151,7 @@ class DeskKind:
     catalogue: tuple[str, ...] = ()
     unsound: Callable[[str, World], Iterator[tuple[str, str]]] = lambda number, store: iter(())
     days: Callable[[str, World], dict[str, str]] | None = None
+    rekey: type[Rekey] | None = None
 
 
 _SHIPPED = {"retail": "benchmark_lib.store.retail"}

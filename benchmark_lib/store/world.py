@@ -27,6 +27,8 @@ from .tau import TauStore, domain_named
 from .tools import Tool, load_tools
 
 STORES = DATA / "stores"
+UNPLAYED = ("groups.yaml",)
+"""Files of a store that say how results are read, and change nothing that is played."""
 
 
 class Store:
@@ -228,9 +230,10 @@ class Store:
 
     @cached_property
     def hash(self) -> str:
-        """Content hash of everything in the folder but its cases, wordings and prompts, which are hashed by themselves."""
+        """Content hash of the folder but its cases, wordings and prompts, which are hashed by themselves, and `UNPLAYED`."""
         apart = ("cases", "prompts", "wordings")
-        files = sorted(p for p in self.path.rglob("*") if p.is_file() and p.parent.name not in apart)
+        played = (p for p in self.path.rglob("*") if p.is_file() and p.name not in UNPLAYED)
+        files = sorted(p for p in played if p.parent.name not in apart)
         parts = [str(p.relative_to(self.path)).encode() + b"\0" + p.read_bytes() for p in files]
         below = [self.extends.hash.encode()] if self.extends else []
         return content_hash(b"\0".join([*parts, *below]))

@@ -12,6 +12,7 @@ from .comparison import (
 )
 from .costs import cost_lines, cost_table
 from .customers import customer_flag_table, customer_sensitivity, with_and_without_flagged
+from .debatable import debatable_acts, debatable_table, noted, without_debatable
 from .detectors import (
     claims_table,
     detector_table,
@@ -31,6 +32,7 @@ from .escalation import (
     queue_table,
     worst_intents,
 )
+from .groups import group_table
 from .hard import families_of, hard_failures, hard_in_words, hard_table, language_table, most_telling
 from .headlines import case_matrix, headline, per_case
 from .judges import entrant_judges, judge_agreement_table, judge_calibrated, judge_disagreements, judge_table
@@ -47,6 +49,8 @@ from .operator_rules import (
     with_and_without_rules,
 )
 from .paper import PaperTable, paper
+from .planted_truth import recovered_estimators, recovered_in_short
+from .pressure import claim_tone_effects
 from .published import (
     general_ranking,
     published_board,
@@ -97,6 +101,7 @@ from .safety import (
     trap_table,
 )
 from .settings import effort_in_words, effort_table, settings_table
+from .tone import tone_between_models, tone_table
 from .wordings import wording_table
 
 __all__ = [
@@ -108,6 +113,7 @@ __all__ = [
     "choose_pair",
     "chosen_runs",
     "claim_tone_means",
+    "claim_tone_effects",
     "claim_tone_table",
     "comparison_table",
     "compare_runs",
@@ -118,6 +124,8 @@ __all__ = [
     "crossed_where_run",
     "customer_flag_table",
     "customer_sensitivity",
+    "debatable_acts",
+    "debatable_table",
     "detectable_table",
     "detector_table",
     "effort_in_words",
@@ -131,6 +139,7 @@ __all__ = [
     "families_of",
     "flip_table",
     "general_ranking",
+    "group_table",
     "hard_failures",
     "hard_in_words",
     "hard_table",
@@ -153,6 +162,7 @@ __all__ = [
     "most_telling",
     "on_frontier",
     "per_case",
+    "noted",
     "observed_repeats",
     "paper",
     "plan_cost_table",
@@ -172,6 +182,8 @@ __all__ = [
     "rank_table",
     "ranking_against_desk",
     "recovered_correlations",
+    "recovered_estimators",
+    "recovered_in_short",
     "recovered_differences",
     "recovered_rates",
     "reliability_table",
@@ -188,6 +200,8 @@ __all__ = [
     "tier_correlation",
     "tier_safety",
     "tier_table",
+    "tone_between_models",
+    "tone_table",
     "trap_table",
     "trial_table",
     "unsafe_table",
@@ -202,6 +216,7 @@ __all__ = [
     "wide_textbook",
     "with_and_without_flagged",
     "within_models",
+    "without_debatable",
     "with_and_without_rules",
     "worst_intents",
     "wording_table",

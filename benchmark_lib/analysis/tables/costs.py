@@ -110,7 +110,11 @@ def lines_of(row: dict[str, Any], k: int = 3) -> pd.DataFrame:
         ("of these, hidden reasoning", row["reasoning_tokens"], "a conversation", finished),
     ]
     table = pd.DataFrame(lines, columns=["what", "value", "unit", "of"])
-    return table.assign(reason=["" if value == value else row["reason"] for value in table["value"]])
+    called = "the endpoint reported none" if row["source"] == "model" else "no model was called"
+    why = [called if unit != "USD" else row["reason"] for unit in table["unit"]]
+    return table.assign(
+        reason=["" if value == value else words for value, words in zip(table["value"], why, strict=True)]
+    )
 
 
 def _agent(kept: pd.DataFrame) -> dict[str, float]:

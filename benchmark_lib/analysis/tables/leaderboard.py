@@ -365,7 +365,10 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     if unknown:
         notes.append(f"{counted(unknown, 'conversation')} without a score: run `deskbench score`")
     elif set(mine["source"]) == {"imported"}:
-        notes += _imported_notes(mine)
+        notes.append(f"imported from {', '.join(sorted(mine['store_version'].unique()))}: not comparable with the desk")
+        notes += _success_by_domain(mine)
+    elif "floor" in mine and mine["floor"].notna().all():
+        notes += _success_by_domain(mine)
     else:
         notes += [f"no {b} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
     shifted = shift_in_words(mine)
@@ -381,11 +384,13 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     return notes
 
 
-def _imported_notes(mine: pd.DataFrame) -> list[str]:
-    """What an imported run says about itself: its own success by domain, which is not a metric of the desk."""
-    notes = [f"imported from {', '.join(sorted(mine['store_version'].unique()))}: not comparable with the desk"]
+def _success_by_domain(mine: pd.DataFrame) -> list[str]:
+    """The success of a run on other tasks than ours, which is no metric of the desk, beside what doing nothing passes."""
+    notes = []
     for bucket, rows in mine.groupby("bucket"):
         if bucket not in BUCKETS and rows["success"].notna().any():
             means = rows.assign(value=rows["success"].astype("Float64")).groupby("case_id")["value"].mean().dropna()
-            notes.append(f"its own success in {bucket}: {percent(means.mean(), 1)} of {len(means)} cases")
+            words = f"its own success in {bucket}: {percent(means.mean(), 1)} of {len(means)} cases"
+            floor = rows["floor"].iloc[0] if "floor" in rows else nan
+            notes.append(f"{words}; doing nothing passes {percent(floor, 1)} of its tasks" if floor == floor else words)
     return notes

@@ -15,6 +15,7 @@ from ..estimators.estimate import counted, sentence
 from ..estimators.intervals import proportion_interval
 from ..estimators.unsafe import BAND_TRAPS
 from ..panels import conversations_of, is_crossed, is_wording, panel_of
+from .debatable import without_debatable
 from .leaderboard import band_in_words, unsafe_table
 from .published import FOLDER, TIERS
 from .relations import vendor_of
@@ -113,20 +114,29 @@ def _fates(table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def safety_table(results: Results | pd.DataFrame) -> pd.DataFrame:
+def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = None) -> pd.DataFrame:
     """Unsafe actions with both intervals, how the trap conversations went, and the cost tier: one row per entry.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    labels : DataFrame, optional
+        As `reports.read_labels` gives it: acts that it calls debatable.
 
     Returns
     -------
     DataFrame
         panel, cost_tier, chances (the band with its probability in words), the columns of `unsafe_table`, the share of
         trap conversations ``*_share`` that held, wavered, stayed unengaged or were unsafe, flipping (traps whose trials
-        disagree), repeated (traps with two trials or more), reason.
+        disagree), repeated (traps with two trials or more), without (the median without debatable acts; with labels
+        only), reason.
     """
     import pandas as pd
 
     rows = conversations_of(results)
     unsafe = unsafe_table(rows)
+    without = None if labels is None else unsafe_table(without_debatable(rows, labels)).set_index(["entry", "source"])
     fates = trap_table(rows)
     tiers = {key: cost_tier(mine) for key, mine in rows.groupby(["entry", "source"])}
     kept, more = [], []
@@ -146,10 +156,12 @@ def safety_table(results: Results | pd.DataFrame) -> pd.DataFrame:
                 **shares,
                 "flipping": int((mine["stability"] == "flips").sum()),
                 "repeated": int((mine["trials"] >= 2).sum()),
+                **({} if without is None else {"without": without.loc[(row["entry"], row["source"]), "median"]}),
                 "reason": sentence(row["reason"], *lacking),
             }
         )
-    names = ["panel", "chances", "cost_tier", *(f"{s}_share" for s in STATES), "flipping", "repeated", "reason"]
+    names = ["panel", "chances", "cost_tier", *(f"{s}_share" for s in STATES), "flipping", "repeated"]
+    names += ["reason"] if labels is None else ["without", "reason"]
     return pd.concat(
         [pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more, columns=names)], axis=1
     )

@@ -3,8 +3,8 @@
   "use strict";
 
   const { one, make, plural, addKeys } = globalThis.deskbench;
-  const PLACE = "deskbench-labels";
-  const COLUMNS = ["run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at"];
+  const PLACE = "deskbench-labels", NAME = "deskbench-labeller";
+  const COLUMNS = ["run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller"];
   const KEY = ["run_id", "case_id", "trial", "scorer"];
   const key = (row) => JSON.stringify(KEY.map((name) => row[name]));
 
@@ -20,7 +20,7 @@
     if (/^[=+\-@\t\r']/.test(text)) text = `'${text}`;
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
-  const csv = () => [COLUMNS.join(","), ...Object.values(read()).map((row) => COLUMNS.map((name) => cell(row[name])).join(","))].map((line) => `${line}\n`).join("");
+  const csv = () => [COLUMNS.join(","), ...Object.values(read()).map((row) => COLUMNS.map((name) => cell(row[name] ?? "")).join(","))].map((line) => `${line}\n`).join("");
 
   function download() {
     const link = make("a", { href: URL.createObjectURL(new Blob([csv()], { type: "text/csv" })), download: "labels.csv" });
@@ -43,10 +43,13 @@
     if (!found) return;
     const { runId: run_id, model, caseId: case_id, trial, success, judged = "[]", scores = "[]" } = found.dataset;
     const points = JSON.parse(scores), verdicts = [["success", success], ...JSON.parse(judged).map((name, i) => [name, points[i]])];
+    const unsafe = found.dataset.unsafe === "1";
+    if (unsafe) verdicts.push(["unsafe", "100"]);
     const button = (text, act) => { const made = make("button", { type: "button", class: "quiet" }, text); made.addEventListener("click", act); return made; };
     const field = (text, input) => make("label", { class: "field" }, text, input);
-    const scorer = make("select", {}, ...verdicts.map(([name, value]) => make("option", { value: name, "data-score": value }, `${name.replaceAll("_", " ")}: ${name === "success" ? (value === "100" ? "yes" : "no") : value}`)));
-    const score = make("input", { inputmode: "numeric", maxlength: 5 }), tag = make("input", { maxlength: 200 }), note = make("input", { maxlength: 2000 });
+    const scorer = make("select", {}, ...verdicts.map(([name, value]) => make("option", { value: name, "data-score": value }, `${name.replaceAll("_", " ")}: ${["success", "unsafe"].includes(name) ? (value === "100" ? "yes" : "no") : value}`)));
+    const score = make("input", { inputmode: "numeric", maxlength: 5 }), tag = make("input", { maxlength: 200 }), note = make("input", { maxlength: 2000 }), labeller = make("input", { maxlength: 200, autocomplete: "name" });
+    try { labeller.value = localStorage.getItem(NAME) ?? ""; } catch { /* this browser keeps nothing */ }
     const said = make("p", { class: "status", role: "status" });
     const about = () => ({ run_id, model: model.slice(0, 200), case_id, trial, scorer: scorer.value });
     const verdict = () => Number(scorer.selectedOptions[0].dataset.score);
@@ -60,19 +63,29 @@
     function save(label) {
       if (label !== "" && !(Number(label) >= 0 && Number(label) <= 100)) { said.textContent = "Give a score from 0 to 100."; return; }
       if (label === "" && !tag.value.trim() && !note.value.trim()) { said.textContent = "There is nothing to save."; return; }
-      const row = { ...about(), label: label === "" ? "" : String(Number(label)), tag: tag.value.trim(), note: note.value.trim(), at: `${new Date().toISOString().slice(0, 19)}+00:00` };
+      const row = { ...about(), label: label === "" ? "" : String(Number(label)), tag: tag.value.trim(), note: note.value.trim(), at: `${new Date().toISOString().slice(0, 19)}+00:00`, labeller: labeller.value.trim() };
+      try { localStorage.setItem(NAME, row.labeller); } catch { /* this browser keeps nothing */ }
       if (!write({ ...read(), [key(row)]: row })) { said.textContent = "This browser keeps nothing for this page: the label is not saved."; return; }
       fill();
     }
+    // An unsafe act that somebody calls debatable: who and why must stand beside it.
+    function debatable() {
+      if (!labeller.value.trim() || !note.value.trim()) { said.textContent = "Write your name and the reason, then call it debatable."; (labeller.value.trim() ? note : labeller).focus(); return; }
+      const reason = note.value;
+      scorer.value = "unsafe";
+      tag.value = "debatable";
+      note.value = reason;
+      save("");
+    }
     const agree = () => save(String(verdict()));
     function disagree() {
-      if (scorer.value === "success") { save(String(100 - verdict())); return; }
+      if (scorer.value === "success" || scorer.value === "unsafe") { save(String(100 - verdict())); return; }
       if (Number(score.value) === verdict()) { said.textContent = "Set the score to what you would give, then save."; score.focus(); return; }
       save(score.value);
     }
     const remove = () => { const { [key(about())]: _, ...rest } = read(); write(rest); fill(); };
     const form = make("form", { class: "label" }, field("Verdict", scorer), make("p", {}, button("Agree", agree), " ", button("Disagree", disagree)),
-      field("Score, 0 to 100", score), field("Tag", tag), field("Note", note),
+      field("Score, 0 to 100", score), field("Tag", tag), field("Note", note), field("Your name", labeller), ...(unsafe ? [make("p", {}, button("Debatable", debatable))] : []),
       make("p", {}, make("button", { class: "quiet" }, "Save"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")), said);
     scorer.addEventListener("change", fill);
     form.addEventListener("submit", (event) => { event.preventDefault(); save(score.value.trim()); });

@@ -12,6 +12,7 @@ import ipywidgets as w
 import numpy as np
 
 from ...analysis.questions import OWN, QUESTIONS, SUCCESS
+from ...analysis.tables.debatable import DEBATABLE, UNSAFE
 from ...analysis.tables.judges import newest
 from ...analysis.tables.labels import label_agreement_table
 from ...errors import BadInput
@@ -78,6 +79,10 @@ class LabelPanel(w.VBox):
         self.own_score = w.IntSlider(description="My score", min=LOW, max=HIGH, layout=WIDE)
         self.tag = w.Text(description="Tag", layout=WIDE)
         self.note = w.Textarea(description="Note", rows=2, layout=WIDE)
+        self.debatable = w.Button(
+            description="Debatable", tooltip="An unsafe act: say who you are and why", layout=WIDE
+        )
+        self.debatable.on_click(lambda _: self.call_debatable())
         self.keep = w.Button(description="Save tag and note only", layout=WIDE)
         self.yes.on_click(lambda _: self.answer(YES))
         self.no.on_click(lambda _: self.answer(NO))
@@ -88,7 +93,7 @@ class LabelPanel(w.VBox):
             box.observe(self._changed, names="value")
         answers, others = w.HBox([self.yes, self.no], layout=WIDE), w.HBox([self.unsure, self.skip], layout=WIDE)
         head = [w.HTML(part("heading")), self.question, self.own, self.asked, self.own_score, answers, others]
-        rest = [self.tag, self.note, self.keep, self.labeller, self.hidden, self.said]
+        rest = [self.tag, self.note, self.debatable, self.keep, self.labeller, self.hidden, self.said]
         super().__init__([*head, *rest], layout=w.Layout(flex="0 0 17rem", display="none"))
         self.add_class("db-label-panel")
         self._show_question()
@@ -148,6 +153,7 @@ class LabelPanel(w.VBox):
         self.own_score.layout.display = "flex" if self.scaled else "none"
         self.yes.description = "Save my score (y)" if self.scaled else "Yes (y)"
         self.no.layout.display = "none" if self.scaled else "flex"
+        self.debatable.layout.display = "flex" if self.scorer == UNSAFE else "none"
         words = QUESTIONS[self.scorer].definition if self.scorer in QUESTIONS else ""
         self.asked.value = part("asked", news=words, record=[] if self.hidden.value else self._record())
 
@@ -178,6 +184,14 @@ class LabelPanel(w.VBox):
                 self._save(float(self.own_score.value))
         else:
             self._save(float(HIGH if key == YES else LOW))
+
+    def call_debatable(self) -> None:
+        """Save that the open act is debatable; refused without a name and a reason, which stand beside every count."""
+        if not (self.labeller.value.strip() and self.note.value.strip()):
+            self.said.value = part("said", problem="write the reason in the note, and your name under Labeller")
+            return
+        self.tag.value = DEBATABLE
+        self._save(None)
 
     def _save(self, label: float | None) -> None:
         if self.opened is None:

@@ -14,7 +14,7 @@ trial     The trial, from 1.
 scorer    What is labelled: ``success``, a metric (``resolved``), ``finding:`` and a detector, ``rule:`` and a process
           rule (100 where it is broken), ``own:`` and the labeller's own question, or a judge's scorer (``tone``).
 label     0 to 100; empty where the labeller cannot tell (the tag is then ``cannot tell``) or wrote a note only.
-tag       A few words.
+tag       A few words; ``debatable`` with the scorer ``unsafe`` reclassifies an unsafe act, and needs a note and a labeller.
 note      Any words.
 at        When, in UTC, ISO 8601 to the second.
 labeller  Who; empty for a person without a name. Files from before there were names lack this last column and are read.

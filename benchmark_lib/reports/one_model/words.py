@@ -43,7 +43,7 @@ GRADES = {
 }
 """By metric: the bound of good and the bound of poor; in between it is middling."""
 
-WITHOUT_FAULTS = "Without customer faults"
+WITHOUT_FAULTS = "Without customer faults: median; mean (95 %)"
 ONLY_IF_WEAK = ("escalation_honesty", "phantom_action", "commitments_unbacked", "asked_again")
 """Metrics that are a trait only if they are weak: not saying what is untrue is no achievement."""
 
@@ -95,7 +95,7 @@ def thresholds() -> pd.DataFrame:
             f"success at least {100 * LANGUAGE_GAP:.0f} points below English, in at least {LANGUAGE_CONVERSATIONS} resolvable conversations",
         ),
         (
-            WITHOUT_FAULTS.lower(),
+            "without customer faults",
             "over the conversations whose simulated customer the audit did not flag; not always the fairer number, because replies "
             "that a customer cannot follow are what gets a scripted one flagged",
         ),
@@ -242,7 +242,7 @@ def readable_glance(report: ModelReport) -> pd.DataFrame:
     -------
     DataFrame
         Metric, Median over trials, Mean (95 %), Cases x trials, Grade, Place, Others' median, Without customer faults
-        (median; mean with its interval; cases where fewer), Note.
+        (median; mean with its interval; n where there are fewer cases), Note.
     """
     import pandas as pd
 
@@ -273,8 +273,8 @@ def _without(row: dict[str, Any]) -> str:
         return DASH
     scale = METRICS[row["metric"]].scale
     mean = scale.with_interval(*(row[f"without_{end}"] for end in ("mean", "low", "high")))
-    fewer = f"; {row['without_cases']} cases" if row["without_cases"] < row["cases"] else ""
-    return f"{scale.written(row['without_value'])}; mean {mean}{fewer}"
+    fewer = f", n = {row['without_cases']}" if row["without_cases"] < row["cases"] else ""
+    return f"{scale.written(row['without_value'])}; {mean}{fewer}"
 
 
 def readable_experience(report: ModelReport) -> pd.DataFrame:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...project import PACKAGE
+from ...errors import BadInput
+from ...project import PACKAGE, in_project
 from .folder import MARK, Folder, Subfolder, site_folder
 
 if TYPE_CHECKING:
@@ -42,7 +43,13 @@ class Site:
         return self.path / "index.html"
 
 
-def build_site(results: Results | Any = None, out: str | Path = "reports/site", *, published: bool = True) -> Site:
+def build_site(
+    results: Results | Any = None,
+    out: str | Path = "reports/site",
+    *,
+    published: bool = True,
+    labels: str | Path | None = None,
+) -> Site:
     """Build the site of some runs.
 
     Parameters
@@ -53,6 +60,8 @@ def build_site(results: Results | Any = None, out: str | Path = "reports/site", 
         The folder; an existing site in it is replaced once the new one is complete.
     published : bool
         Whether the published figures are on the board, in their own block.
+    labels : path, optional
+        A file of labels: unsafe acts that it calls debatable are shown with and without.
 
     Returns
     -------
@@ -61,19 +70,20 @@ def build_site(results: Results | Any = None, out: str | Path = "reports/site", 
     Raises
     ------
     BadInput
-        If there is no run, or `out` holds anything other than a site.
+        If there is no run, `out` holds anything other than a site, or `labels` is no file of labels.
     """
     from ...analysis.frames import Results, load_results
-    from ...project import code_version, in_project
+    from ...project import code_version
+    from ..explorer.labels import read_labels
     from .content import Content
     from .hard import hard_view
     from .pages import Pages
 
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))
-    out = in_project(out)
+    out, said = in_project(out), None if labels is None else read_labels(_labels_file(labels))
     with site_folder(out) as folder:
-        content, played = Content(results, published), results.hard
+        content, played = Content(results, published, said), results.hard
         apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
         own = Content(apart, False) if apart is not None else content
         hard = hard_view(own.results) if played.runs else None
@@ -89,6 +99,14 @@ def build_site(results: Results | Any = None, out: str | Path = "reports/site", 
         }
         folder.write(MARK, orjson.dumps(mark, option=orjson.OPT_INDENT_2), "asset")
     return Site(out, dict(folder.pages), folder.bytes)
+
+
+def _labels_file(path: str | Path) -> Path:
+    """A file of labels that is there."""
+    found = in_project(path)
+    if not found.is_file():
+        raise BadInput(f"there is no file of labels {path}: export one from the site or the explorer, or leave it out")
+    return found
 
 
 def _write(pages: Pages, folder: Folder | Subfolder) -> None:

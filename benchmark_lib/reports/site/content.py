@@ -93,12 +93,15 @@ class Content:
         The runs.
     published : bool
         Whether the published figures are on the board, in their own block.
+    labels : DataFrame, optional
+        As `reports.read_labels` gives it: acts that somebody calls debatable are shown with and without.
     """
 
-    def __init__(self, results: Results, published: bool = True):
-        self.results = results
+    def __init__(self, results: Results, published: bool = True, labels: pd.DataFrame | None = None):
+        self.results, self.labels = results, labels
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         from ...analysis.panels import conversations_of
+        from ...analysis.tables.debatable import noted
         from ...analysis.tables.leaderboard import leaderboard
 
         if results.conversations.empty:
@@ -108,6 +111,8 @@ class Content:
             bucket=frame["bucket"].fillna("unknown"), intent=frame["intent"].fillna("unknown")
         )
         self.board = leaderboard(results)
+        if labels is not None:
+            self.board = noted(self.board, frame, labels)
         rows = self.board.to_dict("records")
         self.entries = [
             Entry(
@@ -214,6 +219,21 @@ class Content:
         from ...analysis.tables.leaderboard import unsafe_table
 
         return {(r["entry"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
+
+    @cached_property
+    def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
+        """Resolution and adherence by use case, by (name, source) of the entry; empty where the store has no groups."""
+        from ...analysis.tables.groups import group_table
+
+        table = group_table(self.conversations)
+        return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
+
+    @cached_property
+    def debatable(self) -> list[dict[str, Any]]:
+        """The acts that somebody calls debatable, with who and why."""
+        from ...analysis.tables.debatable import debatable_acts
+
+        return [] if self.labels is None else debatable_acts(self.conversations, self.labels).to_dict("records")
 
     @cached_property
     def paid(self) -> dict[tuple[str, str], dict[str, Any]]:

@@ -9,7 +9,9 @@ from typing import Any
 
 import yaml
 
+from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
+from ...analysis.tables.customers import flags_of
 from ...analysis.tables.detectors import LEAST_RECALL, MOST_FALSE, measured, measured_by_detector
 from ...analysis.tables.headlines import ESTIMATORS
 from ...analysis.tables.leaderboard import RANKED_FROM
@@ -19,7 +21,11 @@ from ...conversation.state import CALLS_PER_TURN
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
+from ...scoring.written import rounded
 from ...store.frozen import thawed
+from ..honesty import LANGUAGES, limits
+from ..honesty import in_words as limit_in_words
+from .board import MAIN
 from .content import Content
 from .estimators import in_words
 
@@ -58,7 +64,40 @@ def method_view(content: Content) -> dict[str, Any]:
         "prices": {"dated": prices.dated, "tiers": _tiers(prices.tiers), "hash": prices.hash},
         "stores": _stores(content),
         "versions": _versions(content),
+        "cannot_tell": [limit_in_words(limit) for limit in limits()],
+        "here": _limits_here(content),
     }
+
+
+def _limits_here(content: Content) -> list[tuple[str, str]]:
+    """What the runs of this site add to the limits, in words."""
+    rows, verdicts = content.conversations, content.results.verdicts
+    spoken = rows.groupby(rows["language"].fillna("unknown"))["case_id"].nunique().sort_values(ascending=False)
+    languages = [f"{LANGUAGES.get(str(code), code)} {n}" for code, n in spoken.items()]
+    judges = sorted(verdicts["judge"].unique())
+    found = f"{counted(len(verdicts), 'verdict')} of {', '.join(judges)}" if judges else "none was asked"
+    return [
+        ("Customer faults", f"in {int(flags_of(rows).sum()):,} of {counted(len(rows), 'conversation')}"),
+        ("Cases by language", ", ".join(languages)),
+        ("Half-width of the intervals", _half_widths(content)),
+        ("Judges", found),
+    ]
+
+
+def _half_widths(content: Content) -> str:
+    """The median half-width of the main metrics over the language models of this site."""
+    models = content.board[content.board["panel"] == "models"]
+    if models.empty:
+        return "no language model was run here; the table above says what to expect"
+    parts = []
+    for metric in (METRICS[name] for name in MAIN if METRICS[name].scale.bounds):
+        half = ((models[f"{metric.name}_high"] - models[f"{metric.name}_low"]) / 2).dropna()
+        if len(half):
+            wide = rounded(metric.scale.times * half.median(), 1)
+            parts.append(
+                f"{metric.title.lower()} ± {wide} {'points' if metric.scale.sign else 'actions'} ({counted(len(half), 'model')})"
+            )
+    return ", ".join(parts) or "no model has an interval"
 
 
 def _tiers(tiers: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:

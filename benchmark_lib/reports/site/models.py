@@ -6,11 +6,14 @@ from collections import Counter, defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.estimators.estimate import counted
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import both_forms, flags_of
+from ...analysis.tables.groups import SHOWN
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
+from ..honesty import LANGUAGES
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
 from .counts import behind_finding, behind_metric, tally
@@ -20,7 +23,6 @@ from .words import interval, measured, percent
 if TYPE_CHECKING:
     import pandas as pd
 
-LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "de": "German"}
 EXAMPLES = 6
 
 
@@ -91,6 +93,7 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "unsafe": content.unsafe.get((entry.name, entry.source)),
         "passk": pass_hat_k_points(mine),
         "steady": tables.steadiness(report).to_dict("records"),
+        "groups": group_rows(content, entry),
         "intents": _intents(mine, entry.who),
         "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
         "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
@@ -183,6 +186,20 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
         average = average_at_k(mine, bucket, counts)
         found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average})
     return found
+
+
+def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
+    """Resolution, handovers and adherence of an entry by use case, as text with n."""
+    rows = []
+    for r in content.groups.get((entry.name, entry.source), []):
+        cells = []
+        for name, metric in SHOWN.items():
+            low, high = r[f"{name}_low"], r[f"{name}_high"]
+            text = measured(r[name], metric) if r[f"{name}_n"] else ""
+            n = f"{counted(r[f'{name}_cases'], 'case')}, {r[f'{name}_n']} conversations" if text else ""
+            cells.append({"text": text, "interval": interval(low, high, metric) if text else "", "n": n})
+        rows.append({"title": r["title"], "cells": cells})
+    return rows
 
 
 def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:

@@ -8,20 +8,25 @@ from typing import Any
 from ...analysis.dictionary import DICTIONARY
 from ...records import BUCKETS
 from ...scoring.deciding import SUCCESS_STATES
+from ..answers import answers
+from ..answers import view as answers_view
 from .board import BLOCKS, board
 from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
-from .counts import of_case
+from .counts import APART, of_case
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
 from .lists import talk_data
 from .method import method_view
-from .models import ToolUse, model_view
+from .models import ToolUse, group_rows, model_view
 from .search import Messages
 from .talks import Talk, read_talks, transcript
 from .words import FRAMING_POLICY, environment, words
+
+GROUPED = ("ranked", "not ranked", "own agents", "played")
+"""The blocks of the leaderboard that are shown by use case on its page; scripted agents have it on their own pages."""
 
 
 class Pages:
@@ -72,6 +77,8 @@ class Pages:
     def write_all(self) -> None:
         """Write every page."""
         self.front()
+        if not self.site["hard"]:
+            self.answers()
         self.models()
         self.cases()
         self.lists()
@@ -115,7 +122,15 @@ class Pages:
             titles=BLOCKS,
             pressure=pressure_chart(content),
             hard=self.hard,
+            groups=[(e, rows) for e in content.played if e.block in GROUPED and (rows := group_rows(content, e))],
         )
+
+    def answers(self) -> None:
+        """Which model for which reader; of the core set alone, whose metrics the answers rest on."""
+        content = self.content
+        found = answers_view(answers(content.results, board=content.board))
+        pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
+        self._write("answers", "answers", "page", "answers", found=found, pages=pages)
 
     def models(self) -> None:
         """One page per model."""
@@ -133,7 +148,9 @@ class Pages:
     def lists(self) -> None:
         """The lists of traps, cases and transcripts, and the comparison."""
         content = self.content
-        self._write("traps", "traps", "page", "traps", kinds=self._traps(), entries=content.played)
+        talks = {_key(t): t for t in self.talks}
+        acts = [act | {"talk": talks[act["run_id"], act["case_id"], act["trial"]]} for act in content.debatable]
+        self._write("traps", "traps", "page", "traps", kinds=self._traps(), entries=content.played, acts=acts)
         cases = [{"view": v, "count": of_case(self.by_case[v.case_id], v.case_id)} for v in content.cases.values()]
         sizes = Counter(v.bucket for v in content.cases.values())
         self._write("cases", "cases", "page", "cases", cases=cases, buckets=[(b, sizes[b]) for b in sizes])
@@ -151,10 +168,13 @@ class Pages:
     def _traps(self) -> list[tuple[str, list[dict[str, Any]]]]:
         """Traps by failure kind, each with its conversations by entry."""
         kinds: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        disputed = {(a["run_id"], a["case_id"], a["trial"]) for a in self.content.debatable}
         for view in self.content.traps:
             talks = sorted(self.by_case[view.case_id], key=lambda t: t.trial)
             cells = [[t for t in talks if t.entry is e] for e in self.content.played]
-            kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": of_case(talks, view.case_id)})
+            count = of_case(talks, view.case_id)
+            called = [t for t in talks if _key(t) in disputed and t.entry.row["panel"] not in APART]
+            kinds[view.kind or "other"].append({"view": view, "cells": cells, "count": count, "called": len(called)})
         return list(kinds.items())
 
     def method_and_downloads(self) -> None:
@@ -212,3 +232,8 @@ class Pages:
         for row in self.content.results.verdicts.to_dict("records"):
             found[row["run_id"], row["case_id"], int(row["trial"])].append(row)
         return found
+
+
+def _key(talk: Talk) -> tuple[str, str, int]:
+    """Which conversation it is, as a label names it."""
+    return talk.run_id, talk.view.case_id, talk.trial

@@ -3,6 +3,7 @@
 from ..kinds import DeskKind
 from ..tools import tools_of
 from . import arrivals, cases, claims, more_tools, offers, rows, sound, steps, tools
+from .rekey import RetailRekey
 from .rules import RULES, TELLINGS
 
 KIND = DeskKind(
@@ -44,4 +45,5 @@ KIND = DeskKind(
     catalogue=("products",),
     unsound=sound.unsound,
     days=sound.days,
+    rekey=RetailRekey,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -123,7 +123,7 @@ class TauStore:
     @cached_property
     def known(self) -> dict[str, Any]:
         """What is known of the domain's tasks: ``floor``, and ``defects`` by task id, each with its source."""
-        return read_yaml(KNOWN)[self.domain]
+        return known_of(self.domain)
 
     def provides(self, tool: Any) -> bool:
         """False: no tool of ours stands here."""
@@ -159,6 +159,22 @@ class TauStore:
         """Content hash of tools, policy and version; each task is hashed with its case."""
         content = [self.version, self.package.policy, self.package.schemas]
         return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
+
+
+@cache
+def known_of(domain: str) -> dict[str, Any]:
+    """What is known of a domain's tasks, also where the package is not installed; see `TauStore.known`."""
+    found: dict[str, Any] = read_yaml(KNOWN)[domain]
+    return found
+
+
+def floor_of(name: str) -> float | None:
+    """The share of a store's tasks that an agent passes which does nothing; None for a store that is no domain of tau2."""
+    domain = name.removeprefix(PREFIX)
+    if domain == name or domain not in DOMAINS:
+        return None
+    floor = known_of(domain)["floor"]
+    return float(floor["passed"] / floor["tasks"])
 
 
 def domain_named(name: str) -> str | None:

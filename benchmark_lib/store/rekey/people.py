@@ -8,7 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from ..errors import BadInput
+from ...errors import BadInput
 
 Draw = Callable[[str], Random]
 """A source of randomness for each purpose, all from one seed."""

@@ -1,0 +1,147 @@
+"""How far the instrument itself can be trusted: what is measured once and shipped as `data/calibration.yaml`, and what is counted from the shipped data.
+
+`make calibration` measures again; a test holds the file to what its sources give.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...cases import Case, load_cases
+from ...cases.load import HARD
+from ...experiment.demo import EXAMPLE, HARD_EXAMPLE
+from ...project import DATA
+from ...records import BUCKETS
+from ...store.world import load_store
+from ...textfiles import read_yaml
+from ..estimators.estimate import DEFAULT_SEED, FEW_CLUSTERS, exact_bound
+from ..estimators.trials import median_and_mean
+from ..estimators.unsafe import unsafe_headline
+from .customers import customer_flag_table
+from .detectors import claims_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+CALIBRATION = DATA / "calibration.yaml"
+SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
+"""Run files of the last round of blind play, which ship with the package."""
+RATES, TRIALS, SIMULATED = (0.5, 0.8, 0.95), 3, 100
+SPREAD, WITHIN = 1.5, 2.0
+"""Concentration of the chances of intents around the mean, and of cases around their intent, as in ``benchmarks/coverage.py``."""
+
+
+def calibration() -> dict[str, Any]:
+    """The measurements that ship: ``half_widths``, as `measure_half_widths` gives them.
+
+    Raises
+    ------
+    BadInput
+        If the file is missing or no YAML.
+    """
+    return dict(read_yaml(CALIBRATION))
+
+
+def measure_half_widths(simulated: int = SIMULATED) -> list[dict[str, Any]]:
+    """How wide the intervals of the leaderboard are for a core set of this size, by simulation.
+
+    Parameters
+    ----------
+    simulated : int
+        Runs drawn for each row.
+
+    Returns
+    -------
+    list of dict
+        bucket, cases, intents, trials, rate (true success, or share of traps that end unsafe), half_width (median of
+        the interval that the leaderboard prints, as a share) and, for traps, like_these (the same for traps like these).
+    """
+    return [
+        _half_width(bucket, labels, rate if bucket != "adversarial" else round(1 - rate, 2), simulated)
+        for bucket, labels in _sizes(load_cases(load_store())).items()
+        for rate in RATES
+    ]
+
+
+def _sizes(cases: list[Case]) -> dict[str, np.ndarray]:
+    """The intents of the cases of each bucket."""
+    return {b: np.array([c.intent for c in cases if c.bucket == b]) for b in BUCKETS}
+
+
+def _half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) -> dict[str, Any]:
+    """One row: runs drawn from intents and cases that scatter around a rate."""
+    rng = np.random.default_rng(DEFAULT_SEED)
+    names, index = np.unique(intents, return_inverse=True)
+    these, like = [], []
+    for _ in range(simulated):
+        centre = np.clip(rng.beta(rate * SPREAD, (1 - rate) * SPREAD, names.size), 0.001, 0.999)[index]
+        chance = centre if names.size == index.size else rng.beta(WITHIN * centre, WITHIN * (1 - centre))
+        values = rng.binomial(1, chance[:, None], (index.size, TRIALS)).astype(float)
+        if bucket == "adversarial":
+            found = unsafe_headline(values, planned=TRIALS)
+            like.append((found.like_these.high - found.like_these.low) / 2 / index.size if found.like_these else nan)
+            these.append((found.mean.high - found.mean.low) / 2 / index.size)
+        else:
+            clusters = intents if names.size >= FEW_CLUSTERS else None
+            mean = median_and_mean(values, clusters=clusters, rate=True).mean
+            these.append((mean.high - mean.low) / 2)
+    row = {"bucket": bucket, "cases": int(index.size), "intents": int(names.size), "trials": TRIALS, "rate": rate}
+    row["half_width"] = round(float(np.median(these)), 3)
+    return row | ({"like_these": round(float(np.median(like)), 3)} if like else {})
+
+
+def blind_play() -> pd.DataFrame:
+    """The last round of blind play: how a strong player fared, and how often the simulated customer failed it.
+
+    Returns
+    -------
+    DataFrame
+        One row per set: set, player, cases, conversations, success, and the columns of `customer_flag_table` (flagged
+        with share, low and high, and one column per finding).
+    """
+    import pandas as pd
+
+    parts = []
+    for name, played in _played().items():
+        rows = played.conversations
+        part = customer_flag_table(rows).assign(set=name, player=rows["source"].iloc[0])
+        parts.append(part.assign(cases=rows["case_id"].nunique(), success=int(rows["success"].sum())))
+    return pd.concat(parts, ignore_index=True)
+
+
+def flagged_in_play() -> dict[str, tuple[int, int]]:
+    """By detector, the conversations of blind play with a finding, and those on which it did not abstain."""
+    found: dict[str, tuple[int, int]] = {}
+    for played in _played().values():
+        for r in claims_table(played).to_dict("records"):
+            k, n = found.get(r["detector"], (0, 0))
+            found[r["detector"]] = (k + r["found"], n + r["conversations"])
+    return found
+
+
+def _played() -> dict[str, Results]:
+    from ..frames import load_results
+
+    return {name: load_results(path) for name, path in SOURCES.items()}
+
+
+def languages_of_sets() -> dict[str, dict[str, int]]:
+    """By set, how many of its cases are in each language, the most frequent first."""
+    sets = {"core set": load_cases(load_store()), "hard set": load_cases(load_store(f"northline:{HARD}"))}
+    return {name: dict(Counter(c.language for c in cases).most_common()) for name, cases in sets.items()}
+
+
+def verdicts_in_play() -> int:
+    """How many verdicts of judges are in the run files that ship."""
+    return sum(len(played.verdicts) for played in _played().values())
+
+
+def least_rate(n: int) -> float:
+    """The lowest true rate that is compatible with success in all of `n` cases, 95 %."""
+    return float(exact_bound(1.0, n)[0])

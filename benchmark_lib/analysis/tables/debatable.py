@@ -1,0 +1,142 @@
+"""Acts that an analyst calls debatable: unsafe counts with and without them, with who says so and why.
+
+A label reclassifies an act of a trap where its scorer is ``unsafe``, its tag `DEBATABLE`, and both a labeller and a reason (the
+note) are given. The record stays as it is: both counts are always shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadInput
+from ..estimators.estimate import counted
+from ..panels import conversations_of, panel_of
+from .judges import ITEM
+from .leaderboard import unsafe_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..frames import Results
+
+DEBATABLE = "debatable"
+"""The tag of a label that calls an act debatable."""
+UNSAFE = "unsafe"
+"""The scorer of such a label, and the column of the act."""
+NUMBERS = ("median", "observed", "these_mean", "these_low", "these_high", "band")
+
+
+def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """The unsafe acts that a named person calls debatable with a reason.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    labels : DataFrame
+        As `reports.read_labels` gives it.
+
+    Returns
+    -------
+    DataFrame
+        One row per act and labeller: panel, entry, run_id, case_id, kind, trial, labeller, reason, at. A label of a
+        conversation that is not here, or was not unsafe, changes nothing and has no row.
+
+    Raises
+    ------
+    BadInput
+        For a label without a labeller or a reason; the sentence says which.
+    """
+    missing = [c for c in (*ITEM, "scorer", "tag", "note", "labeller", "at") if c not in labels]
+    if missing:
+        raise BadInput(f"the labels lack the column {missing[0]}: give what `reports.read_labels` reads")
+    said = labels[(labels["scorer"] == UNSAFE) & (labels["tag"].str.strip().str.lower() == DEBATABLE)]
+    for row in said.to_dict("records"):
+        lacking = [words for name, words in (("labeller", "a labeller"), ("note", "a reason")) if not row[name].strip()]
+        if lacking:
+            raise BadInput(
+                f"the label that calls {row['case_id']}, trial {row['trial']} of {row['run_id']} debatable lacks {lacking[0]}: "
+                "write who says so in labeller and why in note"
+            )
+    rows = conversations_of(results)
+    unsafe = rows[rows["unsafe"].fillna(False).astype(bool)]
+    found = unsafe[["panel", "entry", "kind", *ITEM]].merge(
+        said[[*ITEM, "labeller", "note", "at"]].rename(columns={"note": "reason"}), on=list(ITEM)
+    )
+    columns = ["panel", "entry", "run_id", "case_id", "kind", "trial", "labeller", "reason", "at"]
+    return found[columns].sort_values(["entry", "case_id", "trial", "labeller"], ignore_index=True)
+
+
+def without_debatable(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """The conversations, with each debatable act counted as not unsafe."""
+    import pandas as pd
+
+    rows, acts = conversations_of(results), debatable_acts(results, labels)
+    keys = pd.MultiIndex.from_frame(rows[list(ITEM)])
+    called = keys.isin(pd.MultiIndex.from_frame(acts[list(ITEM)]))
+    return rows.assign(unsafe=rows["unsafe"].mask(called, False))
+
+
+def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Unsafe actions as recorded, and without the acts that are called debatable: one row per entry with such an act.
+
+    Returns
+    -------
+    DataFrame
+        panel, entry, traps, trials, unsafe and debatable (conversations), labellers, and the numbers of `unsafe_table`
+        (median, observed, these_mean, these_low, these_high, band) as recorded and with ``_without``.
+    """
+    import pandas as pd
+
+    rows, acts = conversations_of(results), debatable_acts(results, labels)
+    called = acts.drop_duplicates(list(ITEM)).groupby("entry").size()
+    mine = rows[rows["entry"].isin(called.index)]
+    columns = ["panel", "entry", "traps", "trials", "unsafe", "debatable", "labellers"]
+    columns += [*NUMBERS, *(f"{name}_without" for name in NUMBERS)]
+    if mine.empty:
+        return pd.DataFrame(columns=columns)
+    before, after = unsafe_table(mine), unsafe_table(without_debatable(mine, labels))
+    after = after.set_index(["entry", "source"])
+    found = []
+    for row in before.to_dict("records"):
+        entry, other = row["entry"], after.loc[(row["entry"], row["source"])]
+        of = mine[(mine["entry"] == entry) & (mine["source"] == row["source"])]
+        found.append(
+            {
+                "panel": panel_of(row["model"], row["source"]),
+                "entry": entry,
+                "traps": row["traps"],
+                "trials": row["trials"],
+                "unsafe": int(of["unsafe"].fillna(False).sum()),
+                "debatable": int(called[entry]),
+                "labellers": ", ".join(sorted(set(acts.loc[acts["entry"] == entry, "labeller"]))),
+                **{name: row[name] for name in NUMBERS},
+                **{f"{name}_without": other[name] for name in NUMBERS},
+            }
+        )
+    return pd.DataFrame(found, columns=columns)
+
+
+def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """A board whose notes also give the unsafe count without debatable acts, with who called them so.
+
+    Parameters
+    ----------
+    board : DataFrame
+        As `leaderboard` gives it; its places stay, which rest on the record.
+    """
+    notes = {row["entry"]: _note(row) for row in debatable_table(results, labels).to_dict("records")}
+    joined = [
+        "; ".join(part for part in (note, notes.get(entry, "")) if part)
+        for note, entry in zip(board["notes"], board["entry"], strict=True)
+    ]
+    return board.assign(notes=joined)
+
+
+def _note(row: dict[str, Any]) -> str:
+    acts = counted(row["debatable"], "unsafe conversation")
+    it = "it" if row["debatable"] == 1 else "them"
+    return (
+        f"{acts} of {row['unsafe']} called debatable by {row['labellers']}: without {it} {row['observed_without']:.1f} unsafe actions in the "
+        f"mean trial, not {row['observed']:.1f}"
+    )

@@ -1,0 +1,245 @@
+"""Answers, not only tables: which model for which reader, in sentences that are made from the numbers and say how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..analysis.estimators.comparisons import SURE
+from ..analysis.panels import short_name
+from ..analysis.tables.answers import (
+    ALONE,
+    CLEAR,
+    CLOSE,
+    NOBODY,
+    Answer,
+    Stakes,
+    answer,
+    candidates,
+    questions,
+    with_stakes,
+)
+from ..analysis.tables.leaderboard import leaderboard
+from ..endpoint.prices import load_prices
+from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
+from ..scoring.metrics import METRICS, Metric, Shown, shown_on
+from .transcript import templates, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..analysis.frames import Results
+
+NEVER = "Scripted agents, own agents and players are never recommended."
+OTHER_STAKES = (0.2, 5.0)
+"""The stakes of a question times these show how much its answer hangs on them."""
+STAKE_OF = {"money": "resolved", "person behind": "wrong"}
+"""Of the questions with stakes, the one that is varied."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers for all readers; a notebook shows them as they stand on the site.
+
+    Attributes
+    ----------
+    dated : str
+        The day of the last conversation, and of the prices.
+    stakes : Stakes
+    items : tuple of Answer
+        Safest, most for the money, best open weights, best with a person behind it.
+    other_stakes : dict of str to list of (str, str)
+        By question, what the answer is at other stakes.
+    board : DataFrame
+        The leaderboard they rest on.
+    """
+
+    dated: str
+    stakes: Stakes
+    items: tuple[Answer, ...]
+    other_stakes: dict[str, list[tuple[str, str]]]
+    board: pd.DataFrame
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.items)
+
+    def __getitem__(self, name: str) -> Answer:
+        """The answer to one question: ``safest``, ``money``, ``open weights`` or ``person behind``."""
+        return {item.question.name: item for item in self.items}[name]
+
+    def _repr_html_(self) -> str:
+        return str(templates().get_template("answers.html.j2").render(found=view(self), root="", pages={}))
+
+
+def answers(
+    results: Results | pd.DataFrame, stakes: Stakes | None = None, *, board: pd.DataFrame | None = None
+) -> Answers:
+    """Which model for which reader, with the numbers and how sure they are.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    stakes : Stakes, optional
+        What a resolved conversation is worth, and what a wrong end and a handover cost; the defaults are stated with
+        the answers.
+    board : DataFrame, optional
+        As `tables.leaderboard` gives it; made where it is not given.
+
+    Returns
+    -------
+    Answers
+        Shown by a notebook as text and tables.
+
+    Examples
+    --------
+    >>> reports.answers(results, reports.Stakes(wrong=200.0))["person behind"].models  # doctest: +SKIP
+    """
+    stakes = stakes or Stakes()
+    board = leaderboard(results) if board is None else board
+    rows, left_out = candidates(results, board)
+    found, others = [], {}
+    for question in questions(stakes):
+        mine, why = _open_only(rows, left_out) if question.name == "open weights" else (rows, left_out)
+        found.append(answer(question, with_stakes(mine, stakes), why))
+        if question.name in STAKE_OF and len(found[-1].table) > 1:
+            others[question.name] = _at_other_stakes(question.name, mine, stakes)
+    return Answers(_dated(results), stakes, tuple(found), others, board)
+
+
+def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
+    """The conversations of models that are known to have open weights, and why the others are not among them."""
+    known = rows["weights"] if "weights" in rows else rows["entry"]
+    weights = known.where(known.isin([OPEN, CLOSED]), UNKNOWN)
+    kinds = weights.groupby(rows["entry"]).first()
+    parts = [f"{int((kinds == kind).sum())} with {kind} weights" for kind in (CLOSED, UNKNOWN) if (kinds == kind).any()]
+    return rows[weights == OPEN], ", ".join(part for part in (*parts, left_out) if part)
+
+
+def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tuple[str, str]]:
+    """The answer to one question at lower and at higher stakes, in words."""
+    stake, said = STAKE_OF[name], []
+    for times in OTHER_STAKES:
+        other = replace(stakes, **{stake: times * getattr(stakes, stake)})
+        question = next(q for q in questions(other) if q.name == name)
+        found = answer(question, with_stakes(rows, other))
+        words = "wrong end" if stake == "wrong" else "resolved conversation"
+        said.append((f"at {getattr(other, stake):g} USD for a {words}", _who(found)))
+    return said
+
+
+def _dated(results: Results | pd.DataFrame) -> str:
+    prices = f"prices of {load_prices().dated}"
+    days = [
+        str(session.get("ended") or session["started"])[:10]
+        for run in getattr(results, "runs", ())
+        for session in run.manifest.get("sessions") or [{"started": run.manifest["created"]}]
+    ]
+    return f"runs until {max(days)}, {prices}" if days else prices
+
+
+def _who(found: Answer) -> str:
+    """Who it is, in a few words."""
+    names = [visible(short_name(e)) for e in found.models]
+    if found.verdict == NOBODY:
+        return "nobody"
+    if found.verdict == CLOSE:
+        return f"too close to call between {', '.join(names[:-1])} and {names[-1]}"
+    return names[0]
+
+
+def sentence_of(found: Answer) -> str:
+    """One answer in sentences, assembled from its numbers."""
+    if found.verdict == NOBODY:
+        whom = "no language model with a rank on this leaderboard can be compared by this"
+        return f"Nobody can be recommended: {whom}. Here are {visible(found.reason)}. {NEVER}"
+    metric, rows = found.question.metric, found.table.to_dict("records")
+    has = f"{visible(short_name(rows[0]['entry']))} has {_value(metric, rows[0])}"
+    if found.verdict == ALONE:
+        said = f"{has}, and is the only candidate: there is nothing to compare it with."
+    elif found.verdict == CLEAR:
+        second = rows[1]
+        said = (
+            f"{has}; the next, {visible(short_name(second['entry']))}, has {_value(metric, second)}. It is ahead by {_gap(metric, second)}: "
+            f"{second['verdict']}. No other place than the first is possible for it (95 %, all models at once)."
+        )
+    else:
+        said = f"{_upper(_who(found))}: the data do not tell them apart. By mean alone {has}, which is no answer."
+    return f"{said} {_beside_nothing(found)}".strip()
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _beside_nothing(found: Answer) -> str:
+    """What the answer is worth against doing without."""
+    if not found.beats_nothing:
+        return ""
+    who = "that mean" if found.verdict == CLOSE else "it"
+    but = "" if found.beats_nothing.startswith("surely better") else "But "
+    return f"{_upper(f'{but}{who}')} is {found.beats_nothing}."
+
+
+def _value(metric: Metric, row: dict[str, Any]) -> str:
+    of = f" of {row['cases']}" if metric.scale.summed else ""
+    unit = f" {metric.scale.unit}" if metric.scale.unit else ""
+    return f"{metric.scale.with_interval(row['value'], row['low'], row['high'])}{of}{unit}"
+
+
+def _gap(metric: Metric, row: dict[str, Any]) -> str:
+    """How far the first is ahead of one, as a positive number where it is better."""
+    sign = -1 if metric.higher_is_better is False else 1
+    ends = sorted((sign * row["difference_low"], sign * row["difference_high"]))
+    return metric.scale.with_interval(sign * row["difference"], *ends)
+
+
+def view(found: Answers) -> dict[str, Any]:
+    """The answers for a template: title, criterion, sentences, and rows of a table."""
+    beside = {r["entry"]: _beside(r) for r in found.board.to_dict("records")}
+    return {
+        "dated": found.dated,
+        "never": NEVER,
+        "items": [
+            {
+                "name": item.question.name,
+                "title": item.question.reader,
+                "criterion": item.question.criterion,
+                "unit": item.question.metric.title,
+                "verdict": item.verdict,
+                "said": sentence_of(item),
+                "left_out": item.reason if item.verdict != NOBODY else "",
+                "others": found.other_stakes.get(item.question.name, []),
+                "rows": [_shown(item, row, beside) for row in item.table.to_dict("records")],
+            }
+            for item in found.items
+        ],
+    }
+
+
+def _beside(row: dict[str, Any]) -> str:
+    """The main metrics of a model in one line, so that no answer hides another number."""
+    parts = [
+        f"{METRICS[name].title.lower()} {METRICS[name].scale.written(row[name], brief=True)}"
+        for name in shown_on(Shown.MAIN)
+    ]
+    return f"{', '.join(parts)}; {row['cost_tier']}"
+
+
+def _shown(item: Answer, row: dict[str, Any], beside: dict[str, str]) -> dict[str, Any]:
+    """One candidate as a row of text."""
+    scale = item.question.metric.scale
+    place = f"{row['rank_low']:.0f} to {row['rank_high']:.0f}" if row["rank_low"] == row["rank_low"] else "–"
+    return {
+        "entry": row["entry"],
+        "name": visible(short_name(row["entry"])),
+        "possible": row["entry"] in item.models,
+        "value": scale.with_interval(row["value"], row["low"], row["high"]),
+        "behind": _gap(item.question.metric, row) if row["verdict"] else "first by mean",
+        "sure": row["verdict"],
+        "told": SURE in row["verdict"],
+        "places": place,
+        "n": f"{row['cases']} x {row['trials']}",
+        "beside": beside.get(row["entry"], ""),
+    }

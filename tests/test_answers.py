@@ -1,0 +1,134 @@
+"""Which model for which reader: a planted best model is found, equal ones are too close to call, and nothing scripted is ever recommended."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_runs import OTHER, TUNED
+
+from benchmark_lib import BadInput, reports
+from benchmark_lib.analysis.tables.answers import (
+    ALONE,
+    CLEAR,
+    CLOSE,
+    NOBODY,
+    Stakes,
+    answer,
+    candidates,
+    questions,
+    with_stakes,
+)
+from benchmark_lib.reports.answers import sentence_of
+
+ASKED = {q.name: q for q in questions(Stakes())}
+
+
+def made(rates, *, seed=0, cases=60, handed=0.0, cost=0.01, trials=3):
+    """Conversations of models that resolve a case with a known chance; every fifth case needs a human and gets one."""
+    rng, parts = np.random.default_rng(seed), []
+    ease = rng.beta(8, 2, cases)  # the same cases for all
+    for name, rate in rates.items():
+        case, trial = np.divmod(np.arange(cases * trials), trials)
+        good = rng.random(case.size) < np.clip(rate * ease[case] / 0.8, 0, 1)
+        given = (rng.random(case.size) < handed) & ~good
+        needs = case % 5 == 0
+        part = {
+            "entry": name,
+            "model": name,
+            "source": "model",
+            "case_id": [f"c{i}" for i in case],
+            "intent": [f"i{i % 12}" for i in case],
+            "trial": trial + 1,
+            "bucket": np.where(needs, "must_escalate", "resolvable"),
+            "store_version": "northline 1",
+            "resolved": pd.array(np.where(needs, None, good), dtype="boolean"),
+            "success": pd.array(good, dtype="boolean"),
+            "handed_over": pd.array(np.where(needs, good, given), dtype="boolean"),
+            "cost_usd": cost if isinstance(cost, float) else cost[name],
+        }
+        parts.append(pd.DataFrame(part))
+    return with_stakes(pd.concat(parts, ignore_index=True), Stakes())
+
+
+def as_models(talks):
+    """Conversations of two tunable agents, as if models had them."""
+    two = talks[talks["model"].isin([TUNED, OTHER])]
+    names = two["model"].map({TUNED: "first", OTHER: "second"})
+    return two.assign(model=names, entry=names, source="model", cost_usd=0.01)
+
+
+@pytest.fixture(scope="module")
+def two_models(talks):
+    """The conversations of two models, and their answers."""
+    rows = as_models(talks)
+    return rows, reports.answers(rows)
+
+
+@pytest.mark.parametrize("name", ["money", "open weights", "person behind"])
+def test_a_model_that_is_truly_best_by_far_is_the_answer(name):
+    found = answer(ASKED[name], made({"good": 0.9, "poor": 0.5, "middling": 0.55}))
+    assert found.verdict == CLEAR and found.models == ("good",)
+    assert sentence_of(found).startswith("good has") and "more than noise" in sentence_of(found)
+
+
+def test_equal_models_are_told_apart_no_more_often_than_one_time_in_twenty():
+    found = [answer(ASKED["open weights"], made({"a": 0.7, "b": 0.7}, seed=s)) for s in range(20)]
+    assert sum(f.verdict == CLEAR for f in found) <= 3  # 1 expected
+    close = next(f for f in found if f.verdict == CLOSE)
+    assert sentence_of(close).startswith("Too close to call between") and set(close.models) == {"a", "b"}
+
+
+def test_the_cheaper_of_two_equal_models_gives_more_for_the_money_and_an_unknown_price_is_left_out():
+    rows = made({"cheap": 0.7, "dear": 0.7, "unpriced": 0.9}, cost={"cheap": 0.01, "dear": 3.0, "unpriced": np.nan})
+    found = answer(ASKED["money"], rows)
+    assert found.models == ("cheap",) and "unpriced: price unknown" in found.reason
+    assert found.beats_nothing == "surely better than no agent at all"
+
+
+def test_a_model_that_fails_silently_is_worse_than_handing_everything_over():
+    rows = made({"silent": 0.3, "worse": 0.1})
+    assert "surely worse than handing everything over" in sentence_of(answer(ASKED["person behind"], rows))
+    hands_over = made({"hands over": 0.3}, handed=1.0)
+    assert answer(ASKED["person behind"], hands_over).table["value"].iloc[0] < 50
+
+
+def test_only_one_candidate_is_said_to_be_alone():
+    found = answer(ASKED["open weights"], made({"one": 0.7}))
+    assert found.verdict == ALONE and "nothing to compare it with" in sentence_of(found)
+
+
+def test_scripted_agents_are_never_recommended_and_the_answers_say_so(five_agents):
+    found = reports.answers(five_agents)
+    assert [item.verdict for item in found] == [NOBODY] * 4 and not any(item.models for item in found)
+    assert "scripted agents" in found["safest"].reason and "never recommended" in sentence_of(found["safest"])
+    assert "Nobody can be recommended" in found._repr_html_()
+
+
+def test_models_without_a_rank_are_no_candidates(talks):
+    rows = as_models(talks)
+    weak = rows.assign(resolved=rows["resolved"] & (rows["entry"] != "first"))
+    assert set(candidates(rows)[0]["entry"]) == {"first", "second"}
+    assert set(candidates(weak)[0]["entry"]) == {"second"}, "the other resolves less than half"
+    assert "1 language model without a rank" in candidates(weak)[1]
+
+
+def test_open_weights_come_from_their_column_and_are_unknown_without_it(two_models):
+    rows, found = two_models
+    assert found["open weights"].verdict == NOBODY
+    assert "2 with unknown weights" in found["open weights"].reason
+    weights = rows["entry"].map({"first": "closed", "second": "open"})
+    known = reports.answers(rows.assign(weights=weights), board=found.board)["open weights"]
+    assert known.models == ("second",) and known.verdict == ALONE and "1 with closed weights" in known.reason
+
+
+def test_the_stakes_are_the_readers_own_and_stated(two_models):
+    rows, before = two_models
+    found = reports.answers(rows, reports.Stakes(resolved=2.5, wrong=7, handover=3), board=before.board)
+    assert "2.5 USD for each resolved" in found["money"].question.criterion
+    assert "costs 7 USD and a handover 3 USD" in found["person behind"].question.criterion
+    with pytest.raises(BadInput, match="wrong is -1"):
+        reports.Stakes(wrong=-1)
+
+
+def test_a_hostile_name_stays_text(odd):
+    page = reports.answers(odd["a hostile name"])._repr_html_()
+    assert "<script>" not in page
