@@ -72,6 +72,7 @@ def copy_store(folder: Path, files: int = 3) -> Path:
     every = sorted((copy / "cases").glob("*.yaml"))
     for path in {*every} - {every[i * len(every) // files] for i in range(files)}:
         path.unlink()
+    shutil.rmtree(copy / "wordings", ignore_errors=True)  # they tell again cases that are gone now
     return copy
 
 

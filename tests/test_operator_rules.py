@@ -251,7 +251,7 @@ def test_an_agent_that_keeps_all_is_found_so_and_one_that_breaks_all_too(results
 
 def test_rules_are_read_in_runs_that_were_never_told_of_them_too(results):
     replies = tables.rules_kept(results, tables.rules_of(results))
-    untold = replies[replies["entry"].str.contains("no operator rules")]
+    untold = replies[replies["entry"].str.contains("no rules")]
     assert untold["entry"].nunique() == 1 and not untold[untold["rule"] == "sign_with_desk"]["kept"].any()
     assert tables.rules_kept(results)["entry"].nunique() == 2
     never_told = load_results(DATA / "examples" / "blind-play.deskbench")
@@ -276,7 +276,7 @@ def test_what_the_rules_cost_is_paired_with_the_run_that_differs_in_nothing_else
     pairs = tables.with_and_without_rules(results)
     told = dict(zip(pairs["with_rules"], pairs["without"], strict=True))
     assert told == {
-        "scripted:rule_keeper [rules ticket_first and 5 more]": "scripted:rule_keeper [no operator rules]",
+        "scripted:rule_keeper [rules ticket_first and 5 more]": "scripted:rule_keeper [no rules]",
         "scripted:rule_breaker [rules ticket_first and 5 more]": "",
     }
     cost = tables.rules_cost(results)

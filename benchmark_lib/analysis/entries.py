@@ -11,13 +11,13 @@ import orjson
 from ..records import is_played
 from .estimators.estimate import counted
 
-NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "rules", "messages", "seed")
-"""Inputs of a run that have words of their own in a name; any other stands there under its own."""
-APART = ("model", "players")
-"""Inputs that a name shows otherwise."""
-
 RULES_NAMED = 2
 """Rules of an operator that a name contains; of more it has the first and their number."""
+NAMED = ("store", "customer", "prompt", "settings", "agent", "tools", "messages", "seed")
+"""Inputs of a run that have words of their own in a name; any other stands there under its own."""
+APART = ("model", "players", "rules")
+"""Inputs that a name shows otherwise."""
+
 LONGEST = 40
 """How many characters of a value a name contains."""
 
@@ -88,7 +88,7 @@ def _traits(manifests: list[dict[str, Any]]) -> Iterable[list[str]]:
     yield input_words(manifests, "customer", "customer {}", "customer unknown")
     yield [f"played: {m['source']}" if is_played(m["source"]) else "not played" for m in manifests]
     yield input_words(manifests, "prompt", "prompt {}", "prompt unknown", last_word=True)
-    yield [_rules(m) or "no operator rules" for m in manifests]
+    yield [_rules(m) or "no rules" for m in manifests]
     yield _settings(manifests)
     yield input_words(manifests, "agent", "agent {}", "no own agent")
     yield input_words(manifests, "tools", "tools {}", "no own tools")
