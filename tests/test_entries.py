@@ -315,6 +315,11 @@ ELSEWHERE = {
     "entrant_judges",
     "judge_agreement_table",
     "judged_against_record",  # of judges, over all conversations
+    "debatable_acts",
+    "debatable_table",
+    "noted",
+    "without_debatable",  # of labelled conversations, in test_debatable.py
+    "group_table",  # by use case, in test_use_cases.py
     "claim_tone_effects",  # of crossed variants, in test_evidence_and_pressure.py
     "detector_table",
     "measured",
@@ -445,11 +450,13 @@ OF_TWO_OR_NONE = {
 }
 OF_THE_HARD_SET = {"hard_families"}
 OF_OPERATOR_RULES = {"kept_by_turn"}
+OF_LOGS = {"found_in_time", "weekly_rate"}
 TOOLS = {"COLUMN_WIDTH", "FULL_WIDTH", "caption", "new_axes", "save", "save_all", "use_style", "why_not_saved"}
 
 
 def test_no_picture_is_forgotten_here():
-    assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *OF_TWO_OR_NONE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *TOOLS}
+    apart = {*OF_TWO_OR_NONE, *OF_THE_HARD_SET, *OF_OPERATOR_RULES, *OF_LOGS, *TOOLS}
+    assert set(figures.__all__) == {*BY_NAME, *NAMELESS, *apart}
 
 
 def texts_of(ax):
