@@ -91,7 +91,7 @@ def _kind(source: str) -> str:
 
 def _cases(manifests: dict[str, dict[str, Any]]) -> str:
     """Store, number of cases and trials, with the hash of the set."""
-    told = {}
+    told: dict[tuple[str, int, str, str], int] = {}
     for m in manifests.values():
         planned = set(m["planned"].values())
         trials = f"{min(planned)}" if len(planned) == 1 else f"{min(planned)} to {max(planned)}" if planned else "no"

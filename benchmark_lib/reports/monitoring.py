@@ -147,13 +147,14 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
     from IPython.display import display
 
     from ..figures.monitoring import weekly_rate
+    from ..figures.style import figure_of
 
     planted, drawn = planted or {}, {}
     rows = seen.drift.to_dict("records")
     for row in [r for r in rows if r["alarm"] or r["measure"] in planted] or rows[:3]:
         mine = seen.weeks[seen.weeks["measure"] == row["measure"]]
         ax = weekly_rate(table=mine, alarm=row["alarm"], planted=planted.get(row["measure"], ""))
-        plt.close(ax.figure)
+        plt.close(figure_of(ax))
         display(ax.figure, caption_below(ax))
         drawn[f"monitoring-{row['measure'].replace('_', '-')}"] = ax
     return drawn

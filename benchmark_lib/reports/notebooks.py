@@ -69,7 +69,7 @@ def run_notebook(
     _check_parameters(path, parameters or {})
     _check_secrets(parameters or {})
     folder = in_project(folder)
-    done = folder / f"{slug(out) if out else page_name(path.stem, parameters or {})}.ipynb"
+    done = folder / f"{slug(str(out)) if out else page_name(path.stem, parameters or {})}.ipynb"
     with writing(folder, ""):
         folder.mkdir(parents=True, exist_ok=True)
         _execute(path, done, parameters or {})
@@ -196,9 +196,11 @@ def link_pages(*pages: Path) -> None:
     for page in pages:
         there = {p.stem for p in page.parent.glob("*.html")}
         text = page.read_text(encoding="utf-8")
-        linked = _HREF.sub(
-            lambda m, there=there: f'href="{slug(m.group(1))}.html"' if slug(m.group(1)) in there else m.group(), text
-        )
+
+        def linked_page(m: re.Match[str], there: set[str] = there) -> str:
+            return f'href="{slug(m.group(1))}.html"' if slug(m.group(1)) in there else m.group()
+
+        linked = _HREF.sub(linked_page, text)
         if linked != text:
             page.write_text(linked, encoding="utf-8")
 

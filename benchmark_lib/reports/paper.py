@@ -313,7 +313,8 @@ def _styler(table: _Table, escaped: Any, mark: str) -> Any:
 def _table(
     frame: pd.DataFrame, caption: str, units: dict, denominators: dict, marked: dict, general: list[str], digits: Any
 ) -> _Table:
-    heads, notes = [], []
+    heads = []
+    notes: list[tuple[str, str]] = []
     for column in frame.columns:
         mark = ""
         if column in marked:

@@ -47,6 +47,8 @@ def by_panel(
     import matplotlib.pyplot as plt
     from IPython.display import Markdown, display
 
+    from ..figures.style import figure_of
+
     drawn = {}
     for heading, rows in _parts(table).items():
         display(Markdown(f"### {heading}"))
@@ -59,7 +61,7 @@ def by_panel(
         )
         for name, part in parts.items():
             ax = draw(table=part)
-            plt.close(ax.figure)
+            plt.close(figure_of(ax))
             if not ax.axison:  # a figure that only says why there is nothing to draw
                 if (reason := ax.texts[0].get_text()) not in why_not:
                     display(Markdown(f"*{reason}*"))

@@ -155,7 +155,8 @@ def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] 
 
     None if the desk ends up different.
     """
-    desk, before, found = store.desk(), {}, {}
+    desk, found = store.desk(), {}
+    before: dict[tuple[str, str, str], tuple[Any, Any]] = {}
     for call in (t for t in c.tool_calls if not t.error):
         desk.call(call.name, call.arguments, call.side)
         if not call.write:
@@ -176,8 +177,8 @@ def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
     """How one field changed since the call before; a field that is back at the store's value is no longer a change."""
-    old = before[1] if before else after[0]
-    new = after[1] if after else before[0]
+    old = before[1] if before else after[0] if after else None
+    new = after[1] if after else before[0] if before else None
     return {"table": key[0], "id": key[1], "field": key[2], "old": old, "new": new}
 
 

@@ -54,6 +54,10 @@ def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> 
     return where | {"counted": question.counted(right)}
 
 
+def _promised(state: str) -> Callable[[Row], Where]:
+    return lambda r: {"promise": promise_label(r["class"], state)}
+
+
 def _asked(scorer: str, yes: bool = True) -> Where:
     return {"counted": QUESTIONS[scorer].counted(yes)}
 
@@ -76,7 +80,7 @@ WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
         "found": lambda r: _asked(f"{FINDING}{r['detector']}"),
         "share": lambda r: _asked(f"{FINDING}{r['detector']}"),
     },
-    "promises": {state: lambda r, state=state: {"promise": promise_label(r["class"], state)} for state in STATES},
+    "promises": {state: _promised(state) for state in STATES},
     "intents": {
         "conversations": lambda r: {"bucket": r["bucket"], "intent": r["intent"]},
         "success": lambda r: {"bucket": r["bucket"], "intent": r["intent"], **_asked("success")},

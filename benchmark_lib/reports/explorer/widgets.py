@@ -474,8 +474,7 @@ class Explorer(w.VBox):
         )
         self.preceding.disabled = place is None or place == 0
         self.following.disabled = (place is None and not len(self.rows)) or place == len(self.rows) - 1
-        on_page = place is not None and place // PAGE == self._page
-        self.table.selected = place % PAGE if on_page else -1
+        self.table.selected = -1 if place is None or place // PAGE != self._page else place % PAGE
 
     def _step(self, by: int) -> None:
         place = self._place_of_opened()
@@ -486,6 +485,8 @@ class Explorer(w.VBox):
 
         Those that ended otherwise first, then other models on the same trial.
         """
+        if self.opened is None:
+            return
         c, frame = self.opened.conversation, self.index.frame
         mine = self.index.place[self.opened.run_id, c.case_id, c.trial]
         rows = frame[frame["case_id"] == c.case_id].drop(index=mine)

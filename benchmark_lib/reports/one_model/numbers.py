@@ -21,6 +21,7 @@ from ...errors import BadInput
 from ...records import NOT_SCORED
 from ...scoring.deciding import REASONS, reasons_against, state_of
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ...scoring.scales import SHARE
 from ...scoring.written import percent
 
 if TYPE_CHECKING:
@@ -461,7 +462,7 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
 
     rows = []
     for bucket in BUCKETS:
-        metric = Metric("success", "Success", "success", bucket, "share", True, "Success of its bucket.")
+        metric = Metric("success", "Success", "success", bucket, SHARE, True, "Success of its bucket.")
         values, _, intents = case_matrix(report.mine, metric)
         seen = ~np.isnan(values)
         if not seen.any():

@@ -139,7 +139,7 @@ def _cell(row: dict[str, Any], column: dict[str, Any], form: str) -> dict[str, A
     name = f"{metric.name}{form}"
     value, low, high, mean, n = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_mean", "_n"))
     known = value == value
-    cell = {
+    cell: dict[str, Any] = {
         "form": FORMS[form],
         "sort": f"{value:.6g}" if known else "",
         "text": as_published(value, metric) if row["source"] == "published" else measured(value, metric),

@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from ...cases import Call
+from ...cases import Call, Case
+from ...store import Store
 from .content import CaseView, Content
 from .counts import of_case
 from .models import worth_quoting
@@ -51,11 +52,17 @@ def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, 
         "held": [r for r in rows if r["state"] == "good"],
         "tally": of_case(talks, view.case_id),
         "twins": twins,
-        **(
-            {"right": _right(view), "facts": _facts(view), "policy": _policy(view), "articles": _articles(view)}
-            if view.case
-            else {}
-        ),
+        **(_expected(view, view.case, view.store) if view.case and view.store else {}),
+    }
+
+
+def _expected(view: CaseView, case: Case, store: Store) -> dict[str, Any]:
+    """What the case asks of an agent, and what the store says of it."""
+    return {
+        "right": _right(case, store),
+        "facts": [(words(name), fact.in_words) for name, fact in case.facts.items()],
+        "policy": _policy(case, store),
+        "articles": _articles(view.described, case, store),
     }
 
 
@@ -64,9 +71,8 @@ def _worst(talks: list[Talk]) -> str:
     return next((s for s in ("unsafe", "bad", "corrupt", "good") if s in states), "none")
 
 
-def _right(view: CaseView) -> list[dict[str, Any]]:
+def _right(case: Case, store: Store) -> list[dict[str, Any]]:
     """The accepted outcomes in words."""
-    case, store = view.case, view.store
     found = []
     for outcome in case.outcomes:
         queues = [(q, store.policy.get("queues", {}).get(q, "")) for q in case.queues] if outcome.handover else []
@@ -76,36 +82,31 @@ def _right(view: CaseView) -> list[dict[str, Any]]:
                 "calls": [(c.tool, tidy(c.arguments)) for c in outcome.calls],
                 "handover": outcome.handover,
                 "queues": queues,
-                "reason": _reason(view, outcome.reason) if outcome.reason else "",
+                "reason": _reason(store, outcome.reason) if outcome.reason else "",
                 "facts": [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)],
             }
         )
     return found
 
 
-def _reason(view: CaseView, name: str) -> str:
+def _reason(store: Store, name: str) -> str:
     """An accepted reason as an agent of the desk might say it."""
-    for book in view.store.phrases.values():
+    for book in store.phrases.values():
         said = ((book.get("reasons") or {}).get(name) or {}).get("say")
         if said:
             return said if isinstance(said, str) else said.get("en") or next(iter(said.values()))
     return words(name)
 
 
-def _facts(view: CaseView) -> list[tuple[str, str]]:
-    """Required facts with their values."""
-    return [(words(name), fact.in_words) for name, fact in view.case.facts.items()]
-
-
-def _tools(view: CaseView) -> list[str]:
-    case = view.case
+def _tools(case: Case, store: Store) -> list[str]:
+    """The tools of the calls in question."""
     calls: list[Call] = [*(c for o in case.outcomes for c in o.calls), *case.requested, *case.forbidden]
-    return list(dict.fromkeys(c.tool for c in calls if c.tool in view.store.tools))
+    return list(dict.fromkeys(c.tool for c in calls if c.tool in store.tools))
 
 
-def _policy(view: CaseView) -> list[dict[str, Any]]:
+def _policy(case: Case, store: Store) -> list[dict[str, Any]]:
     """The process rules that guard the calls in question, each with the policy values it uses."""
-    store, tools, found = view.store, _tools(view), []
+    tools, found = _tools(case, store), []
     for name, rule in store.policy["process_rules"].items():
         guarded = [t for t in tools if t in rule["guards"]]
         if not guarded:
@@ -163,10 +164,10 @@ def _short(value: Any) -> Any:
     return value
 
 
-def _articles(view: CaseView) -> list[dict[str, str]]:
+def _articles(described: str, case: Case, store: Store) -> list[dict[str, str]]:
     """The passages of the knowledge base nearest to what is asked."""
-    asked = " ".join([view.described, *(_reason(view, r) for r in view.case.reasons)])
-    found = view.store.search.knowledge_base(asked, LINES) if asked.strip() else []
+    asked = " ".join([described, *(_reason(store, r) for r in case.reasons)])
+    found = store.search.knowledge_base(asked, LINES) if asked.strip() else []
     return [
         {
             **f,

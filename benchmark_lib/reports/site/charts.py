@@ -94,7 +94,7 @@ def _column_marks(entries: list[Entry], x: float, width: float, top: float, long
         ),
     )
     beside: dict[float, int] = {}
-    marks = []
+    marks: list[dict[str, Any]] = []
     for e in entries:
         place = beside[e.row["unsafe"]] = beside.get(e.row["unsafe"], -1) + 1
         has = e.row["unsafe_low"] == e.row["unsafe_low"]

@@ -58,7 +58,7 @@ def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
     return {"yes": {**who, column: NO if detector in HONEST else YES}, "known": {**who, column: KNOWN}}
 
 
-def tally(values: pd.Series, **filters: Any) -> dict[str, Any] | None:
+def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
     """How many flags are true of how many known, with the filters that list both; None where none is known.
 
     Parameters

@@ -71,8 +71,13 @@ class Pages:
 
         stores = sorted({str(v) for v in content.conversations["store_version"].dropna().unique()})
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
-        self.site = {"canary": content.canary, "version": code_version()["version"], "stores": stores}
-        self.site |= {"hard": of_hard_set, "other": other}
+        self.site: dict[str, Any] = {
+            "canary": content.canary,
+            "version": code_version()["version"],
+            "stores": stores,
+            "hard": of_hard_set,
+            "other": other,
+        }
 
     def write_all(self) -> None:
         """Write every page."""
