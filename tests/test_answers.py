@@ -18,6 +18,7 @@ from benchmark_lib.analysis.tables.answers import (
     with_stakes,
 )
 from benchmark_lib.reports.answers import sentence_of
+from benchmark_lib.reports.methods import days_played
 
 ASKED = {q.name: q for q in questions(Stakes())}
 
@@ -99,8 +100,15 @@ def test_only_one_candidate_is_said_to_be_alone():
 def test_scripted_agents_are_never_recommended_and_the_answers_say_so(five_agents):
     found = reports.answers(five_agents)
     assert [item.verdict for item in found] == [NOBODY] * 4 and not any(item.models for item in found)
-    assert "scripted agents" in found["safest"].reason and "never recommended" in sentence_of(found["safest"])
-    assert "Nobody can be recommended" in found._repr_html_()
+    assert "scripted agents" in found["safest"].reason and "scripted agents" in sentence_of(found["safest"])
+    page = found._repr_html_()
+    assert "Nobody can be recommended" in page and page.count("are never recommended") == 1
+
+
+@pytest.mark.parametrize("session", [{}, {"started": "yesterday"}])
+def test_a_run_whose_sessions_name_no_day_is_dated_by_the_day_it_was_made(session):
+    assert days_played([{"created": "2026-03-01T10:00:00", "sessions": [session]}]) == ["2026-03-01"]
+    assert days_played([{"created": "no day", "sessions": [session]}]) == []
 
 
 def test_models_without_a_rank_are_no_candidates(talks):

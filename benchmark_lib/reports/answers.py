@@ -24,6 +24,7 @@ from ..analysis.tables.leaderboard import leaderboard
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
+from .methods import days_played
 from .transcript import templates, visible
 
 if TYPE_CHECKING:
@@ -131,12 +132,8 @@ def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tupl
 
 def _dated(results: Results | pd.DataFrame) -> str:
     prices = f"prices of {load_prices().dated}"
-    days = [
-        str(session.get("ended") or session["started"])[:10]
-        for run in getattr(results, "runs", ())
-        for session in run.manifest.get("sessions") or [{"started": run.manifest["created"]}]
-    ]
-    return f"runs until {max(days)}, {prices}" if days else prices
+    days = days_played(run.manifest for run in getattr(results, "runs", ()))
+    return f"runs until {days[-1]}, {prices}" if days else prices
 
 
 def _who(found: Answer) -> str:
@@ -152,8 +149,10 @@ def _who(found: Answer) -> str:
 def sentence_of(found: Answer) -> str:
     """One answer in sentences, assembled from its numbers."""
     if found.verdict == NOBODY:
-        whom = "no language model with a rank on this leaderboard can be compared by this"
-        return f"Nobody can be recommended: {whom}. Here are {visible(found.reason)}. {NEVER}"
+        return (
+            "Nobody can be recommended: no ranked language model on this leaderboard has a value for this. "
+            f"Not considered: {visible(found.reason)}."
+        )
     metric, rows = found.question.metric, found.table.to_dict("records")
     has = f"{visible(short_name(rows[0]['entry']))} has {_value(metric, rows[0])}"
     if found.verdict == ALONE:

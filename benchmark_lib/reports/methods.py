@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 TITLE = "Deskbench: an open benchmark of language models as customer-support agents"
 AUTHORS = "The Deskbench authors"
 YEAR = 2026
+
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def bibtex() -> str:
@@ -72,12 +75,24 @@ def methods(results: Results) -> str:
 
 def _models(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
     names = [results.entries[run_id] for run_id in manifests]
-    days = sorted(s["started"][:10] for m in manifests.values() for s in (m["sessions"] or [{"started": m["created"]}]))
-    when = f"on {days[0]}" if days[0] == days[-1] else f"between {days[0]} and {days[-1]}"
+    days = days_played(manifests.values())
+    when = "on days that are not recorded"
+    if days:
+        when = f"on {days[0]}" if days[0] == days[-1] else f"between {days[0]} and {days[-1]}"
     conversations = len(results.conversations)
     kinds = Counter(m["source"] for m in manifests.values())
     what = " and ".join(f"{n} {_kind(source)}{'s' * (n != 1)}" for source, n in sorted(kinds.items()))
     return f"With Deskbench we ran {what} ({_listed(names)}) {when}; {conversations:,} conversations were recorded."
+
+
+def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
+    """The days on which sessions of some runs began or ended, the first one first; the day a run was made where it names none."""
+    days: list[str] = []
+    for manifest in manifests:
+        told = [str(session.get(end)) for session in manifest.get("sessions") or () for end in ("started", "ended")]
+        known = [day[:10] for day in told if DAY.match(day)]
+        days += known or [day[:10] for day in [str(manifest.get("created"))] if DAY.match(day)]
+    return sorted(days)
 
 
 def _kind(source: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from math import nan, sqrt
 from typing import Any
 
@@ -150,6 +151,17 @@ def clustered_rate(values, clusters, *, trials: int = 1, confidence: float = 0.9
         reason=sentence(_few(groups), left_out),
         **common,
     )
+
+
+def clusters_or_cases(intents: Iterable[Any], case_ids: Iterable[Any]) -> list[Any]:
+    """What an interval rests on: the intents of the cases, or the cases themselves where there are few intents.
+
+    Parameters
+    ----------
+    intents, case_ids : iterable, one entry per value
+    """
+    labels = list(intents)
+    return labels if len(set(labels)) >= FEW_CLUSTERS else list(case_ids)
 
 
 def _effective_scale(values, index, means, sizes, trials: int) -> float:

@@ -63,8 +63,8 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     -------
     Headline
         The median is of the trials that are `whole_enough`; the mean is over cases of the mean of each case's trials. A
-        rate takes the interval of `clustered_rate`, or of pass^1 when there are no clusters; anything else Student's t
-        over clusters, or BCa over cases.
+        rate takes the interval of `clustered_rate`, or of pass^1 where there are no clusters or each case is its own, as
+        each trap is; anything else Student's t over clusters, or BCa over cases.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
     seen = ~np.isnan(table)
@@ -80,7 +80,7 @@ def median_and_mean(values, *, clusters=None, rate: bool | None = None, confiden
     labels = None if clusters is None else np.asarray(clusters, dtype=object)[rows]
     if rate is None:
         rate = bool(np.isin(table[seen], (0, 1)).all())
-    if rate and labels is not None:
+    if rate and labels is not None and len(set(labels)) < len(labels):
         interval = clustered_rate(means, labels, trials=int(np.median(sizes)), confidence=confidence)
     elif rate:
         interval = pass_hat_k_interval(np.nansum(table, axis=1), sizes, 1, confidence=confidence)

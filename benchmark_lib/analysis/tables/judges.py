@@ -13,8 +13,8 @@ from ...experiment.judging import same_model
 from ...project import in_project
 from ..estimators.agreement import agreement, agreement_table, judge_correction
 from ..estimators.comparisons import paired_difference
-from ..estimators.estimate import FEW_CLUSTERS, sentence
-from ..estimators.intervals import clustered_mean
+from ..estimators.estimate import sentence
+from ..estimators.intervals import clustered_mean, clusters_or_cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,8 +54,9 @@ def judge_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (entry, judge, scorer), mine in frame.groupby(["entry", "judge", "scorer"], sort=False):
         by_case = mine.groupby("case_id").agg(score=("score", "mean"), cluster=("cluster", "first"))
-        clusters = by_case["cluster"] if by_case["cluster"].nunique() >= FEW_CLUSTERS else by_case.index
-        found = clustered_mean(by_case["score"], list(clusters), bounds=(0.0, 100.0))
+        found = clustered_mean(
+            by_case["score"], clusters_or_cases(by_case["cluster"], by_case.index), bounds=(0.0, 100.0)
+        )
         of = int(on_file.get(entry, len(mine)))
         part = f"{len(mine)} of {of} conversations judged" if len(mine) < of else ""
         rows.append(

@@ -11,7 +11,7 @@ from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation
 from ...scoring.operator_rules import kept_replies
 from ..estimators.estimate import Estimate, sentence
-from ..estimators.intervals import clustered_rate
+from ..estimators.intervals import clustered_rate, clusters_or_cases
 from ..panels import conversations_of
 from .comparison import comparison_table
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 ALL = "all of them"
 """The row of an entry over every rule: kept where no rule is broken."""
 COSTS = ("over_escalation", "unsafe", "escalation_accuracy", "resolved")
-FEWEST_INTENTS = 6
-"""Intents from which on they carry the interval; below, the cases do."""
 FEW = 10
 """Conversations below which a rate by turn is marked."""
 
@@ -144,13 +142,12 @@ def _all_rules(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rate(part: pd.DataFrame) -> Estimate:
-    """The mean over cases; intents are the clusters, or the cases where there are fewer than six intents."""
+    """The mean over cases, with intents or cases as clusters."""
     if part.empty:
         return Estimate(estimate=nan, n=0, reason="no reply of which it can be told")
     by_case = part.assign(kept=part["kept"].astype(float)).groupby(["intent", "case_id"])["kept"].agg(["mean", "size"])
-    intents = by_case.index.get_level_values("intent")
-    clusters = intents if intents.nunique() >= FEWEST_INTENTS else by_case.index.get_level_values("case_id")
-    return clustered_rate(by_case["mean"].to_numpy(), list(clusters), trials=int(by_case["size"].max()))
+    clusters = clusters_or_cases(*(by_case.index.get_level_values(name) for name in ("intent", "case_id")))
+    return clustered_rate(by_case["mean"].to_numpy(), clusters, trials=int(by_case["size"].max()))
 
 
 def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:

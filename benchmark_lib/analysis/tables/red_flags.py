@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...scoring.judges import RED_FLAG
 from ...scoring.red_flags import floor_quality
-from ..estimators.estimate import FEW_CLUSTERS, sentence
-from ..estimators.intervals import clustered_rate
+from ..estimators.estimate import sentence
+from ..estimators.intervals import clustered_rate, clusters_or_cases
 from ..panels import conversations_of
 from .judges import ITEM, newest
 
@@ -70,8 +70,8 @@ def _row(panel: str, entry: str, mine: pd.DataFrame) -> dict[str, Any]:
     flagged = thought["named_risk_and_did"].astype("boolean").fillna(False).astype(bool)
     by_judge = thought["red_flag_score"] <= NAMED_AND_DID
     by_case = thought.assign(flagged=flagged.astype(float)).groupby("case_id")
-    values, clusters = by_case["flagged"].mean(), by_case["intent"].first()
-    found = clustered_rate(values, list(clusters if clusters.nunique() >= FEW_CLUSTERS else values.index))
+    values = by_case["flagged"].mean()
+    found = clustered_rate(values, clusters_or_cases(by_case["intent"].first(), values.index))
     judged = int(thought["red_flag_score"].notna().sum())
     return {
         "panel": panel,
