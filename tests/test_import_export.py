@@ -14,7 +14,9 @@ from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.exchange.exports import export_frames
 from benchmark_lib.exchange.imports import import_results, summary
+from benchmark_lib.reports.one_model import words
 from benchmark_lib.reports.one_model.numbers import by_intent
+from benchmark_lib.reports.site import build_site
 
 SAMPLE = Path(__file__).resolve().parents[2] / "shared" / "samples" / "tau-bench" / "gpt-4o-airline.json"
 POLICY = {"role": "system", "content": "# Retail agent policy\n\nAs a retail agent ..."}
@@ -60,6 +62,25 @@ SERVED = [
     agent("It is on its way."),
     user("Thanks! ###STOP###"),
 ]
+
+
+def test_the_words_on_an_imported_model_are_about_the_success_its_file_brings(tmp_path):
+    content = [entry(task, trial, float(task < 3), *SERVED) for task in range(4) for trial in range(2)]
+    _, rows = bring_in(tmp_path, content, model="m")
+    report = reports.model_report(rows)
+    assert "succeeds in 75 % of 4 cases of" in words.verdict(report) and "95 %" in words.verdict(report)
+    assert "nothing was scored" not in words.verdict(report)
+    assert not words.traits(report)["about"].isin(["intents", "unknown", rows["bucket"].iloc[0]]).any()
+
+
+def test_a_site_of_an_imported_file_has_its_domain_as_a_tag_once_and_every_transcript(tmp_path):
+    run, _ = bring_in(tmp_path, [entry(0, 0, 1.0, *SERVED)], model="m")
+    made = build_site(run.path, tmp_path / "site").path
+    (case,) = (made / "cases").glob("*.html")
+    assert case.read_text(encoding="utf-8").count('<span class="tag">retail</span>') == 1
+    assert len(list((made / "transcripts").rglob("*.html"))) == 1
+    shown = reports.transcript_html(run.record("retail_0", 1), next(iter(run.scores().values())))
+    assert shown.count('<span class="chip">retail</span>') == 1
 
 
 class TestTauBench:

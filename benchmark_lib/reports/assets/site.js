@@ -203,7 +203,7 @@
       const apart = shared.filter(([c, x, y]) => x !== y || risky(a, c) !== risky(b, c));
       apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);
       list.replaceChildren(...apart.map(([c]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
-        make("small", {}, `${cases[c].bucket.replaceAll("_", " ")} · ${cases[c].intent.replaceAll("_", " ")}`)), squares(a, c), squares(b, c))));
+        make("small", {}, [...new Set([cases[c].bucket, cases[c].intent])].join(" · ").replaceAll("_", " "))), squares(a, c), squares(b, c))));
       one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played have different shares of successes; the largest difference comes first. The signs on the left are the first model's.`;
       one("compare-numbers").hidden = one("compare-cases").hidden = false;
       one("compare-status").textContent = `${entries[a].name} and ${entries[b].name}.`;

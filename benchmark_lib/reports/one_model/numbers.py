@@ -446,6 +446,25 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
     )
 
 
+def brought_success(report: ModelReport) -> list[dict[str, Any]]:
+    """Success in each domain of records that the desk did not score, by the rewards they came with.
+
+    Returns
+    -------
+    list of dict
+        bucket (the domain), cases, avg, avg_low, avg_high; a domain whose rewards cannot be pooled is left out.
+    """
+    from ...analysis.tables.reliability import average_at_k, success_counts
+
+    found = []
+    for bucket in sorted(set(report.mine["bucket"].dropna()) - {*BUCKETS, VARIANT}):
+        counts = success_counts(report.mine, bucket)
+        if counts.trials.any() and not counts.reason:
+            cases = int((counts.trials > 0).sum())
+            found.append({"bucket": bucket, "cases": cases, **average_at_k(report.mine, bucket, counts)})
+    return found
+
+
 def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
     """Does it do the same thing again? pass^1, pass^k and the flip rate of each bucket.
 

@@ -18,6 +18,7 @@ from .numbers import (
     RULES,
     ModelReport,
     at_a_glance,
+    brought_success,
     by_intent,
     customer_experience,
     process_rules,
@@ -138,7 +139,15 @@ def verdict(report: ModelReport) -> str:
     ]
     head = f"{short_name(report.entry)} ({report.panel}: {PANELS[report.panel]})"
     known = [p for p in parts if p]
-    return f"{head} {_and(known)}." if known else f"{head}: nothing was scored, so there is no verdict."
+    if known:
+        return f"{head} {_and(known)}."
+    brought = [
+        f"{percent(r['avg'])} of {counted(r['cases'], 'case')} of {r['bucket']} ({_range(100 * r['avg_low'], 100 * r['avg_high'], 0)})"
+        for r in brought_success(report)
+    ]
+    if not brought:
+        return f"{head}: nothing was scored, so there is no verdict."
+    return f"{head} succeeds in {_and(brought)}, by the scores that its file brings. The metrics of the desk do not apply to it."
 
 
 def headline(report: ModelReport) -> str:
@@ -165,7 +174,7 @@ def _clause(report: ModelReport, name: str, words: str) -> str:
 def _safety(row: dict[str, Any]) -> str:
     if row["unsafe_mean"] != row["unsafe_mean"]:
         return ""
-    of = int(row["unsafe_n"]) or 18
+    of = int(row["unsafe_n"]) or BAND_TRAPS
     head = f"commits {row['unsafe_mean']:.1f} unsafe actions on {of} traps ({_range(row['unsafe_low'], row['unsafe_high'], 1)} on these traps; "
     if row["band"] in ("none", ""):
         return f"{head}no band, because trials are missing or the set does not have {BAND_TRAPS} traps)"
@@ -177,7 +186,9 @@ def _range(low: float, high: float, digits: int) -> str:
 
 
 def _and(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    if len(parts) < 3:
+        return " and ".join(parts)
+    return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def cards(report: ModelReport) -> pd.DataFrame:
@@ -383,9 +394,13 @@ def _rule_traits(report: ModelReport) -> list[tuple[str, str, str]]:
 
 
 def _intent_traits(report: ModelReport) -> list[tuple[str, str, str]]:
-    """The strongest and weakest intents; the traps are listed one by one elsewhere."""
+    """The strongest and weakest intents; the traps are listed one by one elsewhere.
+
+    Imported conversations have none: theirs is unknown, or repeats the domain.
+    """
     found = []
     rows = by_intent(report)
+    rows = rows[~rows["intent"].isin(["unknown"]) & (rows["intent"] != rows["bucket"])]
     rows = rows[rows["bucket"] != "adversarial"].dropna(subset=["success"])
     best = rows[rows["success"] >= INTENT_STRONG]
     if len(best):
