@@ -74,11 +74,14 @@ def test_the_words_on_an_imported_model_are_about_the_success_its_file_brings(tm
 
 
 def test_a_site_of_an_imported_file_has_its_domain_as_a_tag_once_and_every_transcript(tmp_path):
-    run, _ = bring_in(tmp_path, [entry(0, 0, 1.0, *SERVED)], model="m")
-    made = build_site(run.path, tmp_path / "site").path
+    run, _ = bring_in(tmp_path, [entry(0, trial, float(trial), *SERVED) for trial in range(2)], model="m")
+    made = build_site(run.path, tmp_path / "site", published=False).path
     (case,) = (made / "cases").glob("*.html")
     assert case.read_text(encoding="utf-8").count('<span class="tag">retail</span>') == 1
-    assert len(list((made / "transcripts").rglob("*.html"))) == 1
+    assert len(list((made / "transcripts").rglob("*.html"))) == 2
+    (model,) = (made / "models").glob("*.html")
+    page = model.read_text(encoding="utf-8")
+    assert "pass^2" in page and "two questions" not in page and "The intents of these conversations are not known" in page
     shown = reports.transcript_html(run.record("retail_0", 1), next(iter(run.scores().values())))
     assert shown.count('<span class="chip">retail</span>') == 1
 

@@ -19,7 +19,7 @@ from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
 from ..estimators.passk import pass_hat_k_curve
 from ..estimators.planning import minimum_detectable, power
 from ..estimators.trials import flip_rate, missing_bounds, repeat_correlation, whole_enough
-from ..panels import conversations_of, panel_of, short_name
+from ..panels import VARIANT, conversations_of, panel_of, short_name
 from .headlines import case_matrix, headline, metric_of, why_none
 
 if TYPE_CHECKING:
@@ -418,7 +418,7 @@ def missing_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def _gaps(panel: str, entry: str, mine: pd.DataFrame, goal: dict[str, int], bucket_of: dict[str, str]) -> list[tuple]:
     """The rows of one model: every bucket with planned cases."""
     rows = []
-    for bucket in [*_buckets(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(_buckets(mine)))]:
+    for bucket in [*buckets_of(mine), *sorted({bucket_of.get(c, "unknown") for c in goal} - set(buckets_of(mine)))]:
         counts = success_counts(mine, bucket)
         have = dict(zip(counts.case_ids, zip(counts.successes, counts.trials, strict=True), strict=True))
         cases = [c for c in goal if bucket_of.get(c, "unknown") == bucket]
@@ -652,16 +652,16 @@ def _by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
     """Panel, entry, bucket and counts: every bucket that any entry of the panel ran."""
     frame = conversations_of(results)
     for panel, rows in frame.groupby("panel", sort=False):
-        buckets = _buckets(rows)
+        buckets = buckets_of(rows)
         for entry, mine in rows.groupby("entry", sort=False):
-            own = buckets if panel != "imported" else _buckets(mine)
+            own = buckets if panel != "imported" else buckets_of(mine)
             for bucket in own:
                 yield str(panel), str(entry), bucket, success_counts(mine, bucket)
 
 
-def _buckets(rows: pd.DataFrame) -> list[str]:
-    """The buckets of rows, those of the desk first."""
-    there = set(rows["bucket"].dropna())
+def buckets_of(rows: pd.DataFrame) -> list[str]:
+    """The buckets of rows, those of the desk first, without that of the crossed variants."""
+    there = set(rows["bucket"].dropna()) - {VARIANT}
     return [b for b in BUCKETS if b in there] + sorted(there - set(BUCKETS))
 
 

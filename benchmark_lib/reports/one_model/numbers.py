@@ -15,13 +15,13 @@ from ...analysis.estimators.estimate import Estimate, Headline, counted, sentenc
 from ...analysis.frames import plain_rows
 from ...analysis.panels import VARIANT, conversations_of
 from ...analysis.tables.customers import both_forms, flags_of
-from ...analysis.tables.headlines import case_matrix, headline
+from ...analysis.tables.headlines import headline
 from ...analysis.tables.leaderboard import leaderboard
+from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...errors import BadInput
 from ...records import NOT_SCORED
 from ...scoring.deciding import REASONS, reasons_against, state_of
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.scales import SHARE
 from ...scoring.written import percent
 
 if TYPE_CHECKING:
@@ -454,10 +454,8 @@ def brought_success(report: ModelReport) -> list[dict[str, Any]]:
     list of dict
         bucket (the domain), cases, avg, avg_low, avg_high; a domain whose rewards cannot be pooled is left out.
     """
-    from ...analysis.tables.reliability import average_at_k, success_counts
-
     found = []
-    for bucket in sorted(set(report.mine["bucket"].dropna()) - {*BUCKETS, VARIANT}):
+    for bucket in (b for b in buckets_of(report.mine) if b not in BUCKETS):
         counts = success_counts(report.mine, bucket)
         if counts.trials.any() and not counts.reason:
             cases = int((counts.trials > 0).sum())
@@ -480,16 +478,14 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
     from ...analysis.estimators.trials import flip_rate
 
     rows = []
-    for bucket in BUCKETS:
-        metric = Metric("success", "Success", "success", bucket, SHARE, True, "Success of its bucket.")
-        values, _, intents = case_matrix(report.mine, metric)
-        seen = ~np.isnan(values)
-        if not seen.any():
+    for bucket in dict.fromkeys((*BUCKETS, *buckets_of(report.mine))):
+        counts = success_counts(report.mine, bucket)
+        kept = counts.trials > 0
+        if not kept.any():
             rows.append((bucket, 0, nan, 0, nan, nan, nan, nan, 0, "not run or not scored"))
             continue
-        kept = seen.any(axis=1)
-        hits, sizes = np.nansum(values, axis=1)[kept], seen.sum(axis=1)[kept]
-        labels = np.array(intents, dtype=object)[kept] if len(set(intents)) >= 6 and bucket == "resolvable" else None
+        hits, sizes = counts.successes[kept], counts.trials[kept]
+        labels = None if counts.clusters is None else np.array(counts.clusters, dtype=object)[kept]
         found = pass_hat_k_interval(hits, sizes, k, clusters=labels)
         flips = flip_rate(hits, sizes)
         rows.append(

@@ -161,12 +161,12 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
         One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k).
     """
     from ...analysis.estimators.passk import pass_hat_k_curve
-    from ...analysis.tables.reliability import average_at_k, success_counts
+    from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 
     found = []
-    for bucket in BUCKETS:
+    for bucket in buckets_of(mine):
         counts = success_counts(mine, bucket)
-        if not counts.trials.any():
+        if counts.reason or not counts.trials.any():
             continue
         curve = pass_hat_k_curve(
             counts.successes, counts.trials, range(1, min(int(counts.trials.max()), 8) + 1), clusters=counts.clusters
