@@ -49,6 +49,14 @@ from .operator_rules import (
     with_and_without_rules,
 )
 from .paper import PaperTable, paper
+from .planning import (
+    detectable_table,
+    observed_repeats,
+    plan_cost_table,
+    planning_in_words,
+    power_table,
+    repeat_table,
+)
 from .planted_truth import recovered_estimators, recovered_in_short
 from .pressure import claim_tone_effects
 from .published import (
@@ -73,15 +81,9 @@ from .relations import (
 )
 from .reliability import (
     SuccessCounts,
-    detectable_table,
     flip_table,
     missing_table,
-    observed_repeats,
-    plan_cost_table,
-    planning_in_words,
-    power_table,
     reliability_table,
-    repeat_table,
     success_counts,
     textbook_table,
     trial_table,

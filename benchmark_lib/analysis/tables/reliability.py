@@ -1,25 +1,24 @@
 """What repeated trials say.
 
-Pass^k and how it decays, how often a case flips, what is missing, and what a plan of trials can detect.
+Pass^k and how it decays, how often a case flips, and what is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...records import BUCKETS, OWN
+from ...records import BUCKETS
 from ...scoring.metrics import Metric
 from ...scoring.scales import SHARE
 from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
 from ..estimators.passk import pass_hat_k_curve
-from ..estimators.planning import minimum_detectable, power
-from ..estimators.trials import flip_rate, missing_bounds, repeat_correlation, whole_enough
-from ..panels import VARIANT, conversations_of, panel_of, short_name
+from ..estimators.trials import flip_rate, missing_bounds, whole_enough
+from ..panels import VARIANT, conversations_of, panel_of
 from .headlines import case_matrix, headline, metric_of, why_none
 
 if TYPE_CHECKING:
@@ -125,69 +124,38 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
     ks, found = list(ks), []
     frame = conversations_of(results)
     of = {key: mine for key, mine in frame.groupby(["panel", "entry"], sort=False)}
-    for panel, entry, bucket, counts in _by_bucket(frame):
+    for panel, entry, bucket, counts in by_bucket(frame):
+        who = {"panel": panel, "entry": entry, "bucket": bucket}
         nothing = counts.reason or _no_trial(counts)
         if nothing:
             found.append(
-                {
-                    "panel": panel,
-                    "entry": entry,
-                    "bucket": bucket,
-                    **dict.fromkeys(AVERAGE, nan),
-                    "cases": 0,
-                    "trials": 0,
-                    "k": ks[0],
-                    "estimate": nan,
-                    "low": nan,
-                    "high": nan,
-                    "reference": nan,
-                    "label": "none",
-                    "usable": False,
-                    "reason": nothing,
-                }
+                who | {"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": nothing}
             )
             continue
-        curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
         average = average_at_k(of[panel, entry], bucket, counts)
-        reason = sentence(curve.reason, _unscored(counts))
-        for number, k in enumerate(ks):
-            found.append(
-                {
-                    "panel": panel,
-                    "entry": entry,
-                    "bucket": bucket,
-                    "cases": int(curve.cases[number]),
-                    "trials": curve.trials,
-                    "k": k,
-                    "estimate": curve.estimate[number],
-                    "low": curve.low[number],
-                    "high": curve.high[number],
-                    "reference": curve.reference[number],
-                    "label": curve.label[number],
-                    "usable": bool(curve.usable[number]),
-                    "reason": reason,
-                    **average,
-                }
-            )
-    return pd.DataFrame(
-        found,
-        columns=[
-            "panel",
-            "entry",
-            "bucket",
-            "cases",
-            "trials",
-            "k",
-            "estimate",
-            "low",
-            "high",
-            "reference",
-            "label",
-            "usable",
-            "reason",
-            *AVERAGE,
-        ],
-    )
+        found += [who | row | average for row in _curve_rows(counts, ks)]
+    numbers = ["estimate", "low", "high", "reference"]
+    columns = ["panel", "entry", "bucket", "cases", "trials", "k", *numbers, "label", "usable", "reason", *AVERAGE]
+    return pd.DataFrame(found, columns=columns)
+
+
+def _curve_rows(counts: SuccessCounts, ks: list[int]) -> Iterable[dict[str, Any]]:
+    """pass^k of one bucket for each k."""
+    curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
+    reason = sentence(curve.reason, _unscored(counts))
+    for number, k in enumerate(ks):
+        yield {
+            "cases": int(curve.cases[number]),
+            "trials": curve.trials,
+            "k": k,
+            "estimate": curve.estimate[number],
+            "low": curve.low[number],
+            "high": curve.high[number],
+            "reference": curve.reference[number],
+            "label": curve.label[number],
+            "usable": bool(curve.usable[number]),
+            "reason": reason,
+        }
 
 
 def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts) -> dict[str, float]:
@@ -280,7 +248,7 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     found = []
-    for panel, entry, bucket, counts in _by_bucket(results):
+    for panel, entry, bucket, counts in by_bucket(results):
         row: dict[str, Any] = {"panel": panel, "entry": entry, "bucket": bucket}
         nothing = counts.reason or _no_trial(counts)
         if nothing:
@@ -480,175 +448,7 @@ def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
     return wide.add_prefix("k = ").reset_index()
 
 
-def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
-    """How far the trials of a case agree, for planning: at 1 a model repeats itself, and more trials tell nothing.
-
-    Returns
-    -------
-    DataFrame
-        One row per entry and bucket: panel, entry, bucket, estimate (correlation of two trials of a case), cases, finding
-        (in words) and reason.
-    """
-    import pandas as pd
-
-    rows = []
-    for panel, entry, bucket, counts in _by_bucket(results) if results is not None else ():
-        found = repeat_correlation(counts.successes, counts.trials)
-        words = (
-            "repeats itself: further trials tell almost nothing, only more cases do" if found.estimate >= 0.9 else ""
-        )
-        rows.append((panel, entry, bucket, found.estimate, found.n, words, found.reason))
-    return pd.DataFrame(rows, columns=["panel", "entry", "bucket", "estimate", "cases", "finding", "reason"])
-
-
-def observed_repeats(table: pd.DataFrame, bucket: str, usual: float = 0.4) -> float:
-    """The correlation to plan a bucket with: the median over language models here, or a usual value without any.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `repeat_table` gives it.
-    bucket : str
-    usual : float
-    """
-    known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
-    return float(known.median()) if len(known) else usual
-
-
-def planning_in_words(table: pd.DataFrame) -> str:
-    """Which models repeat themselves, in a sentence for whoever plans a run.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `repeat_table` gives it.
-    """
-    alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
-    if table["estimate"].isna().all():
-        return "No run here has two trials of a case that ended differently, so how far trials agree is assumed, not measured."
-    if not alike:
-        return "No model here repeats itself: further trials tell something, for these cases more than for cases like these."
-    return f"More trials tell almost nothing about {', '.join(alike)}: two trials of a case nearly always end alike. Only more cases do."
-
-
-def power_table(
-    rate_a: float,
-    rate_b: float,
-    *,
-    units: Iterable[int] = (18, 36, 72),
-    trials: Iterable[int] = (1, 3, 5, 10),
-    n_simulations: int = 2_000,
-    **settings: Any,
-) -> pd.DataFrame:
-    """The power of plans: the chance to tell two models apart, for the same traps and for traps like these.
-
-    Parameters
-    ----------
-    rate_a, rate_b : float
-        Mean chance of the outcome in one conversation, such as ``2 / 18``.
-    units, trials : iterable of int
-        Traps (or cases), and trials of each.
-    n_simulations : int
-    **settings
-        As `estimators.power` takes them (icc, coupling, clusters, cluster_share, alpha).
-
-    Returns
-    -------
-    DataFrame
-        One row per plan and estimand: units, trials, conversations, estimand, power, low, high (error of the
-        simulation).
-    """
-    import pandas as pd
-
-    rows = []
-    for estimand in ("these", "like these"):
-        for n in units:
-            for t in trials:
-                found = power(
-                    rate_a, rate_b, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings
-                )
-                rows.append((n, t, n * t, estimand, found.estimate, found.low, found.high))
-    return pd.DataFrame(rows, columns=["units", "trials", "conversations", "estimand", "power", "low", "high"])
-
-
-def detectable_table(
-    rate_a: float,
-    *,
-    units: Iterable[int] = (18, 36, 72),
-    trials: Iterable[int] = (3, 5, 10),
-    per: int = 18,
-    n_simulations: int = 1_000,
-    **settings: Any,
-) -> pd.DataFrame:
-    """The smallest difference each plan can detect with a power of 0.8, as a count per `per` units.
-
-    Returns
-    -------
-    DataFrame
-        One row per plan and estimand: units, trials, estimand, count_a, count_b (smallest count told from it),
-        difference, reason.
-    """
-    import pandas as pd
-
-    rows = []
-    for estimand in ("these", "like these"):
-        for n in units:
-            for t in trials:
-                found = minimum_detectable(
-                    rate_a, traps=n, trials=t, estimand=estimand, n_simulations=n_simulations, **settings
-                )
-                rows.append(
-                    (n, t, estimand, per * rate_a, per * found.estimate, per * (found.estimate - rate_a), found.reason)
-                )
-    return pd.DataFrame(rows, columns=["units", "trials", "estimand", "count_a", "count_b", "difference", "reason"])
-
-
-def plan_cost_table(
-    results: Results | pd.DataFrame | None,
-    plans: Iterable[tuple[int, int]],
-    *,
-    prices: Mapping[str, float] | None = None,
-) -> pd.DataFrame:
-    """What plans cost: the number of conversations times the mean cost of one, agent and customer together, as the runs recorded it.
-
-    Parameters
-    ----------
-    results : Results, DataFrame or None
-        Runs whose cost is known; scripted ones cost nothing and are left out.
-    plans : iterable of (int, int)
-        Cases, and trials of each.
-    prices : mapping of str to float, optional
-        Further costs of one conversation by name [USD]: what you expect for a model that has not been run yet.
-
-    Returns
-    -------
-    DataFrame
-        One row per entry and plan: entry, source (``measured`` or ``assumed``), usd_per_conversation, cases, trials,
-        conversations, usd, reason.
-    """
-    import pandas as pd
-
-    known = [(name, "assumed", float(usd), "") for name, usd in (prices or {}).items()]
-    frame = conversations_of(results) if results is not None else None
-    for entry, mine in (
-        frame[frame["source"].isin(("model", OWN))].groupby("entry", sort=True) if frame is not None else ()
-    ):
-        both = (mine["cost_usd"] + mine["customer_cost_usd"]).dropna()
-        reason = (
-            ""
-            if len(both) == len(mine)
-            else f"the price of {len(mine) - len(both)} of {counted(len(mine), 'conversation')} is unknown"
-        )
-        known.append((entry, "measured", float(both.mean()) if len(both) == len(mine) else nan, reason))
-    rows = [
-        (name, source, usd, n, t, n * t, usd * n * t, reason) for name, source, usd, reason in known for n, t in plans
-    ]
-    return pd.DataFrame(
-        rows, columns=["entry", "source", "usd_per_conversation", "cases", "trials", "conversations", "usd", "reason"]
-    )
-
-
-def _by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
+def by_bucket(results: Any) -> Iterable[tuple[str, str, str, SuccessCounts]]:
     """Panel, entry, bucket and counts: every bucket that any entry of the panel ran."""
     frame = conversations_of(results)
     for panel, rows in frame.groupby("panel", sort=False):

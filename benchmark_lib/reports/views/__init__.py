@@ -1,0 +1,104 @@
+"""Readable tables of estimates.
+
+Rounded, shares in percent, an interval next to its number, a dash where nothing is known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import BadInput
+from ...scoring.written import DASH, missing, rounded
+from . import behaviour, comparing, repeats, safety, trust
+from .form import PERCENT, UNIT, Views
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VIEWS: Views = {
+    name: view for part in (safety, trust, repeats, behaviour, comparing) for name, view in part.VIEWS.items()
+}
+"""Every view by its name."""
+
+P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
+"""Columns that are never shown as 0."""
+
+WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})
+"""Columns of names whose underscores are shown as spaces."""
+
+
+def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
+    """A table of estimates as text, by one of `VIEWS`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As the function of `benchmark_lib.analysis` gives it; where it has a column `entry` (a published table:
+        `model`), its short form becomes the index. Columns of the view that the table lacks, or that hold nothing, are
+        left out.
+    view : str
+        A key of `VIEWS`.
+
+    Raises
+    ------
+    BadInput
+        For an unknown view.
+    """
+    import pandas as pd
+
+    from ...analysis.panels import short_name
+
+    if view not in VIEWS:
+        raise BadInput(f"there is no view {view!r}: choose one of {', '.join(VIEWS)}")
+    rows = table.to_dict("records")
+    shown = {}
+    for heading, spec in VIEWS[view].items():
+        cells = [_cell(row, spec) for row in rows]
+        if spec[0] in table and any(c not in (DASH, "") for c in cells):
+            shown[heading] = cells
+    whose = next((name for name in ("entry", "model") if name in table), None)
+    index = (
+        pd.Index([""] * len(rows)) if whose is None else pd.Index([short_name(m) for m in table[whose]], name="Model")
+    )
+    return pd.DataFrame(shown, index=index, dtype="object")
+
+
+def _cell(row: dict[str, Any], spec: tuple[str, ...]) -> str:
+    """One cell as text."""
+    value = row.get(spec[0])
+    if len(spec) == 1:
+        return _text(spec[0], value)
+    if spec[1] in ("of", "x"):
+        return DASH if missing(value) else f"{value:.0f} {spec[1]} {row[spec[2]]:.0f}"
+    if spec[-1] == UNIT:
+        return _on_scale(row, *spec[:-1])
+    form = spec[-1]
+    text = _number(value, form)
+    if spec[0] in P_VALUES and text.strip("0.") == "":
+        return f"<{10 ** -int(form):.{form}f}"
+    if len(spec) == 2 or text == DASH:
+        return text
+    low, high = (_number(row.get(name), form) for name in spec[1:3])
+    return text if low == DASH else f"{text} ({low} to {high})"
+
+
+def _text(name: str, value: Any) -> str:
+    from ...analysis.panels import short_name
+
+    if missing(value):
+        return ""
+    return (
+        short_name(value) if name.endswith("entry") else str(value).replace("_", " ") if name in WORDS else str(value)
+    )
+
+
+def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
+    """A number of the row's metric, with its interval if one is asked for and known."""
+    from ...scoring.metrics import METRICS
+
+    scale = METRICS[row["metric"]].scale
+    return scale.with_interval(row[name], row.get(low), row.get(high))
+
+
+def _number(value: Any, form: str) -> str:
+    return rounded(value if missing(value) else 100 * value, 1) if form == PERCENT else rounded(value, int(form))

@@ -1,0 +1,9 @@
+"""The form of a view: which columns stand under which heading, and how they are rounded."""
+
+from __future__ import annotations
+
+PERCENT, UNIT = "%", "unit"
+
+Views = dict[str, dict[str, tuple[str, ...]]]
+"""By view: each heading with its column; (number, low, high), (number, of, total), and last how it is rounded
+(decimals, `PERCENT`, or `UNIT`: as the scale of the row's metric requires)."""
