@@ -18,7 +18,7 @@ from benchmark_lib.analysis.entries import entry_names
 from benchmark_lib.experiment.known_panel import TRUTHS
 from benchmark_lib.experiment.manifest import part
 from benchmark_lib.reports.explorer import Index
-from benchmark_lib.reports.explorer.widgets import table_of
+from benchmark_lib.reports.explorer.rows import table_of
 from benchmark_lib.reports.one_model import numbers, words
 from benchmark_lib.reports.one_model.traps import trap_by_trap
 from benchmark_lib.reports.site import build_site

@@ -13,14 +13,13 @@ import ipywidgets as w
 import numpy as np
 
 from ...analysis.estimators.estimate import counted
-from ...analysis.frames import plain_rows
 from ...errors import BadInput
-from ...scoring.deciding import SUCCESS_STATES, state_of
 from ..fetch import Dossier, Shelf
 from .compare import compare_html
-from .filters import BROKEN, FIELDS, Index
+from .filters import FIELDS, Index
 from .labelling import NO, SKIP, UNSURE, YES, LabelPanel, LabelsPage
 from .labels import as_read
+from .rows import answer_in_words, cell_text, others_on_case, table_of
 from .sample import draw_sample
 from .table import PressTable
 from .words import part, short
@@ -35,9 +34,6 @@ PAGE = 12
 """How many rows the table shows at once."""
 STATIC_ROWS = 20
 """How many rows are shown where there are no widgets."""
-OUTCOME = ("success", "unsafe", "corrupt_success", "ended_by")
-"""The columns that determine the outcome of a conversation."""
-LONGEST_CELL = 60
 COMPARISON, LABELS = 1, 2
 """Places of the comparison and of the labels among the tabs."""
 ALL = object()
@@ -322,7 +318,7 @@ class Explorer(w.VBox):
         with self.table.hold_sync():
             self.table.heads = heads
             self.table.numeric = [bool(table[name].dtype.kind in "if") for name in heads]
-            self.table.rows = [[_cell(v) for v in row] for row in table.astype(object).to_numpy().tolist()]
+            self.table.rows = [[cell_text(v) for v in row] for row in table.astype(object).to_numpy().tolist()]
             self.table.sorted_by = [heads.index(by) if by in heads else -1, down]
         self._shown_rows.value = (
             f"rows {start + 1:,} to {end:,} of {len(self.rows):,}" if len(self.rows) else "no conversation matches"
@@ -391,7 +387,7 @@ class Explorer(w.VBox):
             for row in mine[["run_id", "case_id", "trial", "label", "tag"]].itertuples(index=False):
                 place = self._place_on_file.get((row.run_id, row.case_id, row.trial))
                 if place is not None:
-                    self._labelled[place] = _answer(row.label, row.tag, self.labelling.scaled)
+                    self._labelled[place] = answer_in_words(row.label, row.tag, self.labelling.scaled)
         rows = np.zeros(len(self.index.frame), dtype=bool)
         rows[list(self._labelled)] = True
         self.index.mark_labelled(rows)
@@ -427,7 +423,7 @@ class Explorer(w.VBox):
 
     def _build_panes(self) -> None:
         self.chat = w.HTML(
-            _hint("Choose a row of the table to read its conversation."),
+            part("hint", news="Choose a row of the table to read its conversation."),
             layout=w.Layout(flex="1 1 22rem", min_width="0"),
         )
         self.preceding, self.following = (
@@ -445,7 +441,7 @@ class Explorer(w.VBox):
         reading = w.VBox([steps, w.HBox([self.chat, self.labelling], layout=beside)])
         self.other = w.Dropdown(description="With", options=[], layout=w.Layout(width="36rem", max_width="100%"))
         self.other.observe(self._hold_against, names="value")
-        self.pair = w.HTML(_hint("Open a conversation first; then choose the one to compare it with."))
+        self.pair = w.HTML(part("hint", news="Open a conversation first; then choose the one to compare it with."))
         parts = [reading, w.VBox([self.other, self.pair]), self.labels_page]
         self.panes = w.Tab(parts, titles=["Conversation", "Side by side", "Labels"])
         self.panes.observe(self._hold_against, names="selected_index")
@@ -481,24 +477,12 @@ class Explorer(w.VBox):
         self._open_row(0 if place is None else place + by)
 
     def _fill_other(self) -> None:
-        """Offer the other conversations on the open case.
-
-        Those that ended otherwise first, then other models on the same trial.
-        """
+        """Offer the other conversations on the open case."""
         if self.opened is None:
             return
-        c, frame = self.opened.conversation, self.index.frame
-        mine = self.index.place[self.opened.run_id, c.case_id, c.trial]
-        rows = frame[frame["case_id"] == c.case_id].drop(index=mine)
-        alike = rows["success"].astype(str) == str(frame.at[mine, "success"])
-        rows = rows.assign(alike=alike, apart=(rows["trial"] != c.trial)).sort_values(
-            ["alike", "apart", "entry", "trial"], kind="stable"
-        )
+        c = self.opened.conversation
+        options = others_on_case(self.index.frame, self.index.place[self.opened.run_id, c.case_id, c.trial])
         self._quiet = True
-        options = [
-            (f"{short(r.entry)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial)))
-            for r in rows.itertuples()
-        ]
         self.other.options, self.other.index = options, 0 if options else None
         self._quiet = False
         self._hold_against()
@@ -510,66 +494,5 @@ class Explorer(w.VBox):
         self.pair.value = (
             compare_html(self.opened, self.shelf.dossier(*there))
             if there
-            else _hint("No other conversation on this case.")
+            else part("hint", news="No other conversation on this case.")
         )
-
-
-def _answer(label: float, tag: str, scaled: bool) -> str:
-    """A label in a few words."""
-    return (tag or "note") if label != label else f"{label:g}" if scaled else "yes" if label >= 50 else "no"
-
-
-def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = None) -> pd.DataFrame:
-    """The rows of the index in readable form.
-
-    Parameters
-    ----------
-    index : Index
-        All conversations.
-    rows : ndarray of int
-        Which of them.
-    labelled : dict of int to str, optional
-        The answers on file, by row.
-    """
-    import pandas as pd
-
-    f, answers = index.frame.iloc[rows], labelled or {}
-    cells = {
-        name: [short(v, LONGEST_CELL) for v in f[name].fillna("")]
-        for name in ("entry", "case_id", "bucket", "kind", "ended_by")
-    }
-    return pd.DataFrame(
-        {
-            "model": cells["entry"],
-            "case": cells["case_id"],
-            "trial": f["trial"].to_numpy(),
-            "labelled": [answers.get(int(n), "") for n in rows],
-            "outcome": [_outcome(row) for row in plain_rows(f[list(OUTCOME)])],
-            "findings": [short(_findings(index.findings[n]), LONGEST_CELL) for n in rows],
-            "ended by": [v.replace("_", " ") for v in cells["ended_by"]],
-            "bucket": [": ".join(filter(None, pair)).replace("_", " ") for pair in zip(cells["bucket"], cells["kind"])],
-            "pushes": f["pushes"].to_numpy(),
-            "messages": f["turns"].to_numpy(),
-        }
-        | ({"cost (USD)": f["cost_usd"].round(4).to_numpy()} if index.frame["cost_usd"].gt(0).any() else {})
-    )
-
-
-def _cell(value: Any) -> str:
-    """A cell as text; a number that is unknown is left empty."""
-    return "" if value != value or value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _findings(names: list[str]) -> str:
-    """Findings on one line: the broken rules together, then the others."""
-    rules = ", ".join(name.removeprefix(BROKEN) for name in names if name.startswith(BROKEN))
-    others = [name for name in names if not name.startswith(BROKEN)]
-    return "; ".join([*([BROKEN + rules] if rules else []), *others])
-
-
-def _outcome(row: dict[str, Any]) -> str:
-    return " ".join(SUCCESS_STATES[state_of(row, row["ended_by"])])
-
-
-def _hint(text: str) -> str:
-    return part("hint", news=text)

@@ -1,36 +1,58 @@
-"""Everything one model's report says, as tables.
+"""Everything one model's report says, as tables; those of its conduct are made in `conduct`.
 
 Each number with its denominator and, where it is not defined, the reason.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
-from ...analysis.frames import plain_rows
-from ...analysis.panels import VARIANT, conversations_of
+from ...analysis.panels import VARIANT
 from ...analysis.tables.customers import both_forms, flags_of
-from ...analysis.tables.headlines import headline
-from ...analysis.tables.leaderboard import leaderboard
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
-from ...errors import BadInput
-from ...records import NOT_SCORED
-from ...scoring.deciding import REASONS, reasons_against, state_of
+from ...records import BUCKETS, NOT_SCORED
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import percent
+from .conduct import (
+    RULES,
+    became,
+    customer_experience,
+    how_it_ended,
+    judged_scores,
+    process_rules,
+    said_against_did,
+    tool_use,
+)
+from .report import ModelReport, model_report
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...analysis.frames import Results
+__all__ = [
+    "FIELD_METRICS",
+    "ModelReport",
+    "RULES",
+    "at_a_glance",
+    "became",
+    "brought_success",
+    "by_intent",
+    "cost_and_verbosity",
+    "customer_experience",
+    "field_table",
+    "how_it_ended",
+    "judged_scores",
+    "model_report",
+    "process_rules",
+    "said_against_did",
+    "steadiness",
+    "tool_use",
+    "what_is_missing",
+]
 
-RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
-BUCKETS = {"resolvable": "resolved", "must_escalate": "handed_over", "adversarial": "unsafe"}
 FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].scale.bounds)
 """The metrics of the board that can be drawn as shares of a whole."""
 NOT_DEFINED = Headline(median=nan, mean=Estimate(estimate=nan))
@@ -39,74 +61,6 @@ PUBLISHED_COLUMNS = {
     "unsafe": ("unsafe_actions_of_18", 18),
     "escalation_accuracy": ("escalation_accuracy_pct", 100),
 }
-
-
-@dataclass(frozen=True)
-class ModelReport:
-    """One model and the others of its panel.
-
-    Attributes
-    ----------
-    entry, panel : str
-        Its name in every table, and what kind of thing it is.
-    mine : DataFrame
-        Its conversations.
-    field : DataFrame
-        The conversations of every model of its panel, its own among them.
-    board : DataFrame
-        Their rows of the leaderboard.
-    planned : int
-        Conversations its runs were planned to have.
-    """
-
-    entry: str
-    panel: str
-    mine: pd.DataFrame
-    field: pd.DataFrame
-    board: pd.DataFrame
-    planned: int
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """Its row of the leaderboard."""
-        return self.board[self.board["entry"] == self.entry].iloc[0].to_dict()
-
-    def headline(self, metric: str | Metric) -> Headline:
-        """Median over trials, and mean with its interval, of one metric from its conversations."""
-        return headline(self.mine, metric)
-
-
-def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> ModelReport:
-    """Gather what the report on one model needs.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-    entry : str, optional
-        Its name in the tables; by default the one with the most conversations, language models before scripted agents.
-
-    Raises
-    ------
-    BadInput
-        If there are no conversations, or none of this entry.
-    """
-    rows = conversations_of(results)
-    if rows.empty:
-        raise BadInput("there are no conversations to report on: run a model first with `deskbench run MODEL`")
-    sizes = rows.groupby(["panel", "entry"], sort=False).size().reset_index(name="conversations")
-    sizes["scripted"] = sizes["panel"].isin(["scripted agents", "recovery panel"])
-    known = list(sizes.sort_values(["scripted", "conversations"], ascending=[True, False], kind="stable")["entry"])
-    name = known[0] if entry is None else entry
-    if name not in known:
-        raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
-    panel = sizes.loc[sizes["entry"] == name, "panel"].iloc[0]
-    field = rows[rows["panel"] == panel]
-    mine = field[field["entry"] == name]
-    planned = max(
-        int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine["trial"].nunique() * mine["case_id"].nunique()
-    )
-    return ModelReport(str(name), str(panel), mine, field, leaderboard(field), planned)
 
 
 def at_a_glance(report: ModelReport) -> pd.DataFrame:
@@ -173,219 +127,6 @@ def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
         return nan, len(values), field
     better = others > values[report.entry] if metric.higher_is_better else others < values[report.entry]
     return 1.0 + int(better.sum()), len(values), field
-
-
-def how_it_ended(report: ModelReport) -> pd.DataFrame:
-    """What became of the conversations of each bucket; each is counted in exactly one row.
-
-    Returns
-    -------
-    DataFrame
-        bucket, outcome, conversations, share (of the recorded conversations of the bucket), example (a case and trial).
-    """
-    import pandas as pd
-
-    rows = []
-    for bucket in BUCKETS:
-        mine = report.mine[report.mine["bucket"] == bucket]
-        if mine.empty:
-            continue
-        kinds = pd.Series([became(bucket, row) for row in plain_rows(mine)], index=mine.index)
-        for outcome, conversations in mine.groupby(kinds, sort=False):
-            first = conversations.iloc[0]
-            rows.append(
-                (
-                    bucket,
-                    outcome,
-                    len(conversations),
-                    len(conversations) / len(mine),
-                    f"{first['case_id']} trial {first['trial']}",
-                )
-            )
-    table = pd.DataFrame(rows, columns=["bucket", "outcome", "conversations", "share", "example"])
-    order = {bucket: place for place, bucket in enumerate(BUCKETS)}
-    return table.sort_values(
-        ["bucket", "conversations"],
-        key=lambda c: c.map(order) if c.name == "bucket" else -c,
-        kind="stable",
-        ignore_index=True,
-    )
-
-
-def became(bucket: str | None, row: dict[str, Any]) -> str:
-    """What became of one conversation, in a few words: the main reason if it is not a success."""
-    state, reasons = state_of(row, row["ended_by"]), reasons_against(row, row["ended_by"])
-    if state == "none":
-        return reasons[0].words
-    if bucket == "adversarial":
-        return row["pressure_reached"] or REASONS["not_scored"]
-    if bucket == "must_escalate":
-        return (
-            f"handed over, {'right' if row['queue_accepted'] else 'wrong'} queue"
-            if row["handed_over"]
-            else reasons[-1].words
-        )
-    return (
-        "resolved"
-        if state == "good"
-        else f"corrupt success: {REASONS[reasons[0].kind]}"
-        if state == "corrupt"
-        else REASONS[reasons[0].kind]
-    )
-
-
-def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFrame:
-    """How the tools were used, compared with the median of the others.
-
-    Returns
-    -------
-    DataFrame
-        what, value, field, conversations: calls and writes per conversation, share of conversations with an order
-        lookup and with a knowledge-base search, share of calls that failed; then, where `results` is given, calls per
-        conversation of each tool the model called.
-    """
-    import pandas as pd
-
-    def measures(rows: pd.DataFrame) -> dict[str, float]:
-        calls = float(rows["tool_calls"].sum())
-        return {
-            "calls per conversation": rows["tool_calls"].mean(),
-            "changes per conversation": rows["write_calls"].mean(),
-            "conversations with an order lookup, %": 100 * (rows["order_lookups"] > 0).mean(),
-            "conversations with a knowledge-base search, %": 100 * (rows["knowledge_base_searches"] > 0).mean(),
-            "calls that failed, %": 100 * rows["failed_calls"].sum() / calls if calls else nan,
-        }
-
-    scored = report.field.dropna(subset=["tool_calls"])
-    of = {entry: measures(rows) for entry, rows in scored.groupby("entry")}
-    others = pd.DataFrame([v for m, v in of.items() if m != report.entry])
-    mine = of.get(report.entry, {})
-    conversations = int((scored["entry"] == report.entry).sum())
-    table = [
-        (what, value, float(others[what].median()) if len(others) else nan, conversations)
-        for what, value in mine.items()
-    ]
-    if results is not None and hasattr(results, "tool_calls"):
-        table += _by_tool(report, results.tool_calls)
-    return pd.DataFrame(table, columns=["what", "value", "field", "conversations"])
-
-
-def _by_tool(report: ModelReport, calls: pd.DataFrame) -> list[tuple]:
-    """Calls per conversation of each tool the model called, the most frequent first."""
-    entry_of = dict(zip(report.field["run_id"], report.field["entry"], strict=True))
-    calls = calls[calls["run_id"].isin(entry_of) & (calls["side"] == "agent")]
-    counts = calls.groupby([calls["run_id"].map(entry_of).rename("entry"), "name"]).size().unstack(fill_value=0)
-    conversations = report.field["entry"].value_counts()
-    rates = counts.reindex(conversations.index, fill_value=0).div(conversations, axis=0)
-    others = rates.drop(index=report.entry).median() if len(rates) > 1 else rates.loc[report.entry] * nan
-    mine = rates.loc[report.entry].sort_values(ascending=False)
-    return [
-        (f"{name}, calls per conversation", rate, others[name], int(conversations[report.entry]))
-        for name, rate in mine[mine > 0].items()
-    ]
-
-
-def process_rules(report: ModelReport) -> pd.DataFrame:
-    """Every process rule: in how many conversations it applied, and in how many it was broken.
-
-    Returns
-    -------
-    DataFrame
-        rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low,
-        high, example, reason.
-    """
-    import pandas as pd
-
-    rows = []
-    for rule in RULES:
-        column = f"rule_{rule}"
-        if column not in report.mine:
-            continue
-        states = report.mine[column]
-        counts = {state: int((states == state).sum()) for state in ("kept", "broken", "not_applicable")}
-        found = _share_of_cases(report.mine[states.isin(["kept", "broken"])], states == "broken")
-        first = report.mine[states == "broken"].head(1)
-        example = f"{first['case_id'].iloc[0]} trial {first['trial'].iloc[0]}" if len(first) else ""
-        rows.append(
-            {
-                "rule": rule,
-                **counts,
-                "share": found.estimate,
-                "low": found.low,
-                "high": found.high,
-                "example": example,
-                "reason": "" if counts["kept"] + counts["broken"] else "it never applied",
-            }
-        )
-    return pd.DataFrame(
-        rows, columns=["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"]
-    )
-
-
-def _share_of_cases(rows: pd.DataFrame, flag: Any) -> Estimate:
-    """Mean over cases of a flag's share, cases as units."""
-    from ...analysis.estimators.passk import pass_hat_k_interval
-
-    if rows.empty:
-        return Estimate(estimate=nan, reason="it never applied")
-    grouped = flag.reindex(rows.index).astype(int).groupby(rows["case_id"])
-    return pass_hat_k_interval(grouped.sum().to_numpy(), grouped.size().to_numpy(), 1)
-
-
-def said_against_did(report: ModelReport) -> pd.DataFrame:
-    """What the detectors found between words and deeds; empty if no detector was run.
-
-    Returns
-    -------
-    DataFrame
-        detector, title, conversations (with a value), abstained, found, share, low, high.
-    """
-    from ...analysis.tables.detectors import claims_table
-
-    table = claims_table(report.mine)
-    return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
-
-
-def judged_scores(report: ModelReport, results: Results) -> pd.DataFrame:
-    """What judges said of it, as `benchmark_lib.tables.judge_table` gives it; empty where nobody judged it."""
-    from ...analysis.tables.judges import judge_table
-
-    table = judge_table(results)
-    return table[table["entry"] == report.entry].reset_index(drop=True)
-
-
-def customer_experience(report: ModelReport) -> pd.DataFrame:
-    """How the conversations ended and how long they took, by bucket.
-
-    Returns
-    -------
-    DataFrame
-        One row per bucket: bucket, conversations, a column for every ending that occurs (conversations), turns_mean,
-        turns_median, turns_90 (nine of ten conversations took at most this many customer messages), pushes (mean),
-        customer_faults (conversations).
-    """
-    import pandas as pd
-
-    rows = []
-    endings = list(report.mine["ended_by"].value_counts().index)
-    for bucket in BUCKETS:
-        mine = report.mine[report.mine["bucket"] == bucket]
-        if mine.empty:
-            continue
-        turns = mine["turns"].dropna().astype(float)
-        rows.append(
-            {
-                "bucket": bucket,
-                "conversations": len(mine),
-                **{e: int((mine["ended_by"] == e).sum()) for e in endings},
-                "turns_mean": turns.mean(),
-                "turns_median": turns.median(),
-                "turns_90": turns.quantile(0.9) if len(turns) else nan,
-                "pushes": mine["pushes"].astype(float).mean(),
-                "customer_faults": int(flags_of(mine).sum()),
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 def by_intent(report: ModelReport) -> pd.DataFrame:

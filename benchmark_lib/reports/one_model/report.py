@@ -1,0 +1,86 @@
+"""One model's conversations among those of its panel: what every table of its report is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.estimators.estimate import Headline
+from ...analysis.panels import conversations_of
+from ...analysis.tables.headlines import headline
+from ...analysis.tables.leaderboard import leaderboard
+from ...errors import BadInput
+from ...scoring.metrics import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...analysis.frames import Results
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """One model and the others of its panel.
+
+    Attributes
+    ----------
+    entry, panel : str
+        Its name in every table, and what kind of thing it is.
+    mine : DataFrame
+        Its conversations.
+    field : DataFrame
+        The conversations of every model of its panel, its own among them.
+    board : DataFrame
+        Their rows of the leaderboard.
+    planned : int
+        Conversations its runs were planned to have.
+    """
+
+    entry: str
+    panel: str
+    mine: pd.DataFrame
+    field: pd.DataFrame
+    board: pd.DataFrame
+    planned: int
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its row of the leaderboard."""
+        return self.board[self.board["entry"] == self.entry].iloc[0].to_dict()
+
+    def headline(self, metric: str | Metric) -> Headline:
+        """Median over trials, and mean with its interval, of one metric from its conversations."""
+        return headline(self.mine, metric)
+
+
+def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> ModelReport:
+    """Gather what the report on one model needs.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        Results, or their conversations.
+    entry : str, optional
+        Its name in the tables; by default the one with the most conversations, language models before scripted agents.
+
+    Raises
+    ------
+    BadInput
+        If there are no conversations, or none of this entry.
+    """
+    rows = conversations_of(results)
+    if rows.empty:
+        raise BadInput("there are no conversations to report on: run a model first with `deskbench run MODEL`")
+    sizes = rows.groupby(["panel", "entry"], sort=False).size().reset_index(name="conversations")
+    sizes["scripted"] = sizes["panel"].isin(["scripted agents", "recovery panel"])
+    known = list(sizes.sort_values(["scripted", "conversations"], ascending=[True, False], kind="stable")["entry"])
+    name = known[0] if entry is None else entry
+    if name not in known:
+        raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
+    panel = sizes.loc[sizes["entry"] == name, "panel"].iloc[0]
+    field = rows[rows["panel"] == panel]
+    mine = field[field["entry"] == name]
+    planned = max(
+        int(mine["planned"].iloc[0]) if "planned" in mine else 0, mine["trial"].nunique() * mine["case_id"].nunique()
+    )
+    return ModelReport(str(name), str(panel), mine, field, leaderboard(field), planned)
