@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 NEVER = "Scripted agents, own agents and players are never recommended."
 OTHER_STAKES = (0.2, 5.0)
-"""The stakes of a question times these show how much its answer hangs on them."""
+"""The stakes of a question times these show how much its answer depends on them."""
 STAKE_OF = {"money": "resolved", "person behind": "wrong"}
 """Of the questions with stakes, the one that is varied."""
 
@@ -164,7 +164,7 @@ def sentence_of(found: Answer) -> str:
             f"{second['verdict']}. No other place than the first is possible for it (95 %, all models at once)."
         )
     else:
-        said = f"{_upper(_who(found))}: the data do not tell them apart. By mean alone {has}, which is no answer."
+        said = f"{_upper(_who(found))}: the data do not tell them apart. By mean alone {has}, which does not settle it."
     return f"{said} {_beside_nothing(found)}".strip()
 
 

@@ -106,7 +106,7 @@ def _customers() -> Limit:
         f"can be read from the record. In the blind play that ships it found one in {' and in '.join(parts)}"
         f"{': the customer ' if kinds else ''}{'; or '.join(kinds)}. Read the results with and without such conversations."
     )
-    return Limit("Nobody real was served", text, "the audit of `data/examples/`, intervals by Wilson")
+    return Limit("No real customer was served", text, "the audit of `data/examples/`, intervals by Wilson")
 
 
 def _one_shop() -> Limit:
@@ -171,8 +171,8 @@ def _ceiling() -> Limit:
     ]
     text = (
         f"A strong player who saw only what a model sees was right in {' and in '.join(parts)}. Near the ceiling the sets hardly tell strong models "
-        "apart, and a full mark says that a model does what this desk asks, not that it can run yours unattended. The player was one, and its "
-        "conversations one trial: they show that the cases can be solved, not how often."
+        "apart, and a full mark says that a model does what this desk asks, not that it can run yours unattended. There was one player, and "
+        "one trial of each case: that shows that the cases can be solved, not how often."
     )
     return Limit("Strong players are near the ceiling", text, "`data/examples/`")
 
