@@ -108,7 +108,7 @@ def grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     """
     store = store_played({"inputs": {"store": {"value": version}}})
     groups = groups_of_store(store) if store is not None else {}
-    if not groups:
+    if store is None or not groups:
         return rows[:0]
     of = {intent: name for name, group in groups.items() for intent in group["intents"]}
     names = rows["intent"].map(of).fillna(OTHER)
