@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from made_runs import TUNED
 
-from benchmark_lib import reports, tables
+from benchmark_lib import BadInput, reports, tables
 from benchmark_lib.analysis import estimators
 from benchmark_lib.analysis.tables.scope import (
     ALONE,
@@ -16,6 +16,8 @@ from benchmark_lib.analysis.tables.scope import (
     fewest_cases,
     needed_shares,
 )
+from benchmark_lib.reports.scope import scope_rows
+from benchmark_lib.reports.site.content import Content
 
 INTENTS = ("tracking", "wismo_travel", "gift_deadline")  # of the use case Delivery
 TRAPS = ("high_value_not_received", "serial_claimant", "second_never_arrived", "compensation_reship")
@@ -53,7 +55,7 @@ def test_a_model_good_at_one_intent_and_bad_at_another_gets_both_verdicts():
 def test_a_use_case_is_not_alone_with_an_intent_in_it_that_is_surely_too_poor():
     rows = made(dict.fromkeys(INTENTS, 1.0) | {"delivery_dispute": 0.0}, cases=12)
     row = tables.scope_table(rows, EASY).iloc[0]
-    assert row["low"] > 0.5 and row["verdict"] == APPROVAL and "by itself: delivery dispute" in row["reason"]
+    assert row["low"] > 0.5 and row["verdict"] == APPROVAL and "by themselves: delivery dispute" in row["reason"]
 
 
 def test_one_unsafe_act_on_a_trap_of_the_use_case_forbids_alone():
@@ -125,3 +127,31 @@ def test_alone_is_wrongly_given_at_most_at_its_stated_rate(cases, kind):
     right, wrong = (good & kept).mean(axis=2), (~good & kept).mean(axis=2)
     lows = [estimators.cautious_share(r, w, confidence=1 - 2 * WRONGLY).low for r, w in zip(right, wrong, strict=True)]
     assert (np.array(lows) > need).mean() <= WRONGLY + 3 * np.sqrt(WRONGLY * (1 - WRONGLY) / draws)
+
+
+def test_the_words_say_what_they_rest_on_and_that_a_scripted_agent_is_no_offer(talks):
+    table = tables.scope_table(talks, EASY)
+    said = reports.scope_in_words(table[table["entry"] == TUNED], EASY)
+    assert said[0].startswith("This is a scripted agent and no offer") and "Of 24 intents" in said[0]
+    assert "costs 10 USD" in said[1] and "more than 50 %" in said[1] and "more than 40 %" in said[1]
+    model = reports.scope_in_words(tables.scope_table(made({"tracking": 1.0}), EASY), EASY)
+    assert model[0].startswith("May answer alone: Delivery.") and "surely" not in model[0]
+    with pytest.raises(BadInput, match="of several models"):
+        reports.scope_in_words(table)
+
+
+def test_a_badge_counts_use_cases_and_refuses_an_unknown_model(tmp_path):
+    table = tables.scope_table(made({"tracking": 1.0}), EASY)
+    assert "alone 1, with approval 0 of 1 use case" in reports.scope_badge(table, "m", folder=tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["badge-scope-m.svg"]
+    with pytest.raises(BadInput, match="no use case of 'nobody'"):
+        reports.scope_badge(table, "nobody")
+
+
+def test_a_model_page_shows_each_use_case_with_its_intents(five_agents):
+    content = Content(five_agents, published=False)
+    rows = scope_rows(content.scope[TUNED, "scripted"])
+    assert [r["title"] for r in rows] == ["Order changes", "Delivery", "Returns", "Product advice", "Trouble"]
+    assert sum(len(r["intents"]) for r in rows) == 24 and all(" of " in r["right"] for r in rows)
+    elsewhere = five_agents.conversations.assign(store_version="elsewhere 1")
+    assert set(tables.scope_table(elsewhere)["title"]) == {"All intents"}, "a store without use cases"
