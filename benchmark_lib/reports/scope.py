@@ -149,5 +149,6 @@ def scope_badge(table: pd.DataFrame, model: str, *, folder: str | Path | None = 
     if mine.empty:
         raise BadInput(f"there is no use case of {model!r} in the table: choose a name from its column entry")
     counts = {v: int((mine["verdict"] == v).sum()) for v in VERDICTS}
-    said = f"alone {counts[ALONE]}, with approval {counts[APPROVAL]} of {counted(len(mine), 'use case')}"
-    return drawn(visible(f"Deskbench {short_name(model)}"), said, f"badge-scope-{model}", folder)
+    said = f"of {counted(len(mine), 'use case')}, {counts[ALONE]} alone, {counts[APPROVAL]} with approval"
+    scripted = " (scripted)" if mine["source"].iloc[0] == "scripted" else ""
+    return drawn(visible(f"Deskbench {short_name(model)}{scripted}"), said, f"badge-scope-{model}", folder)
