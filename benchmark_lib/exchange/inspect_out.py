@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..project import slug
-from ..records import NOT_SCORED, Message, ToolCall, Usage, content_hash
+from ..records import NOT_SCORED, ToolCall, Usage, content_hash
 from ..scoring.metrics import METRICS
 from .chats import Chat, chats_of, key_of
 
