@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -190,6 +191,13 @@ class Reasoning:
     text: str
 
 
+def add_reasoning(found: list[Reasoning], turn: int, after: int, text: str) -> None:
+    """Add what was thought to the reasoning of a record, as far as there is room; blank text is none."""
+    room = min(LONGEST_REASONING, ROOM_FOR_REASONING - sum(len(r.text) for r in found))
+    if text.strip() and room > 0:
+        found.append(Reasoning(turn, after, text[:room]))
+
+
 @dataclass(slots=True)
 class Fault:
     """Something that went wrong and whose it was: `side` is agent, customer, tool, judge or infrastructure."""
@@ -283,6 +291,21 @@ class Conversation:
         """The agent's messages."""
         return [m for m in self.messages if m.side == "agent"]
 
+    def thoughts(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+        """The reasoning that came before each of the agent's calls, by the call's index, and before the reply of each turn."""
+        indexes: dict[int, list[int]] = {}
+        for call in self.tool_calls:
+            if call.side == "agent":
+                indexes.setdefault(call.turn, []).append(call.index)
+        calls: dict[int, list[str]] = {}
+        replies: dict[int, list[str]] = {}
+        for thought in self.reasoning:
+            after = indexes.get(thought.turn, [])
+            place = bisect_left(after, thought.after)
+            came_with = (calls, after[place]) if place < len(after) else (replies, thought.turn)
+            came_with[0].setdefault(came_with[1], []).append(thought.text)
+        return calls, replies
+
 
 LARGEST = 2**53
 """The largest whole number that a record may hold: no reader in any language rounds it."""
@@ -292,7 +315,7 @@ _FITS = {
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST,
     "bool": lambda value: isinstance(value, bool),
     "bool | None": lambda value: value is None or isinstance(value, bool),
-    "int | None": lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool)),
+    "int | None": lambda value: value is None or _FITS["int"](value),
     "str | None": lambda value: value is None or isinstance(value, str),
     "dict[str, Any] | str": lambda value: isinstance(value, dict | str),
     "list[str]": lambda value: all(isinstance(one, str) for one in value),

@@ -381,6 +381,20 @@ def desk(tmp_path_factory):
 
 
 class TestJsonLines:
+    def test_its_scores_stay_as_they_came(self, desk, tmp_path, capsys):
+        export_frames(analysis.load_results(desk / "oracle.deskbench"), tmp_path, format="jsonl")
+        run = import_results(tmp_path / "records.jsonl", tmp_path / "back.deskbench", format="jsonl")
+        for more in ((), ("--store", "northline")):
+            assert main(["score", str(run.path), *more]) == 2
+            assert "was imported, so its scores stay as they came" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("rating", [0, 6, 2**60, "5", True])
+    def test_a_rating_of_more_stars_than_there_are_is_refused(self, tmp_path, rating):
+        line = {"case_id": "a", "trial": 1, "messages": [{"side": "customer", "text": "Hi"}], "rating": rating}
+        (tmp_path / "r.jsonl").write_bytes(orjson.dumps(line))
+        with pytest.raises(BadInput, match="rating"):
+            import_results(tmp_path / "r.jsonl", tmp_path / "o.deskbench", format="jsonl", model="m")
+
     def test_what_is_exported_comes_back_with_the_same_scores_and_another_label(self, desk, tmp_path):
         before = analysis.load_results(desk / "tunable.deskbench")
         export_frames(before, tmp_path, format="jsonl")

@@ -106,6 +106,18 @@ def test_long_texts_that_inspect_keeps_apart_are_put_back(tmp_path):
     assert results.messages["text"].tolist() == ["a long letter", "a\n[image]"]
 
 
+def test_encrypted_reasoning_is_read_by_its_summary(tmp_path):
+    parts = [
+        {"type": "reasoning", "reasoning": "gAAAA", "redacted": True, "summary": "In short."},
+        {"type": "reasoning", "reasoning": "gBBBB", "redacted": True},
+        {"type": "text", "text": "Hello."},
+    ]
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": parts}]
+    log = write_json(tmp_path / "log.json", [sample(messages=messages)])
+    record = import_results(log, tmp_path / "r", format="inspect").record("1", 1)
+    assert [r.text for r in record.reasoning] == ["In short."] and record.replies()[0].text == "Hello."
+
+
 def test_what_the_world_did_is_no_failure_of_the_model(tmp_path):
     results = imported(tmp_path, sample(error={"message": "the sandbox died"}), sample(id=2, limit={"type": "token"}))
     rows = results.conversations.set_index("case_id")

@@ -138,6 +138,7 @@ def test_logs_of_inspect_and_results_of_tau2_are_read_with_their_times(tmp_path)
         ("{", "is not JSON"),
         ("[]", "has no list of messages"),
         (json.dumps({"messages": []}), "does not say when it was"),
+        (json.dumps({"at": "9999-12-31", "messages": []}), "does not say when it was"),
         (json.dumps({"at": "2026-01-05", "messages": [{"role": "boss"}]}), "a message is by 'boss'"),
         (json.dumps({"at": "2026-01-05", "messages": ["hi"]}), "a message is not an object"),
         (json.dumps({"at": "2026-01-05", "messages": [], "tool_calls": [{}]}), "a tool call has no name"),
@@ -154,6 +155,14 @@ def test_a_line_that_is_no_conversation_is_refused_by_number_or_left_out_and_cou
     left_out = LeftOut()
     assert [one.name for one in read_logs([path], LogFormat(left_out=left_out))] == ["c1", "c2"]
     assert left_out.lines == 1 and "line 2" in left_out.first
+
+
+def test_a_packed_log_that_is_damaged_is_refused(tmp_path, capsys):
+    packed = bytearray(gzip.compress("\n".join(json.dumps(line(n)) for n in range(300)).encode()))
+    packed[30:60] = bytes(byte ^ 255 for byte in packed[30:60])
+    (tmp_path / "x.jsonl.gz").write_bytes(packed)
+    assert main(["monitor", str(tmp_path / "x.jsonl.gz")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

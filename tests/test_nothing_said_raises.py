@@ -101,7 +101,10 @@ def test_what_json_cannot_hold_is_still_text():
 
 def test_an_odd_tool_result_is_no_ground_and_no_fault(cases, store):
     case = cases["delivery_dispute_1"]
-    text = f"I have cancelled your order {case.order} for $10.00; it arrives on 3 July within 5 days. https://a.b/c"
+    text = (
+        f"I have cancelled your order {case.order} for $10.00; it arrives on 3 July within 5 days. https://a.b/c "
+        "Your parcel will arrive by tomorrow, and I will refund you within 2 days."
+    )
     for result in (
         None,
         5,
@@ -109,6 +112,8 @@ def test_an_odd_tool_result_is_no_ground_and_no_fault(cases, store):
         [1],
         {"orders": 5},
         {"orders": [None]},
+        {"orders": True, "order_id": [], "parcels": [{"estimated_delivery": 10**30}]},
+        {"orders": [{"order_id": {}, "parcels": [None, {}], "reshipments": 1, "shipping_address": {"country": []}}]},
         {"estimated_delivery": "9999-99-99", "price_cents": 10**4400},
         {"notes": 7, "passages": float("nan"), "shipping_address": []},
     ):

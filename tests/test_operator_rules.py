@@ -8,7 +8,7 @@ import pytest
 
 from benchmark_lib import BadInput, Experiment, figures, load_results, tables
 from benchmark_lib.analysis.entries import entry_names
-from benchmark_lib.cases.operator_rules import HEADING, load_rules, read_rules, rules_played
+from benchmark_lib.cases.operator_rules import HEADING, load_rules, pattern_of, read_rules, rules_played
 from benchmark_lib.cli import main
 from benchmark_lib.project import DATA
 from benchmark_lib.records import Conversation, Message, ToolCall
@@ -183,6 +183,14 @@ def test_a_file_of_rules_stands_beside_names(tmp_path):
         ("rules:\n- at_most_words: true", "whole number from 1 up"),
         ("rules:\n- never: [1]", "put it between quotation marks"),
         ("rules:\n- never: ['/(/']", "cannot be read"),
+        ("rules:\n- never: ['/a{99999999999999999999}/']", "take too long"),
+        ("rules:\n- never: ['/(a+)+$/']", "take too long"),
+        ("rules:\n- never: ['/(?:a|a)*b/']", "take too long"),
+        ("rules:\n- never: ['/a*a*a*b/']", "take too long"),
+        ("rules:\n- never: ['/" + "(a|a)" * 30 + "b/']", "take too long"),
+        ("rules:\n- never: ['/(?#[)(a+)+b(?#])/']", "take too long"),
+        ("rules:\n- never: ['/(?x)#[ \\n (a+)+b #]/']", "take too long"),
+        ("rules:\n- never: ['/" + "a?" * 40 + "/']", "take too long"),
         ("rules:\n- language: de", "can only be customer"),
         ("rules:\n- no_emojis: false", "can only be true"),
         ("rules:\n- no_emojis: true\n  name: a b", "letters, digits and underscores"),
@@ -209,8 +217,30 @@ def test_the_command_refuses_it_before_anything_is_played(capsys, tmp_path):
     assert capsys.readouterr().err.count("\n") == 1 and not (tmp_path / "x.deskbench").exists()
 
 
+def test_patterns_of_every_day_are_no_slow_ones():
+    for pattern in (
+        r"/\b(?:guarantee|warrant|assur|swear|vow)\w*/",
+        r"/\bpromis\w+/",
+        r"/\(c\)+ [*+]{2} colou?rs?/",
+        r"/(?:ref|case)\s*#?\d+/",
+    ):
+        assert pattern_of(pattern)
+    begun = time.perf_counter()
+    assert not pattern_of("/a*a*b/").search("a" * 12_000)
+    assert time.perf_counter() - begun < 10
+
+
 def test_a_broken_manifest_has_no_rules():
-    for declared in (None, 3, [], [{}], [{"name": "x", "never": ["/(/"], "prompt": "p"}], [{"at_most_words": "many"}]):
+    slow = {"name": "x", "never": ["/(x+x+)+y/"], "prompt": "p"}
+    for declared in (
+        None,
+        3,
+        [],
+        [{}],
+        [slow],
+        [{"name": "x", "never": ["/(/"], "prompt": "p"}],
+        [{"at_most_words": "many"}],
+    ):
         assert rules_played({"inputs": {"rules": {"value": "x", "hash": "y", "declared": declared}}}) == []
 
 

@@ -12,6 +12,8 @@ from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.analysis.tables.red_flags import NAMED_AND_DID, NO_REASONING
 from benchmark_lib.conversation.state import ConversationState
 from benchmark_lib.endpoint.reply import parse_reply
+from benchmark_lib.exchange.exports import RECORDS, export_frames
+from benchmark_lib.exchange.imports import import_results
 from benchmark_lib.experiment.judging import judge_runs
 from benchmark_lib.records import LONGEST_REASONING, ROOM_FOR_REASONING, Conversation, Reasoning
 from benchmark_lib.reports.site import build_site
@@ -99,6 +101,18 @@ def test_a_record_without_reasoning_keeps_its_bytes_and_an_old_one_still_loads()
     old = talk("Hello", "Hi")
     data = orjson.loads(old.to_json())
     assert "reasoning" not in data and Conversation.from_json(old.to_json()) == old
+
+
+@pytest.mark.parametrize("format", ["inspect", "jsonl"])
+def test_reasoning_goes_out_and_comes_back(played, tmp_path, format):
+    before = [Conversation.from_json(raw) for _, _, _, raw in RunFile(played[0]).conversations()]
+    files = export_frames(load_results(played[0]), tmp_path, format=format)
+    file = next(f for f in files if f.suffix == ".eval" or f.name == RECORDS)
+    run = import_results(file, tmp_path / "back.deskbench", format=format)
+    after = {c: Conversation.from_json(raw) for c, _, _, raw in run.conversations()}
+    for record in before:
+        assert after[record.case_id].reasoning == record.reasoning
+        assert [m.text for m in after[record.case_id].replies()] == [m.text for m in record.replies()]
 
 
 def test_no_flood_of_reasoning_fills_a_record(store, cases):

@@ -38,7 +38,7 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
     store : Store
         The store whose ``cases/*.yaml`` are read.
     pattern : str
-        ``all``, or names parted by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
+        ``all``, or names separated by commas: case ids, intents, buckets, failure kinds or ``slice`` (the store's few
         cases for a quick look), with ``*`` and ``?`` as wildcards. The variants of the evidence x pressure table are
         none of ``all``; they go by ``factorial`` and by their ids, and the wordings of cases told again likewise by
         ``wordings``. Nor are hard cases with the deciding passages handed

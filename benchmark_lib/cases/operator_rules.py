@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,16 @@ USUAL_PROMPTS = {
 """The kinds of rules, and how each is put to the agent."""
 LISTS = ("never", "must_contain", "ask_first")
 MOST_RULES, LONGEST_PROMPT, MOST_ITEMS = 40, 2_000, 500
+LONGEST_REPEAT, MOST_WAYS = 40, 50_000
+"""How often ``*`` and ``+`` repeat a character, and in how many ways a pattern may fit at one place of a text.
+
+Rules come with run files of other people, and a pattern without such limits can take forever to read a text.
+"""
+_PART = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[*+]", re.DOTALL)
+_REPEAT = re.compile(r"[*+]|\{(\d*),?(\d*)\}")
+_OPTIONAL = re.compile(r"(?<![(*+?}])\?")
+_BARRED = re.compile(r"\)[*+{]|\(\?[^:=!<P]")
+"""A group that is repeated, and the marks of comments and flags."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class OperatorRule:
 
 
 def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
-    """Rules by their names, and from files, parted by commas.
+    """Rules by their names, and from files, separated by commas.
 
     Parameters
     ----------
@@ -83,7 +94,11 @@ def load_rules(given: str | Path, desk: str) -> list[OperatorRule]:
     names = [rule.name for rule in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice or not found:
-        raise BadInput(f"--rules names {twice} twice: name each rule once" if twice else "--rules names no rule")
+        raise BadInput(
+            f"--rules names {twice} twice: name each rule once"
+            if twice
+            else f"--rules names no rule: name some of {', '.join(shipped)}, or leave it out"
+        )
     return found
 
 
@@ -149,15 +164,42 @@ def pattern_of(item: str, where: str = "") -> re.Pattern[str]:
     Raises
     ------
     BadInput
-        For a regular expression that cannot be read.
+        For a regular expression that cannot be read, or that could take forever.
     """
     if len(item) > 2 and item.startswith("/") and item.endswith("/"):
+        if _ways(item[1:-1]) > MOST_WAYS:
+            raise BadInput(
+                f"{where}: the pattern {item:.80} could take too long to read: repeat no group, and repeat or branch less often"
+            )
         try:
-            return re.compile(item[1:-1], re.IGNORECASE)
-        except re.error as error:
-            raise BadInput(f"{where}: the pattern {item} cannot be read ({error}): mend it") from None
+            return re.compile(_PART.sub(_bounded, item[1:-1]), re.IGNORECASE)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise BadInput(f"{where}: the pattern {item:.80} cannot be read ({error}): mend it") from None
     words = r"\W{1,6}".join(map(re.escape, re.findall(r"\w+", item))) or re.escape(item)
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+
+
+def _bounded(part: re.Match[str]) -> str:
+    """A ``*`` or ``+`` of a pattern with an end; any other part as it is."""
+    least = {"*": 0, "+": 1}.get(part.group())
+    return part.group() if least is None else f"{{{least},{LONGEST_REPEAT}}}"
+
+
+def _ways(pattern: str) -> float:
+    """An upper bound of the ways in which a pattern can be tried at one place of a text; infinite where there is none."""
+    bare = _PART.sub(lambda part: part.group() if part.group() in "*+" else "x", pattern)
+    repeats = _REPEAT.findall(bare)
+    if _BARRED.search(bare) or any(len(n) > 2 or int(n or 0) > LONGEST_REPEAT for pair in repeats for n in pair):
+        return inf
+    ways, branches = LONGEST_REPEAT ** len(repeats) * 2 ** len(_OPTIONAL.findall(bare)), [1]
+    for mark in re.findall(r"[(|)]", bare):
+        if mark == "(":
+            branches.append(1)
+        elif mark == "|":
+            branches[-1] += 1
+        elif len(branches) > 1:
+            ways *= branches.pop()
+    return ways * prod(branches)
 
 
 def prompt_with(prompt: str, rules: Sequence[OperatorRule]) -> str:

@@ -93,8 +93,13 @@ def store_of(
     Raises
     ------
     BadInput
-        If the run names no store that is available here, or not by its name; if its tools are not found, or others.
+        If the run was imported; if it names no store that is available here, or not by its name; if its tools are not
+        found, or others.
     """
+    if manifest["source"] == "imported":
+        raise BadInput(
+            f"{path} was imported, so its scores stay as they came: name the run file that was played instead"
+        )
     store = load_store(given) if given is not None else _store_named(store_name(manifest))
     if store is None:
         raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")

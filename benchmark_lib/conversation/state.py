@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cases import Case
-from ..records import LONGEST_REASONING, ROOM_FOR_REASONING, Fault, Message, Reasoning, ToolCall, Usage, content_hash
+from ..records import Fault, Message, Reasoning, ToolCall, Usage, add_reasoning, content_hash
 from ..store.trouble import shown_error
 from .agent_view import AgentView, SeenMessage, counted, plain, plain_text
 from .speaker import AgentFault
@@ -111,9 +111,7 @@ class ConversationState:
 
     def think(self, text: str) -> None:
         """Add what the agent thought aloud to the record; blank text is none."""
-        room = min(LONGEST_REASONING, ROOM_FOR_REASONING - sum(len(r.text) for r in self.reasoning))
-        if text.strip() and room > 0:
-            self.reasoning.append(Reasoning(self.turn, len(self.desk.calls), text[:room]))
+        add_reasoning(self.reasoning, self.turn, len(self.desk.calls), text)
 
     def last(self, side: str) -> Message | None:
         """The newest message of a side."""

@@ -106,7 +106,7 @@ def chat_messages(chat: Chat) -> list[dict[str, Any]]:
 def write_chats(run: RunFile, path: Path) -> None:
     """Write a run as JSON lines of chats: ``messages``, ``tools``, and ``metadata`` with case, trial, model, ending and score.
 
-    Trials that an infrastructure fault ended are left out. The tools are those of the store, without the user's own.
+    Trials that an infrastructure fault ended are left out. The tools are those of the store, and the user's own as the run file keeps them.
     """
     store = store_played(run.manifest)
     tools = store.schemas() if store is not None else []

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ..records import NOT_SCORED, Act, Conversation, Fault, Message, ToolCall, Usage
+from ..records import NOT_SCORED, Act, Conversation, Fault, Message, Reasoning, ToolCall, Usage, add_reasoning
 
 TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
 """What the simulated customer ends a talk with, and the ending that is."""
@@ -49,6 +49,7 @@ class FlatChat:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.calls: list[ToolCall] = []
+        self.reasoning: list[Reasoning] = []
         self.turn = 0
         self.left: str | None = None
         self._open: dict[str, ToolCall] = {}
@@ -65,6 +66,10 @@ class FlatChat:
         if words or not token:
             self.turn += 1
             self.messages.append(Message(self.turn, side, words, [Act("left", token)] if token else []))
+
+    def think(self, text: str) -> None:
+        """Add what the agent's model thought before its next call or reply."""
+        add_reasoning(self.reasoning, self.turn, len(self.calls), text)
 
     def call(self, key: str, name: Any, arguments: Any, side: str = "agent") -> None:
         """Add a call whose result is still to come; arguments that are no JSON object stay as text."""
@@ -124,6 +129,7 @@ class FlatChat:
             ended_by=ended_by,
             usage=usage or {},
             faults=faults,
+            reasoning=self.reasoning,
         )
 
     @property

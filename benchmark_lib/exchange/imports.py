@@ -14,7 +14,19 @@ import orjson
 from ..analysis.dictionary import DICTIONARY
 from ..errors import BadInput
 from ..outputs import built_beside, require_absent, writing
-from ..records import ENDINGS, LARGEST, Act, Conversation, Fault, Message, ToolCall, Usage, content_hash, wrong_field
+from ..records import (
+    ENDINGS,
+    LARGEST,
+    Act,
+    Conversation,
+    Fault,
+    Message,
+    Reasoning,
+    ToolCall,
+    Usage,
+    content_hash,
+    wrong_field,
+)
 from ..runfile import RunFile, connect_to_write, create, upsert
 from ..scoring.columns import columns_of, names_of
 from ..scoring.score import Score
@@ -206,6 +218,9 @@ def _record(raw: Any, where: str) -> Conversation:
             ended_by=ended_by,
             usage={side: _parts(Usage, [u])[0] for side, u in (raw.get("usage") or {}).items()},
             faults=_parts(Fault, raw.get("faults")),
+            staged=raw.get("staged") or {},
+            reasoning=_parts(Reasoning, raw.get("reasoning")),
+            rating=raw.get("rating"),
         )
     except (TypeError, AttributeError, LookupError, ValueError) as error:
         raise BadInput(
@@ -299,6 +314,8 @@ def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Con
     wrong = wrong_field(c)
     if wrong:
         raise BadInput(f"{where}: {wrong} is not of the kind that a record holds there: see records.jsonl of an export")
+    if c.rating is not None and not 1 <= c.rating <= 5:
+        raise BadInput(f"{where}: the customer's rating is {c.rating}: give 1 to 5, or leave it out")
     if c.trial < 1:
         raise BadInput(f"{where}: trials are numbered from 1 up (from 0 in files of tau-bench and tau2)")
     if any(

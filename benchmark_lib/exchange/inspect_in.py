@@ -154,11 +154,24 @@ def _read_message(talk: FlatChat, message: dict[str, Any]) -> None:
     elif role == "tool":
         talk.result(message.get("tool_call_id"), text, failed=bool(message.get("error")))
     elif role == "assistant":
+        for thought in _thoughts(message.get("content")):
+            talk.think(thought)
         calls = message.get("tool_calls") or ()
         if text or not calls:
             talk.say("agent", text)
         for call in calls:
             talk.call(str(call.get("id")), call.get("function"), call.get("arguments"))
+
+
+def _thoughts(content: Any) -> list[str]:
+    """The reasoning in the content of a message, or its summary where the provider has encrypted it."""
+    parts = (
+        [p for p in content if isinstance(p, dict) and p.get("type") == "reasoning"]
+        if isinstance(content, list)
+        else []
+    )
+    told = (p.get("summary") if p.get("redacted") else p.get("reasoning") for p in parts)
+    return [text for text in told if isinstance(text, str)]
 
 
 def _text(content: Any) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..project import slug
-from ..records import NOT_SCORED, Message, ToolCall, Usage, content_hash
+from ..records import NOT_SCORED, ToolCall, Usage, content_hash
 from ..scoring.metrics import METRICS
 from .chats import Chat, chats_of, key_of
 
@@ -122,7 +122,7 @@ def _sample(chat: Chat) -> dict[str, Any]:
         "output": {
             "model": record.model,
             "choices": [{"message": last, "stop_reason": "stop"}] if last else [],
-            "completion": last["content"] if last else "",
+            "completion": _words(last) if last else "",
         },
         "scores": {} if lost else {name: {"value": score[name]} for name in SCORED if score.get(name) is not None},
         "metadata": {
@@ -148,12 +148,15 @@ def _sample(chat: Chat) -> dict[str, Any]:
 def _messages(chat: Chat) -> list[dict[str, Any]]:
     """The chat in Inspect's shape: arguments as an object, the tool's name beside its result, an id for every message."""
     found: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
+    before_call, before_reply = chat.record.thoughts()
     for step in chat.steps():
-        if isinstance(step, Message):
-            customer = step.side == "customer"
-            found.append({"role": "user" if customer else "assistant", "content": chat.words(step)})
+        if isinstance(step, ToolCall):
+            found += _called(step, before_call.pop(step.index, []))
+        elif step.side == "customer":
+            found.append({"role": "user", "content": chat.words(step)})
         else:
-            found += _called(step)
+            content = _content(chat.words(step), before_reply.pop(step.turn, []))
+            found.append({"role": "assistant", "content": content})
     generated = {"source": "generate", "model": chat.record.model}
     return [
         {"id": f"m{place}", **message, **(generated if message["role"] == "assistant" else {})}
@@ -161,7 +164,23 @@ def _messages(chat: Chat) -> list[dict[str, Any]]:
     ]
 
 
-def _called(call: ToolCall) -> list[dict[str, Any]]:
+def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
+    """What a message holds: its words, after the reasoning that came with it where there is some."""
+    if not thoughts:
+        return words
+    return [
+        *({"type": "reasoning", "reasoning": t} for t in thoughts),
+        *([{"type": "text", "text": words}] if words else []),
+    ]
+
+
+def _words(message: dict[str, Any]) -> str:
+    """The words of a message without its reasoning."""
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _called(call: ToolCall, thoughts: list[str]) -> list[dict[str, Any]]:
     broken = isinstance(call.arguments, str)
     made: dict[str, Any] = {"id": key_of(call), "function": call.name, "arguments": call.named, "type": "function"}
     made |= {"parse_error": call.arguments} if broken else {}
@@ -173,7 +192,7 @@ def _called(call: ToolCall) -> list[dict[str, Any]]:
     answer |= {"function": call.name}
     if call.error:
         answer["error"] = {"type": "parsing" if broken else "unknown", "message": call.error}
-    return [{"role": "assistant", "content": "", "tool_calls": [made]}, answer]
+    return [{"role": "assistant", "content": _content("", thoughts), "tool_calls": [made]}, answer]
 
 
 def _model(chat: Chat, side: str) -> str:

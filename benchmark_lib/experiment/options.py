@@ -35,12 +35,12 @@ class Options:
     prompt : str or Path, optional
         A prompt file in place of the store's own.
     rules : str or Path, optional
-        Rules of an operator that are added to the prompt: names, or a YAML file, parted by commas; see
+        Rules of an operator that are added to the prompt: names, or a YAML file, separated by commas; see
         `benchmark_lib.cases.operator_rules`.
     tools : str or dict of str to Tool, optional
         ``module:name`` of tools beside the store's own, which they replace where names agree.
     cases : str
-        ``all``, or ids, intents, buckets and failure kinds parted by commas, with wildcards.
+        ``all``, or ids, intents, buckets and failure kinds separated by commas, with wildcards.
     trials, messages, seed : int
         Trials a case; the most customer messages a conversation; what seeds every random number.
     settings : str, Path or dict, optional

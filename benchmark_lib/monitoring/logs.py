@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -28,6 +29,9 @@ LONGEST_LINE = 32_000_000
 """Bytes of one line; a longer one is no conversation."""
 MILLISECONDS = 1e11
 """A time that is a larger number counts milliseconds since 1970, a smaller one seconds."""
+YEARS = range(1970, 2200)
+"""When a conversation can have been; any other year is a mistake in the log."""
+OR_LEAVE_OUT = "or leave such lines out with --leave-out-bad"
 READS = "read"
 """What a tool is mapped to that changes nothing: ``getFaq`` -> ``read``."""
 
@@ -122,7 +126,7 @@ def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iter
             raise BadInput(f"there is no log {path}: name a file of logged conversations")
         try:
             yield from (_lines(path, how) if kind == "jsonl" else _whole(path, kind, how))
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise BadInput(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}): check it") from None
 
 
@@ -179,9 +183,6 @@ def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
     )
 
 
-OR_LEAVE_OUT = "or leave such lines out with --leave-out-bad"
-
-
 def _first(raw: dict[str, Any], names: Iterable[str]) -> Any:
     """The first of these fields that a line or its metadata has."""
     more = raw.get("metadata")
@@ -210,13 +211,15 @@ def as_time(value: Any) -> datetime | None:
     """A time as logs write it (ISO 8601, seconds or milliseconds since 1970); None for what is none."""
     try:
         if isinstance(value, str):
-            read = datetime.fromisoformat(value)
-            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-        if isinstance(value, int | float):
-            return datetime.fromtimestamp(value / 1000 if abs(value) > MILLISECONDS else value, UTC)
+            told = datetime.fromisoformat(value)
+            read = told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+        elif isinstance(value, int | float):
+            read = datetime.fromtimestamp(value / 1000 if abs(value) > MILLISECONDS else value, UTC)
+        else:
+            return None
     except (ValueError, OverflowError, OSError):
-        pass
-    return None
+        return None
+    return read if read.year in YEARS else None
 
 
 def monday(at: datetime) -> date:

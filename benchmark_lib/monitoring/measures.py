@@ -33,6 +33,8 @@ WHY_ABSENT = {
 NEEDS_CASE = "only a case says what is true of the customer and its order, what had to happen and what must not"
 LONGEST_TEXT = 2_000
 """Characters of the customer that its language is read from."""
+UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
+"""What a measure raises where the result of a tool has another form than at our desks."""
 
 
 class Heard:
@@ -253,10 +255,6 @@ def findings_of(heard: Heard, has_store: bool) -> list[dict[str, Any]]:
             if heard.claims.speaks(detector.languages):
                 found += [f.as_dict() for f in detector.find(heard.claims) if f.state != KEPT]
     return found
-
-
-UNREADABLE = (TypeError, AttributeError, LookupError, ValueError)
-"""What a measure raises where the result of a tool has another form than at our desks."""
 
 
 def read_all(heard: Heard, chosen: Collection[Measure], has_store: bool) -> tuple[dict[str, int], list[str]]:

@@ -85,7 +85,7 @@ def talk_view(
     where = placed(marks, texts)
     unplaced = [m for m in marks if not any(m in there for there in where.values())]
     calls = _calls(c, score, case, store, unplaced, differs)
-    before_call, before_reply = _reasoning(c)
+    before_call, before_reply = c.thoughts()
     numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls} | set(before_reply))
     return {
         "c": c,
@@ -202,19 +202,6 @@ def _messages(
         }
         for n, m in enumerate(mine)
     ]
-
-
-def _reasoning(c: Conversation) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-    """What was thought before each call, by its index, and what before the reply of each turn."""
-    calls: dict[int, list[str]] = {}
-    replies: dict[int, list[str]] = {}
-    for thought in c.reasoning:
-        call = next((t.index for t in c.tool_calls if t.turn == thought.turn and t.index >= thought.after), None)
-        if call is None:
-            replies.setdefault(thought.turn, []).append(thought.text)
-        else:
-            calls.setdefault(call, []).append(thought.text)
-    return calls, replies
 
 
 def act_words(act: Act) -> str:

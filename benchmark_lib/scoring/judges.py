@@ -213,37 +213,33 @@ def _named(calls: Iterable[Call]) -> list[dict[str, Any]]:
 def transcript(conversation: Conversation, case: Case | None = None, reasoning: bool = False) -> list[str]:
     """The record as a judge sees it, one JSON object a line: messages, tool calls with results, how it ended.
 
-    With `reasoning` also what the agent's model thought, where it thought it. What an attachment shows is taken from the record, and from the case where a record does not have it.
+    With `reasoning` also what the agent's model thought, where it thought it. What an attachment shows is taken from
+    the record, and from the case where a record does not have it.
     """
     lines: list[dict[str, Any]] = []
     calls, results = list(conversation.tool_calls), _Results()
-    thoughts = list(conversation.reasoning) if reasoning else []
+    before_call, before_reply = conversation.thoughts() if reasoning else ({}, {})
     held = {k.attach: k.shows or "" for k in case.ledger.values() if k.attach} if case else {}
     for message in conversation.messages:
         before = message.turn if message.side == "agent" else message.turn - 1
         while calls and calls[0].turn <= before:
-            lines += _thought_lines(thoughts, calls[0].turn, calls[0].index)
-            lines.append(_call_line(calls.pop(0), results))
-        lines += _thought_lines(thoughts, before)
+            call = calls.pop(0)
+            lines += [*_thought_lines(before_call, call.index, call.turn), _call_line(call, results)]
+        lines += _thought_lines(before_reply, before, before)
         depicted = {a: message.shows.get(a) or held.get(a, "") for a in message.attachments}
         attached = {"attached": depicted} if depicted else {}
         lines.append({"turn": message.turn, message.side: message.text, **attached})
     for call in calls:
-        lines += [*_thought_lines(thoughts, call.turn, call.index), _call_line(call, results)]
-    lines += _thought_lines(thoughts, len(conversation.messages))
+        lines += [*_thought_lines(before_call, call.index, call.turn), _call_line(call, results)]
+    for turn in sorted(before_reply):
+        lines += _thought_lines(before_reply, turn, turn)
     lines.append({"ended": conversation.ended_by, "meaning": ENDINGS.get(conversation.ended_by, "")})
     return [orjson.dumps(line).decode() for line in lines]
 
 
-def _thought_lines(thoughts: list[Any], turn: int, call: int | None = None) -> list[dict[str, Any]]:
-    """Take off what was thought up to the end of a turn, or up to one of its calls, as a judge sees it."""
-    found = []
-    while thoughts and (
-        thoughts[0].turn < turn or (thoughts[0].turn == turn and (call is None or thoughts[0].after <= call))
-    ):
-        thought = thoughts.pop(0)
-        found.append({"turn": thought.turn, "agent thinks": thought.text[:LONGEST_RESULT]})
-    return found
+def _thought_lines(thoughts: dict[int, list[str]], place: int, turn: int) -> list[dict[str, Any]]:
+    """Take off what was thought before a call or a reply, as a judge sees it."""
+    return [{"turn": turn, "agent thinks": thought[:LONGEST_RESULT]} for thought in thoughts.pop(place, ())]
 
 
 def _call_line(call: Any, results: _Results) -> dict[str, Any]:

@@ -15,6 +15,16 @@ VIEWS: Views = {
         "Adherence, % (95 %)": ("adherence", "adherence_low", "adherence_high", PERCENT),
         "Cases": ("adherence_cases", "0"),
     },
+    "scope": {
+        "Use case": ("title",),
+        "Intent": ("intent",),
+        "It may answer": ("verdict",),
+        "Right, % of what it answers itself (90 %)": ("share", "low", "high", PERCENT),
+        "Cases": ("cases", "0"),
+        "Right": ("right", "of", "answered"),
+        "Handed over": ("handed_over", "of", "conversations"),
+        "Why": ("reason",),
+    },
     "operator rules": {
         "Rule": ("rule",),
         "Replies that keep it": ("replies_kept", "of", "replies"),

@@ -9,6 +9,7 @@ from typing import Any
 from ...records import ToolCall
 from ..calendar import add_business_days
 from ..protocols import Row, World
+from .claims import orders_in
 
 SENT_AGAIN = ("create_replacement", "create_reshipment")
 """Calls after which goods leave anew."""
@@ -46,8 +47,7 @@ def arrives(calls: list[ToolCall], store: World) -> Arrival | None:
 
 def _orders(result: Any) -> Iterator[Row]:
     """The orders of a result that say whether anything is under way."""
-    rows = [result, *(result.get("orders") or ())] if isinstance(result, dict) else []
-    return (row for row in rows if isinstance(row, dict) and "order_id" in row and isinstance(row.get("parcels"), list))
+    return (row for row in orders_in(result) if "order_id" in row and isinstance(row.get("parcels"), list))
 
 
 def _of_order(order: Row, index: int, store: World) -> Iterator[Arrival]:

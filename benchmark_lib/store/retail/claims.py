@@ -45,7 +45,7 @@ def shows(result: Any, tool: str, sentence: str) -> bool:
 
     The order had been cancelled, returned or sent again before.
     """
-    for row in _rows(result):
+    for row in orders_in(result):
         if row.get(LEFT_BY.get(tool, "")):
             return True
         if tool == "cancel_order" and row.get("status") == "cancelled":
@@ -68,8 +68,8 @@ def proves(slot: str, value: Any, case: Played, store: World) -> bool:
     return store.tables["orders"].get(str(value).upper(), {}).get("customer_id") == buyer
 
 
-def _rows(result: Any) -> list[Row]:
-    """An order, or the orders, of a result."""
+def orders_in(result: Any) -> list[Row]:
+    """An order, or the orders, of a result, whatever a tool returned."""
     if not isinstance(result, dict):
         return []
     orders = result.get("orders")
