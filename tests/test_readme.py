@@ -53,7 +53,11 @@ def desk(tmp_path_factory):
 def test_the_command_works(command, desk):
     words = [sys.executable, "-m", "benchmark_lib", *shlex.split(command)[1:]]
     if "run" in words and "--out" not in words:
-        kinds = {"own": "--agent" in words, "ruled": "--rules" in words, "hard": any(w.startswith("hard") for w in words)}
+        kinds = {
+            "own": "--agent" in words,
+            "ruled": "--rules" in words,
+            "hard": any(w.startswith("hard") for w in words),
+        }
         name = next((kind for kind, holds in kinds.items() if holds), "run")
         words += ["--out", str(desk / f"{name}.deskbench")]
     if "02_leaderboard" in words:
