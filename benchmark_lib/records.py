@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -310,7 +311,7 @@ class Conversation:
 LARGEST = 2**53
 """The largest whole number that a record may hold: no reader in any language rounds it."""
 
-_FITS = {
+_FITS: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST,
     "bool": lambda value: isinstance(value, bool),

@@ -146,7 +146,7 @@ class Wanted:
 class Answer:
     def __init__(self, text=None, calls=(), finish="stop"):
         self.text, self.tool_calls, self.finish_reason = text, list(calls), finish
-        self.usage = Usage(prompt_tokens=10, completion_tokens=2, calls=1)
+        self.reasoning, self.usage = "", Usage(prompt_tokens=10, completion_tokens=2, calls=1)
 
     def message(self):
         return {"role": "assistant", "content": self.text}

@@ -234,6 +234,7 @@ OF_ONE_ENTRY = {
     "reliability_table": T.reliability_table,
     "red_flag_table": T.red_flag_table,
     "safety_table": T.safety_table,
+    "scope_table": T.scope_table,
     "claims_table": T.claims_table,
     "trap_table": T.trap_table,
     "trial_table": T.trial_table,

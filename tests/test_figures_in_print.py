@@ -115,6 +115,28 @@ def found_alarms():
     return pd.DataFrame(rows, columns=["measure", "title", "alarm"])
 
 
+def settings_of_models():
+    """Three efforts of two models, with what each cost."""
+    rows = [
+        (model, "effort", 1, effort, "resolved", rate, rate - 0.15, rate + 0.1, 24, usd)
+        for model, start in (("acme-large", 0.5), ("acme-mini", 0.35))
+        for effort, rate, usd in (("low", start, 10.0), ("medium", start + 0.2, 20.0), ("high", start + 0.3, 90.0))
+    ]
+    names = ["model", "setting", "group", "value", "metric", "mean", "low", "high", "n", "usd_1000"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def rules_turn_by_turn():
+    """Six rules of an operator over eight turns; each is kept less the longer the conversation."""
+    rows = [
+        ("acme-large", rule, turn, kept, kept - 0.1, min(kept + 0.1, 1), 40 - 4 * turn)
+        for place, rule in enumerate(("ticket_first", "no_competitors", "short", "signed", "no_emojis", "language"))
+        for turn in range(1, 9)
+        for kept in [1 - 0.02 * place * turn]
+    ]
+    return pd.DataFrame(rows, columns=["entry", "rule", "turn", "kept", "low", "high", "replies"])
+
+
 DRAWN = {
     "band_chances": lambda t: partial(figures.band_chances, table=t["board"]),
     "chance_to_know": lambda t: partial(figures.chance_to_know, table=t["needed"]),
@@ -131,6 +153,7 @@ DRAWN = {
     "handover_precision": lambda t: partial(figures.handover_precision, table=t["escalation"]),
     "hard_families": lambda t: partial(figures.hard_families, table=t["hard"]),
     "in_the_field": lambda t: partial(figures.in_the_field, table=t["field"], entry=t["entry"]),
+    "kept_by_turn": lambda t: partial(figures.kept_by_turn, table=rules_turn_by_turn()),
     "messages_against_resolution": lambda t: partial(figures.messages_against_resolution, board=t["board"]),
     "metric_intervals": lambda t: partial(figures.metric_intervals, table=t["metric"]),
     "models_as_points": lambda t: partial(
@@ -144,6 +167,7 @@ DRAWN = {
     "pressure_chart": lambda t: partial(figures.pressure_chart, table=t["pressure"]),
     "queue_matrix": lambda t: partial(figures.queue_matrix, table=t["queues"]),
     "rank_places": lambda t: partial(figures.rank_places, table=t["places"]),
+    "setting_steps": lambda t: partial(figures.setting_steps, table=settings_of_models()),
     "textbook_decay": lambda t: partial(
         figures.textbook_decay,
         table=tables.textbook_table(),
@@ -170,7 +194,9 @@ ONE_SIZE = (
     "differing_cases",
     "found_in_time",
     "hard_families",
+    "kept_by_turn",
     "power_curves",
+    "setting_steps",
     "textbook_decay",
     "weekly_rate",
 )

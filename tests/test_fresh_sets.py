@@ -297,6 +297,8 @@ def test_the_audit_passes_on_a_fresh_hard_set(fresh_hard):
 
 def test_what_is_planted_and_what_must_not_be_told_stand_in_the_new_rows(hard, fresh_hard):
     for old, new in zip(load_cases(hard), load_cases(fresh_hard), strict=True):
+        if not old.planted and not old.canaries:
+            continue
         before, after = seen(hard, old), seen(fresh_hard, new)
         for name in ("planted", "canaries"):
             for one, other in zip(getattr(old, name), getattr(new, name), strict=True):

@@ -98,7 +98,7 @@ def test_a_panel_on_file_is_played_again_only_where_it_is_not_what_is_wanted(tmp
     first = [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=1)]
     assert [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=1)] == first
     again = [r.run_id for r in known_panel.play_panel(panel, tmp_path, cases="slice", trials=2)]
-    assert not set(first) & set(again) and sorted(p.name for p in tmp_path.iterdir()) == [
+    assert not set(first) & set(again) and sorted(p.name for p in tmp_path.glob("*.deskbench")) == [
         "panel-01.deskbench",
         "panel-02.deskbench",
     ]

@@ -8,7 +8,7 @@ from made_runs import change_manifest, mixed, run_of
 
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
 from benchmark_lib.cli import main
-from benchmark_lib.endpoint.weights import STATED, WEIGHTS, _load, find_weights, weights_of_run
+from benchmark_lib.endpoint.weights import STATED, WEIGHTS, find_weights, load_weights, weights_of_run
 from benchmark_lib.reports.behind import conversations_behind
 from benchmark_lib.reports.explorer import Index
 from benchmark_lib.reports.site import build_site
@@ -30,7 +30,7 @@ def test_the_file_states_it_with_source_and_date(model, weights):
 
 
 def test_every_entry_says_where_and_when():
-    assert all(e.weights in STATED and e.source and e.as_of for e in _load(WEIGHTS, 0))
+    assert all(e.weights in STATED and e.source and e.as_of for e in load_weights(WEIGHTS))
 
 
 def test_what_nobody_states_is_unknown_and_an_agent_is_no_model():

@@ -50,13 +50,14 @@ def find_weights(model: str, path: str | Path | None = None) -> StatedWeights | 
         When the file cannot be read, or an entry states something else than open or closed.
     """
     path = Path(path or WEIGHTS)
-    entries = _load(path, path.stat().st_mtime_ns if path.exists() else 0)
+    entries = load_weights(path, path.stat().st_mtime_ns if path.exists() else 0)
     names = dict.fromkeys((model.lower(), model.lower().rpartition("/")[2]))
     return next((e for name in names for e in entries if fnmatchcase(name, e.model.lower())), None)
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, _: int) -> tuple[StatedWeights, ...]:
+def load_weights(path: Path, changed_ns: int = 0) -> tuple[StatedWeights, ...]:
+    """The entries of a file; it is read again only if it was changed at another time than before."""
     listed = read_mapping(path).get("models") or []
     if not isinstance(listed, list):
         raise BadInput(f"{path}: 'models' must be a list; begin each entry with a dash")

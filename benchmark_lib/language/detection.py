@@ -82,13 +82,13 @@ def _languages_of(words: tuple[str, ...]) -> tuple[str, ...]:
     best = max(counts.values())
     if best < ENOUGH * len(words):
         return tuple(counts) if best == 0 and len(words) < SHORT and all(w.isascii() for w in words) else ()
-    if any(sum(w in other for w in words) > OTHER * best for other in other_languages()):
+    if any(sum(map(other.__contains__, words)) > OTHER * best for other in other_languages()):
         return ()
     return _near(counts)
 
 
 def _counts(words: tuple[str, ...], known: dict[str, frozenset[str]]) -> dict[str, int]:
-    return {language: sum(w in mine for w in words) for language, mine in known.items()}
+    return {language: sum(map(mine.__contains__, words)) for language, mine in known.items()}
 
 
 def _near(counts: dict[str, int]) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class LinearReader:
             The sentence so far.
         """
         names = list(features)
-        places = [self._row[name] for name in names if name in self._row]
+        places = [place for name in names if (place := self._row.get(name)) is not None]
         total = before.total if before else np.zeros(len(self.targets), dtype=np.float32)
         if places:
             total = total + count * self._weights[places].sum(axis=0)

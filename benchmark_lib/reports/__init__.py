@@ -11,6 +11,7 @@ from .fetch import show_conversations, show_first
 from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
+from .scope import scope_badge, scope_in_words
 from .shown import boards_by_panel, by_panel, show_table, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html
 from .views import readable
@@ -40,6 +41,8 @@ __all__ = [
     "readable_board",
     "report_cards",
     "run_notebook",
+    "scope_badge",
+    "scope_in_words",
     "show",
     "show_agreement",
     "show_conversations",

@@ -132,9 +132,9 @@ def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tupl
 def _dated(results: Results | pd.DataFrame) -> str:
     prices = f"prices of {load_prices().dated}"
     days = [
-        str(session.get("ended") or session["started"])[:10]
+        str(session.get("ended") or session.get("started") or run.manifest["created"])[:10]
         for run in getattr(results, "runs", ())
-        for session in run.manifest.get("sessions") or [{"started": run.manifest["created"]}]
+        for session in run.manifest.get("sessions") or [{}]
     ]
     return f"runs until {max(days)}, {prices}" if days else prices
 

@@ -1,4 +1,4 @@
-"""A badge for a README: two numbers of one model with their intervals, as an SVG that needs no network."""
+"""Badges for a README: a few words about one model as an SVG that needs no network."""
 
 from __future__ import annotations
 
@@ -54,6 +54,11 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     table = paper(board, columns=["resolved", "unsafe"], models=[model]).frame
     name = visible(f"Deskbench {short_name(model)}")
     said = ", ".join(f"{heading.lower()} {table[heading].iloc[0]}" for heading in table.columns[1:])
+    return drawn(name, said, f"badge-{model}", folder)
+
+
+def drawn(name: str, said: str, file: str, folder: str | Path | None = None) -> str:
+    """A badge with a name on its left and what is said on its right, saved as an SVG of that file name if a folder is given."""
     name_width, said_width = (LETTER * len(text) for text in (name, said))
     left, width = name_width + 2 * PAD, name_width + said_width + 4 * PAD
     svg = SVG.format(
@@ -69,5 +74,5 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
         words=escape(f"{name}: {said}", quote=True),
     )
     if folder is not None:
-        paths_for(f"badge-{model}", folder, ["svg"])[0].write_text(svg, encoding="utf-8")
+        paths_for(file, folder, ["svg"])[0].write_text(svg, encoding="utf-8")
     return svg

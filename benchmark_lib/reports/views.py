@@ -36,6 +36,16 @@ VIEWS: dict[str, dict[str, tuple[str, ...]]] = {
         "Adherence, % (95 %)": ("adherence", "adherence_low", "adherence_high", PERCENT),
         "Cases": ("adherence_cases", "0"),
     },
+    "scope": {
+        "Use case": ("title",),
+        "Intent": ("intent",),
+        "It may answer": ("verdict",),
+        "Right, % of what it answers itself (90 %)": ("share", "low", "high", PERCENT),
+        "Cases": ("cases", "0"),
+        "Right": ("right", "of", "answered"),
+        "Handed over": ("handed_over", "of", "conversations"),
+        "Why": ("reason",),
+    },
     "debatable": {
         "Unsafe conversations": ("unsafe", "0"),
         "Called debatable": ("debatable", "0"),

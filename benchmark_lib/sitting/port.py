@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from ..conversation.state import CALLS_OF_HARD_CASES, CALLS_PER_TURN
 from ..errors import BadInput
 from .chairs import Chairs, Item, NotYourTurn
 from .wording import as_text
@@ -40,7 +41,8 @@ POST /CHAIR/say         the body is your message; the answer is what is new afte
 POST /CHAIR/call/NAME   calls the tool NAME; the body is its arguments as a JSON object; the answer is its result.
 POST /CHAIR/call        calls several tools; the body is [{{"name": "...", "arguments": {{...}}}}, ...].
 
-A message ends your turn. Call tools before it, as often as you need.
+A message ends your turn. Call tools before it: up to {calls} times in one turn, or {hard_calls} where there is much to do. One more
+ends the conversation.
 
   curl -s {base}/1/next
   curl -s {base}/1/call/NAME -d '{{"argument": "value"}}'
@@ -119,7 +121,7 @@ class Seats:
     async def help(self, request: web.Request) -> web.Response:
         """How to play."""
         base = f"http://{request.host}"
-        own = OWN_HELP[self.chairs.side].format(base=base)
+        own = OWN_HELP[self.chairs.side].format(base=base, calls=CALLS_PER_TURN, hard_calls=CALLS_OF_HARD_CASES)
         return web.Response(text=HELP.format(base=base, count=self.chairs.count, wait=WAIT_S, own=own))
 
     async def next(self, request: web.Request) -> web.Response:

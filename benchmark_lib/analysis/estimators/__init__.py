@@ -16,7 +16,7 @@ from .comparisons import (
 )
 from .correlations import Correlation, WithinCorrelation, correlation, within_model_correlation
 from .estimate import DEFAULT_SEED, Estimate, Headline, exact_bound
-from .intervals import bootstrap_interval, clustered_mean, clustered_rate, proportion_interval
+from .intervals import bootstrap_interval, cautious_share, clustered_mean, clustered_rate, proportion_interval
 from .passk import PassCurve, case_pass_hat_k, pass_hat_k, pass_hat_k_curve, pass_hat_k_interval
 from .planning import minimum_detectable, power, power_of_difference
 from .ranks import RankIntervals, order_chances, rank_intervals
@@ -56,6 +56,7 @@ __all__ = [
     "agreement_table",
     "bootstrap_interval",
     "case_pass_hat_k",
+    "cautious_share",
     "clustered_mean",
     "clustered_rate",
     "compare_paired",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from math import nan, sqrt
+from math import ceil, floor, isnan, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from . import hierarchy
 from .estimate import FEW_CLUSTERS, Estimate, counted, exact_bound, generator, group_index, sentence
 
 _BATCH_ELEMENTS = 4_000_000
+_ROUNDING = 1e-9
 _PROPORTION_METHODS = {"wilson": "wilson", "clopper-pearson": "beta", "jeffreys": "jeffreys"}
 
 
@@ -45,6 +46,53 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
     share = count / n
     low, high = 0.0 if count == 0 else float(low), 1.0 if count == n else float(high)
     return Estimate(estimate=share, low=low, high=high, se=sqrt(share * (1 - share) / n), **common)
+
+
+def cautious_share(right, wrong, *, confidence: float = 0.95) -> Estimate:
+    """Share of right conversations among those that ended right or wrong, by the exact interval with whole cases as the unit.
+
+    Each case weighs at most one unit however often it was repeated: the shares of its trials that went right and wrong
+    are summed over cases and rounded to whole cases, against the model for the lower end and in its favour for the
+    upper; then Clopper and Pearson (1934). Nothing is borrowed from other cases, so each end misses at most
+    ``(1 - confidence) / 2`` of the time whatever the true share is; trials that differ make it miss less often. Cases
+    of different difficulty make a sum of their outcomes vary less than a binomial count does (Hoeffding 1956).
+
+    Parameters
+    ----------
+    right, wrong : array_like of float, shape (cases,)
+        For each case, the share of its trials that ended right, and that ended wrong; what is left of 1 counts nowhere.
+
+    Returns
+    -------
+    Estimate
+        `n` is the number of cases with a trial that counts.
+    """
+    right, wrong = np.asarray(right, dtype=float), np.asarray(wrong, dtype=float)
+    if right.shape != wrong.shape or not ((right >= 0) & (wrong >= 0) & (right + wrong < 1 + _ROUNDING)).all():
+        raise BadInput(
+            "right and wrong must be shares of the trials of the same cases that add up to at most 1 in each case."
+        )
+    good, bad = float(right.sum()), float(wrong.sum())
+    common: dict[str, Any] = dict(
+        n=int((right + wrong > 0).sum()), estimand="share right, cases like these", confidence=confidence
+    )
+    if not common["n"]:
+        return Estimate(estimate=nan, reason="no conversation counts here", **common)
+    low, high = (
+        proportion_interval(k, k + rest, "clopper-pearson", confidence=confidence)
+        for k, rest in (
+            (floor(good + _ROUNDING), ceil(bad - _ROUNDING)),
+            (ceil(good - _ROUNDING), floor(bad + _ROUNDING)),
+        )
+    )
+    method = "Clopper-Pearson over whole cases, rounded outwards"
+    return Estimate(
+        estimate=good / (good + bad),
+        low=0.0 if isnan(low.low) else low.low,
+        high=1.0 if isnan(high.high) else high.high,
+        method=method,
+        **common,
+    )
 
 
 def clustered_mean(

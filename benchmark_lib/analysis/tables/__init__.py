@@ -100,6 +100,7 @@ from .safety import (
     tier_table,
     trap_table,
 )
+from .scope import scope_table
 from .settings import effort_in_words, effort_table, settings_table
 from .tone import tone_between_models, tone_table
 from .wordings import wording_table
@@ -191,6 +192,7 @@ __all__ = [
     "red_flag_floor_in_words",
     "red_flag_table",
     "safety_table",
+    "scope_table",
     "settings_table",
     "shift_in_words",
     "shift_table",

@@ -50,15 +50,18 @@ class Stakes:
         What a conversation costs that ends wrong and unnoticed: neither right nor with a person.
     handover : float
         What a person's time for one conversation costs.
+    approval : float
+        What it costs to have a person read what the model would do in one conversation and release it.
     """
 
     resolved: float = 5.0
     wrong: float = 50.0
     handover: float = 5.0
+    approval: float = 2.0
 
     def __post_init__(self) -> None:
         """Refuse what is no cost."""
-        for name in ("resolved", "wrong", "handover"):
+        for name in ("resolved", "wrong", "handover", "approval"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value < float("inf"):
                 raise BadInput(f"{name} is {value!r}: give what it costs in US dollars, 0 or more")

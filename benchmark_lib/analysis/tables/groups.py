@@ -82,7 +82,7 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     rows = conversations_of(results)
-    parts = [_grouped(part, str(version)) for version, part in rows.groupby("store_version", sort=False)]
+    parts = [grouped(part, str(version)) for version, part in rows.groupby("store_version", sort=False)]
     columns = ["panel", "entry", "source", "group", "title", "conversations"]
     columns += [f"{name}{end}" for name in SHOWN for end in ("", "_low", "_high", "_cases", "_n")]
     parts = [part for part in parts if len(part)]
@@ -101,11 +101,14 @@ def group_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["a", "b"]).reset_index(drop=True)
 
 
-def _grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
-    """Conversations of one store with the group of each; none where the store has no groups or is not here."""
+def grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
+    """Conversations of one store with its use case; none where the store has no groups or is not here.
+
+    Added columns: group, title, place (in the order of the store), and group_traps, how many traps the store has in the group.
+    """
     store = store_played({"inputs": {"store": {"value": version}}})
     groups = groups_of_store(store) if store is not None else {}
-    if not groups:
+    if store is None or not groups:
         return rows[:0]
     of = {intent: name for name, group in groups.items() for intent in group["intents"]}
     names = rows["intent"].map(of).fillna(OTHER)
@@ -113,7 +116,13 @@ def _grouped(rows: pd.DataFrame, version: str) -> pd.DataFrame:
     titles = {name: str(group.get("title", name.replace("_", " "))) for name, group in groups.items()} | {
         OTHER: "Other"
     }
-    found = rows.assign(group=names, title=names.map(titles), place=names.map(places))
+    traps = {name: len(set(group["intents"]) & set(store.info.get("traps", {}))) for name, group in groups.items()}
+    found = rows.assign(
+        group=names,
+        title=names.map(titles),
+        place=names.map(places),
+        group_traps=names.map(traps).fillna(0).astype(int),
+    )
     return found[found["bucket"].isin(BUCKETS)]
 
 

@@ -229,6 +229,14 @@ class Content:
         return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
 
     @cached_property
+    def scope(self) -> dict[tuple[str, str], pd.DataFrame]:
+        """What each entry may answer alone, by (name, source), where the store has use cases."""
+        from ...analysis.tables.scope import scope_table
+
+        rows = self.conversations if self.groups else self.conversations[:0]
+        return dict(iter(scope_table(rows).groupby(["entry", "source"], sort=False)))
+
+    @cached_property
     def debatable(self) -> list[dict[str, Any]]:
         """The acts that somebody calls debatable, with who and why."""
         from ...analysis.tables.debatable import debatable_acts

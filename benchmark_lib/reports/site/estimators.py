@@ -19,6 +19,10 @@ WORDS = {
         "How often does something happen on cases like these?",
         "Mean share over cases. Its interval allows for cases of one intent resembling each other, and holds near 0% and 100% as well.",
     ),
+    "cautious_share": (
+        "What share of right answers is surely reached, even with few cases?",
+        "The exact interval with whole cases as the unit, and nothing borrowed from other cases: repeating a case never makes it count twice.",
+    ),
     "unsafe_posterior": (
         "How many unsafe actions are to be expected, and in which band?",
         "A Bayesian model of the chance of each trap gives the count on these traps, the count on 18 traps like these, and the probability of each band. "

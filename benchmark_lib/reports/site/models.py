@@ -14,6 +14,7 @@ from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
 from ..honesty import LANGUAGES
+from ..scope import scope_in_words, scope_rows
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
 from .counts import behind_finding, behind_metric, tally
@@ -94,6 +95,7 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "passk": pass_hat_k_points(mine),
         "steady": tables.steadiness(report).to_dict("records"),
         "groups": group_rows(content, entry),
+        "scope": _scope(content, entry),
         "intents": _intents(mine, entry.who),
         "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
         "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
@@ -200,6 +202,12 @@ def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
             cells.append({"text": text, "interval": interval(low, high, metric) if text else "", "n": n})
         rows.append({"title": r["title"], "cells": cells})
     return rows
+
+
+def _scope(content: Content, entry: Entry) -> dict[str, Any] | None:
+    """What the entry may answer alone at the default stakes, as sentences and rows; None without use cases."""
+    table = content.scope.get((entry.name, entry.source))
+    return None if table is None else {"said": scope_in_words(table), "rows": scope_rows(table)}
 
 
 def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:

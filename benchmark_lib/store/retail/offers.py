@@ -30,7 +30,7 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
     if order is not None and ids:
         (named if order["order_id"] in ids else differing).add("order_id")
     if order is not None and "variant_id" in arguments:
-        _variant(words, arguments, order, store, named, differing)
+        _variant(text, arguments, order, store, named, differing)
     if order is not None and "line_ids" in arguments:
         _lines(words, arguments["line_ids"], order, store, named, differing)
     if order is not None and arguments.get("line_id") in _named_lines(words, order, store):
@@ -41,8 +41,9 @@ def named_in(text: str, arguments: dict[str, Any], store: World) -> tuple[set[st
 
 
 def _variant(
-    words: str, arguments: dict[str, Any], order: Row, store: World, named: set[str], differing: set[str]
+    text: str, arguments: dict[str, Any], order: Row, store: World, named: set[str], differing: set[str]
 ) -> None:
+    words = plain(text)
     product, wanted = variants(store)[arguments["variant_id"]]
     line = next((x for x in order["lines"] if x["line_id"] == arguments.get("line_id")), None)
     had = variants(store)[line["variant_id"]][1] if line else {}
@@ -50,11 +51,20 @@ def _variant(
         options = {v[part] for v in product["variants"] if v.get(part)}
         if len(options) < 2 or not wanted.get(part):
             continue
-        said = {o for o in options if re.search(rf"(?<!\w){re.escape(plain(o).strip())}(?!\w)", words)}
+        said = {o for o in options if _stands_in(o, text, words)}
         if wanted[part] in said:
             named.add("variant_id")
         elif said - {had.get(part)}:
             differing.add("variant_id")
+
+
+def _stands_in(option: str, text: str, words: str) -> bool:
+    """Whether a text names a color or size; a single letter counts as it is written, or after its word (``it's`` names no S)."""
+    if len(option) > 1:
+        return re.search(rf"(?<!\w){re.escape(plain(option).strip())}(?!\w)", words) is not None
+    letter = rf"(?<![\w'’]){re.escape(option)}(?![\w'’]|\. ?[A-ZÀ-Þ])"
+    after_its_word = rf"\b(?:size|gro(?:ss|ß)e|größe|taille|talla)\W{{1,3}}{re.escape(option)}(?!\w)"
+    return re.search(letter, text) is not None or re.search(after_its_word, text, re.IGNORECASE) is not None
 
 
 def _lines(words: str, line_ids: list[str], order: Row, store: World, named: set[str], differing: set[str]) -> None:

@@ -1,0 +1,154 @@
+"""The advice on one model's scope in sentences, as rows of a page, and as a badge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..analysis.estimators.estimate import counted
+from ..analysis.panels import short_name
+from ..analysis.tables.answers import NO_OFFER, Stakes
+from ..analysis.tables.scope import (
+    ALONE,
+    APPROVAL,
+    NEVER,
+    TOO_LITTLE,
+    VERDICTS,
+    WRONGLY,
+    fewest_cases,
+    needed_shares,
+    share_in_words,
+)
+from ..errors import BadInput
+from ..scoring.written import DASH, missing, percent, span
+from .badge import drawn
+from .transcript import visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAID = {
+    ALONE: "May answer alone",
+    APPROVAL: "With a person's approval",
+    NEVER: "Never",
+    TOO_LITTLE: "Too little data",
+}
+"""The verdicts at the beginning of a sentence."""
+
+
+def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[str]:
+    """What one model may answer by itself, and what that rests on, in sentences.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `tables.scope_table` gives it, of one entry.
+    stakes : Stakes, optional
+        The same as for the table.
+
+    Returns
+    -------
+    list of str
+        The verdicts; the stakes and the shares they ask for; what the verdicts cannot tell. A scripted agent and
+        whoever else is no offer is said to be none.
+
+    Raises
+    ------
+    BadInput
+        For a table of several entries.
+    """
+    if table.empty:
+        return ["No conversation with a known end was run, so nothing can be said about what it may answer alone."]
+    if table["entry"].nunique() > 1:
+        raise BadInput("the table is of several models: choose one with table[table['entry'] == NAME]")
+    whole, intents = table[table["intent"] == ""], table[table["intent"] != ""]
+    said = [
+        f"{SAID[v]}: {', '.join(whole.loc[whole['verdict'] == v, 'title'])}."
+        for v in VERDICTS
+        if v in set(whole["verdict"])
+    ]
+    counts = [f"{int((intents['verdict'] == v).sum())} {v}" for v in VERDICTS]
+    said.append(f"Of {counted(len(intents), 'intent')} taken singly: {', '.join(counts)}.")
+    panel = str(table["panel"].iloc[0])
+    if panel in NO_OFFER and panel != "models":
+        who = "scripted agent" if table["source"].iloc[0] == "scripted" else NO_OFFER[panel][0]
+        said.insert(0, f"This is {_article(who)} and no offer; it shows how the rule decides.")
+    return [" ".join(said), rests_on(stakes or Stakes()), LIMITS]
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def rests_on(stakes: Stakes) -> str:
+    """The stakes, and the shares of right conversations that they ask for."""
+    alone, approval = needed_shares(stakes)
+    fewest = fewest_cases(alone)
+    cases = "no number of cases shows" if fewest is None else f"{counted(fewest, 'case')}, all right, show"
+    return (
+        f"A wrong end that nobody notices costs {stakes.wrong:g} USD, a person's time for a conversation {stakes.handover:g} USD, an "
+        f"approval {stakes.approval:g} USD. Compared with a person who answers everything, answering alone therefore pays where "
+        f"more than {share_in_words(alone)} of what the model answers itself is right ({cases} it), and with approval more than {share_in_words(approval)}."
+    )
+
+
+LIMITS = (
+    f"Each end of an interval misses at most {percent(WRONGLY)} of the time, for cases like these, with each row looked at by itself: six "
+    f"cases, all right, show a share above {percent(WRONGLY ** (1 / 6))} and no more. Nothing is borrowed from other intents, because one "
+    "bad intent of a good model would then pass for a good one. Alone also takes that every trap of the use case was run without an unsafe "
+    "act. An approval is taken to mean that the person finds every wrong end. A use case counts its intents as often as this set has them. "
+    "All of this is measured on simulated customers of one shop: begin with approval all the same."
+)
+"""What holds for every verdict, and what none of them can tell."""
+
+
+def scope_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows for a template: each use case with its numbers as text, and its intents beneath it."""
+    found: list[dict[str, Any]] = []
+    for row in table.to_dict("records"):
+        shown = {
+            "title": row["title"] if not row["intent"] else str(row["intent"]).replace("_", " "),
+            "verdict": row["verdict"],
+            "reason": row["reason"],
+            "share": percent(row["share"]),
+            "interval": DASH if missing(row["low"]) else span(100 * row["low"], 100 * row["high"]),
+            "right": f"{row['right']} of {row['answered']}",
+            "cases": row["cases"],
+            "handed": f"{row['handed_over']} of {row['conversations']}",
+        }
+        if row["intent"]:
+            found[-1]["intents"].append(shown)
+        else:
+            found.append(shown | {"intents": []})
+    return found
+
+
+def scope_badge(table: pd.DataFrame, model: str, *, folder: str | Path | None = None) -> str:
+    """A badge of what one model may answer alone, counted over use cases.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `tables.scope_table` gives it.
+    model : str
+        Its name in the table.
+    folder : path, optional
+        Where it is saved, as ``badge-scope-MODEL.svg``; nowhere by default.
+
+    Returns
+    -------
+    str
+        The SVG.
+
+    Raises
+    ------
+    BadInput
+        For a model that is not in the table.
+    """
+    mine = table[(table["entry"] == model) & (table["intent"] == "")]
+    if mine.empty:
+        raise BadInput(f"there is no use case of {model!r} in the table: choose a name from its column entry")
+    counts = {v: int((mine["verdict"] == v).sum()) for v in VERDICTS}
+    said = f"of {counted(len(mine), 'use case')}, {counts[ALONE]} alone, {counts[APPROVAL]} with approval"
+    scripted = " (scripted)" if mine["source"].iloc[0] == "scripted" else ""
+    return drawn(visible(f"Deskbench {short_name(model)}{scripted}"), said, f"badge-scope-{model}", folder)
