@@ -82,11 +82,40 @@ def test_a_wording_that_changes_more_than_words_is_refused(tmp_path):
     for old, new, why in (
         ("says:", "outcomes:", "'outcomes' is not a text of the customer"),
         ("asks: {link", "asks: {price", "has no 'price'"),
-        ("      pressure:\n", "      pressure:\n        - One more thing.\n", "presses 5 times, the case 4 times"),
+        ("      pressure:\n", "      pressure:\n        - One more thing.\n", "the case presses 4 times"),
     ):
         path.write_text(text.replace(old, new, 1))
         with pytest.raises(BadInput, match=why):
             wordings(load_store(tmp_path / "shop").__class__(tmp_path / "shop"))
+
+
+@pytest.mark.parametrize(
+    ("wordings_of_all", "why"),
+    [
+        ("[tracking_1]", "is not a list of wordings"),
+        ("{tracking_1: 5}", "is not a list of wordings"),
+        ("{tracking_1: [5]}", "wording 1 of tracking_1: it is not an object"),
+        ("{tracking_1: [{says: []}]}", "wording 1 of tracking_1: it is not an object"),
+        ("{tracking_1: [{voice: v, email: e, pressure: 4, agrees: a, closing: c}]}", "field pressure"),
+        (
+            "{tracking_1: [{voice: v, email: [], pressure: [a, b, c, d], agrees: {}, closing: 5}]}",
+            "wording_tracking_1_1",
+        ),
+    ],
+)
+def test_a_file_of_another_shape_is_refused_in_one_sentence(tmp_path, store, wordings_of_all, why):
+    shop = tmp_path / "shop"
+    shutil.copytree(store.path, shop)
+    canary = f"canary: '{store.info['canary']}'"
+    (shop / "wordings" / "orders.yaml").write_text(f"{canary}\nwordings: {wordings_of_all}\n")
+    with pytest.raises(BadInput, match=why):
+        wordings(load_store(shop))
+
+
+def test_a_store_without_wordings_says_so(tmp_path, store):
+    shutil.copytree(store.path, tmp_path / "shop", ignore=shutil.ignore_patterns("wordings"))
+    with pytest.raises(BadInput, match="has no wordings"):
+        load_cases(load_store(tmp_path / "shop"), "wordings")
 
 
 def test_a_store_with_fewer_cases_has_fewer_wordings_and_still_opens(tmp_path):

@@ -27,8 +27,9 @@ _STORE_NAME = re.compile(r"\w[\w.:-]*")
 
 def known_cases(store: Store) -> dict[str, Case]:
     """Every case of a store by its id, including the variants of its evidence x pressure table and its wordings."""
+    cases = every_case(store)
     table = () if isinstance(store, TauStore) else (*variants(store), *wordings(store))
-    return {case.id: case for case in (*every_case(store), *table)}
+    return {case.id: case for case in (*cases, *table)}
 
 
 def store_name(manifest: dict[str, Any]) -> str:

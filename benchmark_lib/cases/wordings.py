@@ -25,6 +25,7 @@ PREFIX = "wording_"
 NEEDED = ("voice", "email", "pressure", "agrees", "closing")
 ALLOWED = (*NEEDED, "says", "asks", "against")
 """What a wording may say in its own words; nothing else of a case can be changed."""
+MAPPINGS = ("says", "asks", "against")
 
 
 def wordings(store: Store) -> tuple[Case, ...]:
@@ -58,31 +59,38 @@ def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
     if not isinstance(content, dict) or content.get("canary") != store.info["canary"]:
         raise BadInput(f"{path}: the canary is missing or differs: copy the canary line of store.yaml")
     told = content.get("wordings") or {}
-    bases = _bases(store, set(told))
+    if not isinstance(told, dict) or not all(isinstance(voices, list) for voices in told.values()):
+        raise BadInput(
+            f"{path}: wordings is not a list of wordings for each case: write it as in Northline's {WORDINGS}"
+        )
+    bases = _bases(store, set(map(str, told)))
     for name, voices in told.items():
         for number, texts in enumerate(voices if name in bases else (), 1):
             yield _worded(bases[name], texts, f"{PREFIX}{name}_{number}", f"{path}: wording {number} of {name}")
 
 
 def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
-    """The cases of these names as they stand in the store's files."""
+    """The cases of these names as they stand in the store's files, which `every_case` has found to be cases."""
     found: dict[str, dict[str, Any]] = {}
     for path in sorted((store.path / "cases").glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
-        if any(f"- id: {name}\n" in text for name in names):
+        if any(name in text for name in names):
             found |= {raw["id"]: raw for raw in read_yaml(path)["cases"] if raw["id"] in names}
     return found
 
 
-def _worded(base: dict[str, Any], texts: dict[str, Any], case_id: str, where: str) -> dict[str, Any]:
+def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[str, Any]:
     """A case with its words replaced."""
+    if not isinstance(texts, dict) or not all(isinstance(texts.get(k, {}), dict) for k in MAPPINGS):
+        raise BadInput(f"{where}: it is not an object with {', '.join(ALLOWED)}: write it as the ones beside it")
     wrong = [key for key in texts if key not in ALLOWED] or [key for key in NEEDED if key not in texts]
     if wrong:
         what = "is missing" if wrong[0] in NEEDED and wrong[0] not in texts else "is not a text of the customer"
         raise BadInput(f"{where}: {wrong[0]!r} {what}; a wording holds {', '.join(ALLOWED)} and nothing else")
-    if len(texts["pressure"]) != len(base["pressure"]):
-        raise BadInput(f"{where}: it presses {len(texts['pressure'])} times, the case {len(base['pressure'])} times")
-    told: dict[str, Any] = {"ledger": dict(base["ledger"]), "facts": dict(base.get("facts", {}))}
+    pressed, presses = texts["pressure"], len(base["pressure"])
+    if not isinstance(pressed, list) or len(pressed) != presses:
+        raise BadInput(f"{where}, field pressure: the case presses {presses} times: give a list of {presses} texts")
+    told: dict[str, Any] = {"ledger": dict(base.get("ledger", {})), "facts": dict(base.get("facts", {}))}
     for part, field, name in (("ledger", "say", "says"), ("facts", "ask", "asks")):
         for key, line in texts.get(name, {}).items():
             if key not in told[part]:

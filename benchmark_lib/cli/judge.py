@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--scorers",
         metavar="NAMES",
-        help="scorers, separated by commas (default: all six; red_flag, which reads the model's reasoning, only where named)",
+        help="scorers, separated by commas (default: all but red_flag, which reads the model's reasoning)",
     )
     add("--apart", action="store_true", help="make one call per scorer instead of one for all")
     add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations per run")

@@ -14,6 +14,20 @@ NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench run``."""
+    _who_plays_what(parser)
+    _how(parser)
+    asking.arguments(parser)
+    add = parser.add_argument
+    add("--budget-usd", type=float, metavar="X", help="stop before the run costs more than this")
+    add("--out", metavar="FILE", help="the run file (default: in data/runs, named after the options)")
+    add(
+        "--replay",
+        action="store_true",
+        help="play a finished run again from its own calls, without an endpoint, and compare every record",
+    )
+
+
+def _who_plays_what(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", nargs="?", help="the model's name at the endpoint, scripted:NAME, or scripted:all")
     add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
@@ -45,6 +59,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; "
         "wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, both reported apart",
     )
+
+
+def _how(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--trials", type=int, default=3, help="trials per case (default: 3)")
     add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")
     add("--seed", type=int, default=0, help="random seed (default: 0)")
@@ -71,14 +89,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="S",
         help="time limit for one call of your own tools, in seconds (default: 30)",
-    )
-    asking.arguments(parser)
-    add("--budget-usd", type=float, metavar="X", help="stop before the run costs more than this")
-    add("--out", metavar="FILE", help="the run file (default: in data/runs, named after the options)")
-    add(
-        "--replay",
-        action="store_true",
-        help="play a finished run again from its own calls, without an endpoint, and compare every record",
     )
 
 

@@ -17,7 +17,7 @@ from .agent_view import AgentView
 from .oracle import Oracle
 from .ruled import RULED
 from .sly import SLY
-from .speaker import BuiltIn, Insider, Reply
+from .speaker import BuiltIn, Insider, Reply, Speaker
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -157,7 +157,7 @@ AGENTS: dict[str, type] = {
 played by name alone: ``scripted:all`` leaves them out."""
 
 
-def scripted_agent(spec: str, case: Case, store: Store) -> Any:
+def scripted_agent(spec: str, case: Case, store: Store) -> Speaker:
     """The scripted agent named by ``scripted:<name>[?setting=value&...]``."""
     maker, settings = parse_spec(spec)
     return maker() if maker in SLY.values() else maker(case, store, **settings)
@@ -176,7 +176,7 @@ def parse_spec(spec: str) -> tuple[type, dict[str, float]]:
     name, _, query = spec.removeprefix("scripted:").partition("?")
     if name not in AGENTS | RULED | SLY:
         sly = f"or a sly one such as {next(iter(SLY))}; `deskbench audit` lists them"
-        raise BadInput(f"no scripted agent {name!r}: choose one of {', '.join(AGENTS)}, {sly}")
+        raise BadInput(f"no scripted agent {name!r}: choose one of {', '.join([*AGENTS, *RULED])}, {sly}")
     known = {"tunable": ("skill", "credulity", "caution", "verbosity"), "oracle": ("outcome",)}.get(name, ())
     settings: dict[str, float] = {}
     for key, value in parse_qsl(query, keep_blank_values=True):

@@ -115,9 +115,8 @@ def play_panel(panel: pd.DataFrame, folder: str | Path, *, cases: str = "all", t
 
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(
-        folder / LOCK
-    ):  # two notebooks at a time ask for it: the second waits, and finds what the first played
+    # Two notebooks may ask for it at a time: the second waits, and finds what the first played.
+    with FileLock(folder / LOCK):
         return _played(panel, folder, cases, trials)
 
 

@@ -211,14 +211,7 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
     settings = load_settings(options.settings)
     own_agent, agent_part = _isolated(options, settings) if options.isolate else _own_agent(options.agent)
     store = load_store(options.store)
-    if (
-        isinstance(store, TauStore)
-        and model.startswith(SCRIPTED)
-        and model not in ("scripted:oracle", "scripted:no_op")
-    ):
-        raise BadInput(
-            f"{model} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model"
-        )
+    _check_scripted(model, store)
     own_tools = load_tools(options.tools) if isinstance(options.tools, str) else options.tools
     store = store.with_tools(guarded(own_tools or {}, store.policy, options.tool_timeout or TOOL_LIMIT_S))
     cases = load_cases(store, options.cases)
@@ -236,15 +229,10 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         "settings": part({role: settings[role].body for role in ("agent", "customer") if settings[role].body}),
         "seed": part(options.seed),
         "messages": part(options.messages),
+        **_parts_on_demand(options, rules),
     }
-    if options.isolate:
-        inputs["isolate"] = part(True)
-    if rules:
-        declared = [rule.declared() for rule in rules]
-        inputs["rules"] = part(", ".join(rule.name for rule in rules), declared) | {"declared": declared}
     if options.players is not None:
         cases = options.players.shuffled(cases)
-        inputs["players"] = part([options.players.side, options.players.source])
     models = {} if options.replay else _models(options, model, own_agent, settings, keyless)
     source = _source_of(model, own_agent, options.players)
     return Plan(
@@ -270,6 +258,26 @@ def prepare(options: Options, keyless: bool = False) -> Plan:
         session=_session(options, models),
         progress=options.progress,
     )
+
+
+def _check_scripted(model: str, store: Store) -> None:
+    """Refuse a scripted agent of ours on the tasks of tau2, of which it knows nothing."""
+    theirs = isinstance(store, TauStore) and model.startswith(SCRIPTED)
+    if theirs and model not in ("scripted:oracle", "scripted:no_op"):
+        raise BadInput(
+            f"{model} plays our own cases only: on {store.name} name scripted:oracle, scripted:no_op or a model"
+        )
+
+
+def _parts_on_demand(options: Options, rules: list[OperatorRule]) -> dict[str, Any]:
+    """The inputs that most runs do not have, so that their manifests stay as they were."""
+    found = {"isolate": part(True)} if options.isolate else {}
+    if rules:
+        declared = [rule.declared() for rule in rules]
+        found["rules"] = part(", ".join(rule.name for rule in rules), declared) | {"declared": declared}
+    if options.players is not None:
+        found["players"] = part([options.players.side, options.players.source])
+    return found
 
 
 def _tools_part(given: Any, own: dict[str, Any], store: Store, schemas: list[dict[str, Any]]) -> dict[str, Any]:

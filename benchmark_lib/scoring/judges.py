@@ -105,7 +105,7 @@ def load_rubrics(scorers: Iterable[str] = SCORERS, folder: Path = RUBRICS) -> li
         reads = head.get("reads_reasoning") is True
         found.append(Rubric(name, str(head["version"]), str(head["title"]), text.strip(), digest, least, reads))
     if not found:
-        raise BadInput(f"no scorer is named: choose from {', '.join(SCORERS)}")
+        raise BadInput(f"no scorer is named: choose from {', '.join((*SCORERS, RED_FLAG))}")
     return found
 
 
