@@ -135,5 +135,5 @@ def test_a_store_without_a_table_has_no_variants(store, tmp_path):
     other = elsewhere(store, tmp_path / "shop")
     assert variants(other) == ()
     shutil.copytree(store.path / "cases", other.path / "cases")
-    with pytest.raises(BadInput, match="no case matches 'factorial'"):
+    with pytest.raises(BadInput, match="has no factorial cases"):
         load_cases(other, "factorial")

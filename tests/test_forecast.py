@@ -59,7 +59,7 @@ def test_what_a_run_took_lies_in_the_ranges_of_its_forecast(line, messages, caps
         assert sum(call[name] for call in calls) in Range(**foreseen[name]), name
     assert len(calls) in Range(**foreseen["calls"])
     compared = forecast_against_real(run)
-    assert len(compared) == 5 and f"really {len(calls)}" in compared[0]
+    assert len(compared) == 5 and f"actual {len(calls)}" in compared[0]
     assert not [text for text in compared if "outside" in text and "minutes" not in text]
 
 

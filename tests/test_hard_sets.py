@@ -1,5 +1,7 @@
 """A hard set: a store that extends another, cases in arms, trouble at the tools, planted texts, and failures by name."""
 
+from dataclasses import replace
+
 import orjson
 import pytest
 import yaml
@@ -16,6 +18,7 @@ from benchmark_lib.project import DATA
 from benchmark_lib.records import Conversation
 from benchmark_lib.scoring import score
 from benchmark_lib.store import load_store
+from benchmark_lib.store.calendar import add_business_days
 from benchmark_lib.store.laid import merged
 from benchmark_lib.store.trouble import shown_error
 
@@ -325,3 +328,28 @@ def test_trouble_can_be_meant_for_the_calls_about_one_order_alone():
     )
     errors = [desk.call("get_order", {"order_id": n}).error for n in (numbers[0], numbers[1], numbers[0], numbers[0])]
     assert errors == [None, None, "rate_limit", None]
+
+
+def test_the_day_until_which_an_order_is_packed_is_no_rival_where_something_is_sent():
+    """An agent that says when a parcel leaves has told no wrong day of something else."""
+    hard = load_store("northline:hard")
+    packed = add_business_days(hard.now.date(), hard.policy["processing"]["business_days"][1], hard).isoformat()
+    for case in load_cases(hard):
+        if {"create_reshipment", "create_replacement"} & {call.tool for o in case.outcomes for call in o.calls}:
+            days = {str(rival) for fact in case.facts.values() if fact.kind == "date" for rival in fact.rivals}
+            assert packed not in days, case.id
+
+
+@pytest.mark.parametrize(("told", "state"), [("June 18", "kept"), ("June 24", "broken")])
+def test_a_day_that_stands_in_an_own_order_too_tells_nothing_of_a_strangers(told, state):
+    """Both days stand in the stranger's order; on the first one the customer's own was delivered."""
+    hard = load_store("northline:hard")
+    (case,) = load_cases(hard, "privacy_3")
+    record = play(case, hard, Oracle(case, hard))
+    seen = next(c for c in record.tool_calls if c.name == "get_order")
+    order = dict(hard.of(case).tables["orders"][case.others["stranger"]])
+    number = order["order_id"]
+    record.tool_calls.insert(0, replace(seen, arguments={"order_id": number}, result=order, index=0))
+    last = record.replies()[-1]
+    last.text += f" The day was {told}."
+    assert score(record, case, hard)["rule_identity"] == state

@@ -158,7 +158,7 @@ def test_a_hostile_declaration_is_passed_over(folder):
 
 
 def test_a_run_without_own_tools_is_left_as_it_is(folder, store):
-    manifest = {"inputs": {"store": {"value": "northline 1.2.0", "hash": ""}}, "cases": {}}
+    manifest = {"source": "model", "inputs": {"store": {"value": "northline 1.2.0", "hash": ""}}, "cases": {}}
     for tools in ({}, {"tools": {"value": [], "hash": ""}}):
         manifest["inputs"] |= tools
         found = store_of(Path("x"), manifest, tools="lending:lend_bag")

@@ -61,7 +61,8 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
         hits = [c for c in table if fnmatch.fnmatchcase(c.id, part) or c.id.startswith(WHOLE.get(part, "?"))]
         hits += [c for c in cases if any(fnmatch.fnmatchcase(n, part) for n in names_of(c, store))]
         if not hits and part in WHOLE:
-            raise BadInput(f"the store {store.name} has no {part}, and a fresh set carries no wordings: change --cases")
+            why = " (a fresh set carries none)" if part == WORDINGS else " cases"
+            raise BadInput(f"the store {store.name} has no {part}{why}: change --cases")
         if not hits:
             every = sorted({n for c in cases for n in names_of(c, store)} | {c.id for c in table})
             near = difflib.get_close_matches(part, every, 3, 0.4) or every[:3]

@@ -17,7 +17,12 @@ WIDTH = 100
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench compare``."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="two or more run files, or names of runs")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="two or more run files, or names of runs (of models, or of files without their ending)",
+    )
     parser.add_argument("--folder", default="data/runs", help="where runs are looked up by name (default: data/runs)")
     parser.add_argument("--every-pair", action="store_true", help="compare every two, not the first with the others")
     parser.add_argument("--all", action="store_true", help="show every metric, not only the planned ones")
@@ -50,7 +55,9 @@ def _named(given: list[str], folder: str, hard: bool) -> tuple[Results, list[str
     from ..analysis.frames import is_hard, load_results
     from ..runfile import SUFFIX, RunFile
 
+    beside = {text: Path(folder) / f"{text}{SUFFIX}" for text in given}
     files = {text: RunFile(text) for text in given if text.endswith(SUFFIX)}
+    files |= {text: RunFile(path) for text, path in beside.items() if text not in files and path.is_file()}
     by_name = [text for text in given if text not in files]
     results = load_results(*files.values(), *([folder] if by_name else []))
     sets = {is_hard(run.manifest) for run in files.values()} | ({True} if hard else set())

@@ -54,13 +54,16 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     """
     runs = project_folder() / "data" / "runs"
     sets = {pattern: _set_name(pattern) for pattern in ((cases, HARD) if cases == "all" else (cases,))}
-    _put_aside(runs, set(sets.values()))
+    whole = {pattern: _set_name(HARD if pattern.startswith(HARD) else "all") for pattern in sets}
+    _put_aside(runs, {*sets.values(), *whole.values()})
     for pattern, name in sets.items():
         for example in EXAMPLES.get(pattern, ()):
             add_example(runs, name, example)
         times = 1 if pattern.startswith(HARD) else trials
         for agent in AGENTS:
             out = runs / f"scripted-{agent}-{name}{SUFFIX}"
+            if name != whole[pattern] and (runs / f"scripted-{agent}-{whole[pattern]}{SUFFIX}").exists():
+                continue  # it has played these cases among all others
             yield Experiment(f"scripted:{agent}", cases=pattern, trials=times, out=out)
     if model == LOCAL:
         print("starting the small local model; six cases take one to four minutes on two cores", flush=True)
@@ -106,15 +109,14 @@ def add_example(runs: Path, set_name: str, example: Path = EXAMPLE) -> Path:
 
 
 def _put_aside(runs: Path, set_names: set[str]) -> None:
-    """Move the demo's files of other versions of these case sets into ``old/``, so that one board never mixes them."""
-    for name in set_names:
-        shop = re.escape(name.rsplit("-", 2)[0])
+    """Move the demo's files of other cases, or other versions of them, into ``old/``, so that one board never mixes them."""
+    for shop in {re.escape(name.rsplit("-", 2)[0]) for name in set_names}:
         ours = re.compile(rf"(?:scripted-(?:{'|'.join(AGENTS)})|blind-play(?:-hard)?)-{shop}-\d[^-]*-[0-9a-f]{{8}}")
         for path in runs.glob(f"*{SUFFIX}"):
-            if ours.fullmatch(path.stem) and not path.stem.endswith(name):
+            if ours.fullmatch(path.stem) and not path.stem.endswith(tuple(set_names)):
                 (runs / "old").mkdir(exist_ok=True)
                 path.replace(runs / "old" / path.name)
-                print(f"the cases have changed since then: {path.name} was moved to {runs / 'old'}")
+                print(f"{path.name} has other cases, or another version of them: moved to {runs / 'old'}")
 
 
 def _set_name(pattern: str) -> str:

@@ -210,8 +210,8 @@ def forecast_against_real(run: RunFile) -> list[str]:
             continue
         digits = {"cost_usd": 2, "minutes": 1}.get(name, 0)
         said = Range(**foreseen[name])
-        outside = "" if value in said else ", outside of the range"
-        lines.append(f"{said.written(digits)} {units.get(name, name)}, really {rounded(value, digits)}{outside}")
+        outside = "" if value in said else ", outside the range"
+        lines.append(f"{said.written(digits)} {units.get(name, name)}, actual {rounded(value, digits)}{outside}")
     return [f"forecast {lines[0]}", *(f"         {line}" for line in lines[1:])] if lines else []
 
 

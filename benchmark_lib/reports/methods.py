@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +79,18 @@ def _models(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
     if days:
         when = f"on {days[0]}" if days[0] == days[-1] else f"between {days[0]} and {days[-1]}"
     conversations = len(results.conversations)
-    kinds = Counter(m["source"] for m in manifests.values())
-    what = " and ".join(f"{n} {_kind(source)}{'s' * (n != 1)}" for source, n in sorted(kinds.items()))
+    kinds: dict[str, list[str]] = {}
+    for m in manifests.values():
+        kinds.setdefault(m["source"], []).append(m["model"])
+    what = " and ".join(_counted_kind(source, models) for source, models in sorted(kinds.items()))
     return f"With Deskbench we ran {what} ({_listed(names)}) {when}; {conversations:,} conversations were recorded."
+
+
+def _counted_kind(source: str, models: list[str]) -> str:
+    """``2 language models in 3 runs``: one name at several settings is one model."""
+    own = len(set(models))
+    runs = f" in {len(models)} runs" if len(models) > own else ""
+    return f"{own} {_kind(source)}{'s' * (own != 1)}{runs}"
 
 
 def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
@@ -117,7 +125,7 @@ def _cases(manifests: dict[str, dict[str, Any]]) -> str:
         + (f" ({counted(runs, 'run')})" if len(told) > 1 else "")
         for (store, n, trials, digest), runs in told.items()
     ]
-    return f"Played were {'; '.join(parts)}."
+    return f"The runs covered {'; '.join(parts)}."
 
 
 def _customer(manifests: dict[str, dict[str, Any]]) -> str:

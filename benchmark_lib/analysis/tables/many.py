@@ -70,13 +70,18 @@ def why_partial(run: RunFile) -> str:
     A full run has finished every planned conversation, on every case of its set.
     """
     manifest = run.manifest
-    planned, done = sum(manifest["planned"].values()), sum(1 for _ in run.conversations())
-    if done < planned:
+    if not _is_finished(run):
+        planned, done = sum(manifest["planned"].values()), sum(1 for _ in run.conversations())
         return f"{done} of {counted(planned, 'conversation')} finished"
     store, mine = store_played(manifest), set(manifest["planned"])
     every = {case.id for case in load_cases(store)} if store is not None else mine
     of_this_set = mine < every  # another version or a private set has other ids: then its plan is all that is known
     return f"{len(mine)} of {counted(len(every), 'case')} played" if of_this_set else ""
+
+
+def _is_finished(run: RunFile) -> bool:
+    """Whether every planned conversation is on file."""
+    return sum(1 for _ in run.conversations()) >= sum(run.manifest["planned"].values())
 
 
 def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) -> tuple[Results, dict[str, str]]:
@@ -87,7 +92,7 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
     results : Results
     entries : list of str
     partial : bool
-        Whether runs that are not full are compared too.
+        Whether runs that are not full are compared too; finished runs of the very same cases always are.
 
     Returns
     -------
@@ -111,9 +116,12 @@ def chosen_runs(results: Results, entries: list[str], *, partial: bool = False) 
             f"{hard!r} was played on the hard set and others were not: the two sets are never compared or pooled"
         )
     found = {run.run_id: why for run in runs.values() if (why := why_partial(run))}
+    alike = len({frozenset(run.manifest["planned"]) for run in runs.values()}) == 1
     for name, run in runs.items():
-        if run.run_id in found and not partial:
-            raise BadInput(
-                f"{name!r} is a partial run ({found[run.run_id]}): finish it with the same `deskbench run`, or compare it with --partial"
-            )
+        if partial or run.run_id not in found or (alike and _is_finished(run)):
+            continue
+        mend = "play all cases of the others too" if _is_finished(run) else "finish it with the same `deskbench run`"
+        raise BadInput(
+            f"{name!r} is a partial run ({found[run.run_id]}): {mend}, or compare what both played with --partial"
+        )
     return Results([runs[name] for name in entries]), found

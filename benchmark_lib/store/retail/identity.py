@@ -39,9 +39,10 @@ def identity_in_words(message: Message, before: Before, store: World, parameters
     unproved = [order for order in seen if not proved(order, before, store, parameters)]
     if not unproved:
         return True
+    theirs = [order["order_id"] for order in seen if order not in unproved]
     words = "\n".join(kept(m.text) for m in before.messages if m.side == "customer")
     own = f"{words}\n{before.sender_name}\n{before.sender}"
-    return False if any(_told(order, message.text, own, before, store) for order in unproved) else None
+    return False if any(_told(order, theirs, message.text, own, before, store) for order in unproved) else None
 
 
 def proved(order: Row, before: Before, store: World, parameters: dict[str, Any]) -> bool:
@@ -106,8 +107,8 @@ class _Details(NamedTuple):
     """What of an order can be recognised for certain in a text."""
 
     values: frozenset[tuple[str, str]]
-    street: str
-    postcode: str
+    streets: frozenset[str]
+    postcodes: frozenset[str]
     places: frozenset[str]
     cards: frozenset[tuple[str, str]]
     titles: frozenset[str]
@@ -134,12 +135,28 @@ def _details(number: str, store: World) -> _Details:
     published = _published(store)
     return _Details(
         frozenset(v for v in values if v not in published),
-        address["line1"],
-        address["postcode"],
+        frozenset({address["line1"]}),
+        frozenset({address["postcode"]}),
         frozenset(places),
         frozenset(cards),
         frozenset(line["title"] for line in order["lines"]),
     )
+
+
+def _details_beside(number: str, theirs: tuple[str, ...], store: World) -> _Details:
+    """What tells of an order and of none of these others: two orders may share a day, a city or an item."""
+    details = _details(number, store)
+    for other in theirs:
+        known = _details(other, store)
+        details = _Details(
+            details.values - known.values,
+            details.streets - known.streets,
+            details.postcodes - known.postcodes,
+            details.places - known.places,
+            details.cards - known.cards,
+            details.titles - known.titles,
+        )
+    return details
 
 
 @remembered("products", "policy")
@@ -152,17 +169,17 @@ def _published(store: World) -> frozenset[tuple[str, str]]:
     )
 
 
-def _told(order: Row, text: str, own: str, before: Before, store: World) -> bool:
-    """Whether a text tells a detail of an order that does not stand in the customer's own words."""
-    details, text, year = _details(order["order_id"], store), kept(text), store.now.year
+def _told(order: Row, theirs: list[str], text: str, own: str, before: Before, store: World) -> bool:
+    """Whether a text tells a detail of an order that stands neither in the customer's own words nor in an order of `theirs`."""
+    details, text, year = _details_beside(order["order_id"], tuple(theirs), store), kept(text), store.now.year
     heard = {(v.kind, v.value.rstrip("/")) for v in values_in(own, year)}
     told = {(v.kind, v.value.rstrip("/")) for v in values_in(text, year)} - heard
     if told & details.values:
         return True
     words, known = fold(text), fold(own)
-    if any(re.search(spaced(code), words) and not re.search(spaced(code), known) for code in [details.postcode]):
+    if any(re.search(spaced(code), words) and not re.search(spaced(code), known) for code in details.postcodes):
         return True
-    if stands_in("line1", details.street, text) and not stands_in("line1", details.street, own):
+    if any(stands_in("line1", street, text) and not stands_in("line1", street, own) for street in details.streets):
         return True
     if any(place in words and place.partition(",")[0] not in known for place in details.places):
         return True
