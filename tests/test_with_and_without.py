@@ -87,5 +87,5 @@ def test_the_board_of_the_site_shows_the_other_form_at_the_press_of_a_button(tmp
         assert f"{100 * row['resolved_without_mean']:.1f}%" in cell.inner_text() != before
         assert "without flagged customers" in page.inner_text("#board-status")
         page.locator("tr.row").first.locator(f"text=/^{row['flagged']}$/").click()
-        page.wait_for_function(f"document.body.innerText.includes('{row['flagged']} conversations')")
+        page.get_by_text(f"{row['flagged']} conversations").first.wait_for()
         assert not seen.errors
