@@ -42,7 +42,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
     Parameters
     ----------
     cases, trials : str, int
-        As for `Experiment`; ``all`` is followed by the hard set, whose cases the scripted agents play once.
+        As for `Experiment`; ``all`` comes after the hard set, whose cases the scripted agents play once.
     model : Experiment or str, optional
         What is played last, see `beside`. ``local`` is the small real model, which plays a slice of the cases once: its
         server runs until the next experiment is asked for.
@@ -53,7 +53,7 @@ def demo(cases: str = "all", trials: int = 3, model: Experiment | str | None = N
         For unknown cases, before anything is played.
     """
     runs = project_folder() / "data" / "runs"
-    sets = {pattern: _set_name(pattern) for pattern in ((cases, HARD) if cases == "all" else (cases,))}
+    sets = {pattern: _set_name(pattern) for pattern in ((HARD, cases) if cases == "all" else (cases,))}
     whole = {pattern: _set_name(HARD if pattern.startswith(HARD) else "all") for pattern in sets}
     _put_aside(runs, {*sets.values(), *whole.values()})
     for pattern, name in sets.items():
