@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 
 SENTENCES = (
     "I have cancelled your order NL-10001 and a refund of $1,234.50 will arrive within 5 business days.",
@@ -227,3 +228,29 @@ ARGUMENTS = (
     "email",
     "\ud800",
 )
+
+
+PLAIN = (" ".join(SENTENCES) * 300)[:100_000]
+TRIES = 3
+"""The quickest of so many counts: another process on the machine can slow one down, and nothing can speed one up."""
+
+
+def plain_pass():
+    """Seconds of processor time that this machine, as busy as it is, takes to split 100,000 characters into words."""
+    start = time.process_time()
+    for word in re.finditer(r"\w+|[^\w\s]", PLAIN):
+        word.group().casefold()
+    return time.process_time() - start
+
+
+def assert_read_within(passes, make, read):
+    """Assert that reading what `make` makes, a new text each time, costs no more than so many plain passes."""
+    costs = []
+    for number in range(TRIES):
+        made = make(number)
+        start = time.process_time()
+        read(made)
+        costs.append((time.process_time() - start) / plain_pass())
+        if costs[-1] < passes / 2:
+            break
+    assert min(costs) < passes, f"{min(costs):.2f} plain passes, more than {passes}"

@@ -1,10 +1,10 @@
 """Rules that an operator adds to the prompt: how they are written, what keeps and breaks them, how they enter a run."""
 
 import asyncio
-import time
 
 import orjson
 import pytest
+from floods import assert_read_within
 
 from benchmark_lib import BadInput, Experiment, figures, load_results, tables
 from benchmark_lib.analysis.entries import entry_names
@@ -225,9 +225,9 @@ def test_patterns_of_every_day_are_no_slow_ones():
         r"/(?:ref|case)\s*#?\d+/",
     ):
         assert pattern_of(pattern)
-    begun = time.perf_counter()
-    assert not pattern_of("/a*a*b/").search("a" * 12_000)
-    assert time.perf_counter() - begun < 10
+    slow = pattern_of("/a*a*b/")
+    assert_read_within(1200, lambda _: "a" * 12_000, lambda text: slow.search(text))
+    assert not slow.search("a" * 12)
 
 
 def test_a_broken_manifest_has_no_rules():
@@ -246,10 +246,7 @@ def test_a_broken_manifest_has_no_rules():
 
 def test_long_replies_are_read_in_time_that_grows_with_their_length():
     for flood in ("a-" * 40_000, "> " * 40_000, '"' * 80_000, "a." * 40_000, "[" * 80_000):
-        begun = time.perf_counter()
-        for rule in RULES:
-            kept(rule, flood)
-        assert time.perf_counter() - begun < 5
+        assert_read_within(600, lambda _, flood=flood: flood, lambda text: [kept(rule, text) for rule in RULES])
 
 
 @pytest.fixture(scope="module")

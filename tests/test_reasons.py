@@ -1,9 +1,8 @@
 """A reason for declining is known in any words, and its words without the reason are not taken for it."""
 
-import time
-
 import orjson
 import pytest
+from floods import assert_read_within
 
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import AGENTS
@@ -75,9 +74,9 @@ def test_agents_that_pour_out_or_echo_hold_no_trap(store, cases):
 def test_a_flood_is_read_in_bounded_time(folder):
     reasons_in(["warm"], folder)
     for unit in ("cannot swap a used one ", "nicht ", "no photo no ", "ne "):
-        began = time.process_time()
-        reasons_in([unit * (200_000 // len(unit))], folder)
-        assert time.process_time() - began < 0.5, unit
+        assert_read_within(
+            60, lambda _, unit=unit: unit * (200_000 // len(unit)), lambda text: reasons_in([text], folder)
+        )
 
 
 def test_a_store_without_weights_knows_no_reason(tmp_path):
