@@ -24,6 +24,7 @@ from ..estimators.comparisons import (
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
+from ..entries import entry_meant
 from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
 from .verdicts import shown_numbers, winner_in_words
@@ -74,7 +75,7 @@ COLUMNS = (
 
 
 def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
-    """The two models to compare: those named, otherwise two from one panel, language models before scripted agents; the same one twice if there is only one.
+    """The two models to compare: those named (also by their run files), otherwise two from one panel, language models before scripted agents; the same one twice if there is only one.
 
     Of scripted agents those come first that neither always succeed nor always fail: they have something to show.
 
@@ -88,6 +89,7 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
         raise BadInput("there are no conversations to compare: run a model first with `deskbench run MODEL`")
     sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
     of = {entry: panel for panel, entry in sizes.index}
+    a, b = entry_meant(results, a), entry_meant(results, b)
     for name in (a, b):
         if name is not None and name not in of:
             raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")
