@@ -125,7 +125,7 @@ NOTE = (
     "out 0 exactly where its test finds a difference."
 )
 EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is exploratory: one in twenty is below 0.05 by chance."
-FURTHER = "With --all each is also tested by itself."
+FURTHER = "--all shows them too, and tests each by itself."
 EVERY_ROW = "A verdict that does not survive a correction over all rows says so."
 
 

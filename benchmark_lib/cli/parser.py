@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "say which of two or more runs is better in what, or that it is too close to call, on the cases they share",
     "judge": "let a language model judge finished runs, beside the scores read from the record",
     "monitor": "watch a desk's own logged conversations: findings by week, drift against a baseline, alarms",
+    "cases": "list the names that --cases takes (intents, buckets, failure kinds, families) with counts, or single cases",
     "audit": "check the case set: the oracle must pass every case, trivial agents none",
     "generate": "make a fresh private set with the same logic (new names, ids, dates and goods), without the wordings of cases told again",
     "notebook": "run a notebook with parameters and write the result to reports/",

@@ -57,7 +57,8 @@ def _who_plays_what(parser: argparse.ArgumentParser) -> None:
         default="all",
         metavar="PATTERN",
         help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; "
-        "wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, both reported apart",
+        "wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, both reported apart; "
+        "`deskbench cases` lists all names with counts",
     )
 
 
