@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base-url", metavar="URL", help="base URL of the model's OpenAI-compatible endpoint (default: OpenAI)"
     )
-    parser.add_argument("--trials", type=int, default=3, help="trials per case (default: 3)")
+    parser.add_argument("--trials", type=int, default=3, metavar="N", help="how often each case is played (default: 3)")
     parser.add_argument(
         "--cases",
         default="all",

@@ -42,7 +42,7 @@ def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
         if code >= SIGNAL:
             break
     if before:
-        print(f"{before} runs of scripted agents were finished before and stay as they are (`deskbench runs`)")
+        print(f"finished before: {before} run{'s' * (before > 1)} of scripted agents (`deskbench runs` lists them)")
     if code == FINISHED and done is not None:
         say_what_next(done)
     return code
