@@ -162,9 +162,9 @@ class LinkedTable(w.VBox):
         if where is None:
             return
         if self.explorer is None:
-            from . import explore
+            from .widgets import Explorer
 
-            self.explorer = explore(self._results, **self._options)
+            self.explorer = Explorer(self._results, **self._options)
             self.children = [*self.children, self.explorer]
         self.explorer.choose(**where)
 

@@ -20,8 +20,8 @@ from ...scoring.metrics import METRICS, Shown, shown_on
 from ..behind import conversations_address
 from .board import settings_beside
 from .content import Content
+from .conversations import ConversationPage
 from .counts import behind_metric
-from .talks import Talk
 from .words import mean_with_interval, measured
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MOST_ENTRIES = 40
 MOST_TRIALS = 64
 
 
-def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
+def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
     """The data of the page, as it is embedded."""
     entries = content.played
     place = {id(e): i for i, e in enumerate(entries)}
