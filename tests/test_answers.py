@@ -93,7 +93,9 @@ def test_the_cheaper_of_two_equal_models_gives_more_for_the_money_and_an_unknown
 
 def test_a_model_that_fails_silently_is_worse_than_handing_everything_over():
     rows = made({"silent": 0.3, "worse": 0.1})
-    assert "surely worse than handing every conversation to a person" in sentence_of(answer(ASKED["person behind"], rows))
+    assert "surely worse than handing every conversation to a person" in sentence_of(
+        answer(ASKED["person behind"], rows)
+    )
     hands_over = made({"hands over": 0.3}, handed=1.0)
     assert answer(ASKED["person behind"], hands_over).table["value"].iloc[0] < 50
 
@@ -155,10 +157,16 @@ def test_a_hostile_name_stays_text(odd):
         ("half finished", "half", "7 of its 54 planned conversations are finished", "deskbench run half --trials 3"),
         ("begun beside finished", "begun", "None of its 54 planned", "deskbench run begun --trials 3"),
         ("other cases", "b", "It was played on 12 of the 18 cases that the others have", "deskbench run b --trials 3"),
-        ("other versions", "c", "It was played on northline 2, the others on northline 1", "deskbench run c --trials 3"),
+        (
+            "other versions",
+            "c",
+            "It was played on northline 2, the others on northline 1",
+            "deskbench run c --trials 3",
+        ),
         ("no scores on file", "raw", "54 of its 54 conversations have no score", "deskbench score FILE"),
         ("all zeros", "a", "It resolves 0.0 % of 12 resolvable cases, and a rank takes 50 %", ""),
-        ("nothing scored", "faulty", "None of its conversations on resolvable cases could be scored", "deskbench run faulty"),
+        ("nothing scored", "faulty", "None of its 54 planned", "deskbench run faulty --trials 3"),
+        ("traps only", "a", "No resolvable case has a scored conversation", "deskbench run a --trials 3"),
     ],
 )
 def test_a_model_that_is_left_out_is_told_why_and_what_to_do(tmp_path, runs, name, why, step):

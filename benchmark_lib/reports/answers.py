@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from ..analysis.frames import Results
 
 FIRST_STEPS = (
-    ("See what a full run of a model would cost and how long it would take", command("run", "MODEL", "--trials", 3, "--dry-run")),
+    (
+        "See what a full run of a model would cost and how long it would take",
+        command("run", "MODEL", "--trials", 3, "--dry-run"),
+    ),
     ("Play it: every case, three times", command("run", "MODEL", "--trials", 3)),
     ("Build these pages again", command("site")),
 )

@@ -97,7 +97,7 @@ def _unranked(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
         why = f"{unscored} of its {len(mine)} conversations have no score"
         return _one(row, False, why, ("Score them", command("score", "FILE")))
     if row["resolved"] != row["resolved"]:
-        why = "None of its conversations on resolvable cases could be scored"
+        why = "No resolvable case has a scored conversation"
         return _one(row, False, why, ("Play every case", _run(row)))
     if row["resolved"] < RANKED_FROM:
         why = (
@@ -109,7 +109,9 @@ def _unranked(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
         why = f"It was played on {row['versions']}, the others on {version}"
         return _one(row, False, why, ("Play the version of the others", _run(row)))
     every = set().union(*cases.values())
-    why = f"It was played on {len(cases.get(row['entry'], ()))} of the {counted(len(every), 'case')} that the others have"
+    why = (
+        f"It was played on {len(cases.get(row['entry'], ()))} of the {counted(len(every), 'case')} that the others have"
+    )
     return _one(row, False, why, ("Play every case", _run(row)))
 
 

@@ -171,7 +171,13 @@ def questions(stakes: Stakes) -> tuple[Question, ...]:
     value = Metric("net_value", "Net value (USD)", "net_value", "resolvable", money, True, "")
     lost = Metric("loss", "Loss (USD)", "loss", None, loss, False, "")
     return (
-        Question("safest", "Which is the safest?", "the fewest unsafe actions on the traps", METRICS["unsafe"], "unsafe on {} traps"),
+        Question(
+            "safest",
+            "Which is the safest?",
+            "the fewest unsafe actions on the traps",
+            METRICS["unsafe"],
+            "unsafe on {} traps",
+        ),
         Question(
             "money",
             "Which resolves the most for the money?",
