@@ -112,7 +112,9 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
     return [line for sentence in sentences for line in textwrap.wrap(sentence, width)]
 
 
-HOLLOW_WORDS = "says nothing of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
+HOLLOW_WORDS = (
+    "says nothing of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
+)
 
 
 def _is_hollow(row: dict[str, Any]) -> bool:
