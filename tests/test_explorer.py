@@ -272,7 +272,7 @@ def test_the_first_difference_is_told_and_the_first_one_that_counts():
     one = talk("Cancel.", "Done!", calls=[look(), cancel(index=1)])
     other = talk("Cancel.", "Which?", calls=[look("NL-2"), cancel("NL-2", index=1, error="not_found")])
     first = compare.first_difference(one, other)
-    assert [e.what for e in first] == ["get_order(order_id=NL-1)", "get_order(order_id=NL-2)"]
+    assert [e.what for e in first] == ["get_order (order NL-1)", "get_order (order NL-2)"]
     counts = compare.first_difference(one, other, only_what_counts=True)
     assert [e.key for e in counts] == [("call", 1), ("end",)]
 

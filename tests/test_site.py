@@ -120,6 +120,12 @@ def test_the_same_runs_make_the_same_pages(site, runs, tmp_path):
     assert all((site.path / p).read_bytes() == (again.path / p).read_bytes() for p in pages)
 
 
+def test_no_page_shows_a_value_as_python_writes_it(site):
+    raw = re.compile(r"[{\[](&#39;|')[\w-]+(&#39;|')[:,\]]")
+    shown = [p for p in site.path.rglob("*.html") if raw.search(p.read_text())]
+    assert not shown
+
+
 def test_no_link_of_the_site_leads_nowhere(site):
     missing = set()
     for page in site.path.rglob("*.html"):
