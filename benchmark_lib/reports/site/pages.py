@@ -18,6 +18,7 @@ from .content import Content
 from .counts import APART, of_case
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
+from .hard import accepted_handovers
 from .lists import talk_data
 from .method import method_view
 from .models import ToolUse, group_rows, model_view
@@ -127,6 +128,7 @@ class Pages:
             titles=BLOCKS,
             pressure=pressure_chart(content),
             hard=self.hard,
+            accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
             groups=[(e, rows) for e in content.played if e.block in GROUPED and (rows := group_rows(content, e))],
         )
 
