@@ -52,6 +52,62 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
     return {"k": int(values.sum()), "n": n, "yes": {**filters, metric.column: YES}, "known": known}
 
 
+def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
+    """The conversations behind the median over trials: those of the trial whose value it is, or of the two it lies between.
+
+    Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words.
+    """
+    mine = rows if metric.bucket is None else rows[rows["bucket"] == metric.bucket]
+    trials = median_trials(mine[metric.column], mine["trial"])
+    if mine["trial"].nunique() < 2 or not trials:
+        return behind_metric(rows, metric, **who) | {"of": ""}
+    which = " and ".join(map(str, trials))
+    words = f"trial {which}, whose value is the median" if len(trials) == 1 else f"trials {which}, around the median"
+    return behind_metric(rows[rows["trial"].isin(trials)], metric, **who, trial=trials) | {"of": f" of {words}"}
+
+
+def median_trials(values: pd.Series, trials: pd.Series) -> list[int]:
+    """The trial whose mean is the median of the trials, or the two in the middle; of equal ones the first."""
+    known = values.astype("Float64").dropna()
+    means = known.groupby(trials.loc[known.index]).agg(["mean", "size"])
+    whole = means.loc[2 * means["size"] >= means["size"].max(), "mean"]
+    if whole.empty:
+        return []
+    in_order = sorted(whole)
+    middle = {in_order[(len(in_order) - 1) // 2], in_order[len(in_order) // 2]}
+    return sorted(int(whole.index[whole == value][0]) for value in middle)
+
+
+def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
+    """The conversations behind pass^k, which asks whether every trial of a case succeeds.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Conversations of one entry in one bucket.
+    **who
+        What they have been chosen by.
+
+    Returns
+    -------
+    dict
+        ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell`` and the number
+        of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and ``known``.
+    """
+    success = rows["success"].astype("Float64")
+    share = success.groupby(rows["case_id"]).transform("mean")
+    failing = rows[(share < 1).fillna(False)]
+    return {
+        "failing": len(failing),
+        "cases": failing["case_id"].nunique(),
+        "fell": {**who, "trials_succeed": ["sometimes", "never"]},
+        "k": int(success.sum()),
+        "n": int(success.notna().sum()),
+        "yes": {**who, "success": YES},
+        "known": {**who, "success": KNOWN},
+    }
+
+
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
     """The filters that list the conversations of a detector's finding, and all on which it did not abstain."""
     column = names_of(Score)[DETECTORS[detector].column]
