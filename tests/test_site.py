@@ -356,6 +356,47 @@ def test_no_page_scrolls_sideways_on_a_phone(browser, site):
         assert not seen.errors
 
 
+def test_long_pages_are_folded_on_a_phone_and_links_unfold_them(browser, site):
+    model = first(site, "models", "scripted-tunable")
+    with open_page(browser, PHONE) as (page, seen):
+        for name in ("index", model, "methodology", "dictionary", "cases", "transcripts", first(site, "cases", "vip")):
+            visit(page, site, name)
+            page.wait_for_selector("html[data-ready]")
+            assert page.evaluate("document.documentElement.scrollHeight") < 6 * PHONE[1], name
+        visit(page, site, model)
+        assert not page.locator("#traps .trap").first.is_visible()
+        page.click(".contents a[href='#traps']")
+        page.locator("#traps .trap").first.wait_for()
+        visit(page, site, "index")
+        published = page.locator("#board tbody[data-block=published]")
+        assert not published.locator("tr.row").first.is_visible()
+        page.fill("#find", "grok")
+        assert published.locator("tr.row:visible").count() == 1
+        visit(page, site, "cases")
+        cases = page.locator(".list.cases > li:visible")
+        assert cases.count() == 20
+        page.click("text=Show all")
+        assert cases.count() > 20 and not seen.errors
+    with open_page(browser) as (page, _):
+        visit(page, site, model)
+        assert page.locator("#traps .trap").first.is_visible() and not page.locator("details.fold").count()
+
+
+def test_the_band_of_an_agent_that_does_too_little_is_not_shown(site):
+    text = (site.path / "index.html").read_text()
+    rows = {name: row for row in text.split('<tr role="row"')[1:] for name in re.findall(r'data-name="([^"]+)"', row)}
+    assert "– *" in rows["careful"] and 'class="band' in rows["scripted:oracle"]
+    assert "reckless" in rows["scripted:comply_all"], "what it did, it did"
+    assert "* Does too little for its band to mean anything" in text
+    assert "does too little" in (site.path / f"{first(site, 'models', 'careful')}.html").read_text()
+
+
+def test_the_board_says_why_its_intervals_are_wide(site):
+    text = (site.path / "index.html").read_text()
+    assert "Cases of one intent resemble each other; the interval allows for it" in text
+    assert 'href="methodology.html#estimators"' in text
+
+
 def test_a_page_is_printed_with_everything_unfolded(browser, site, tmp_path):
     with open_page(browser) as (page, seen):
         for name in ("index", first(site, "transcripts")):
@@ -411,11 +452,12 @@ def behind(page):
 
 
 def test_every_number_that_links_lists_as_many_conversations_as_it_counts(site, runs):
-    fields = facets(conversations_of(runs), runs.tool_calls)
+    fields = facets(conversations_of(runs), runs.tool_calls, runs.verdicts)
     links = 0
     for page in (*site.path.glob("*.html"), *site.path.glob("models/*.html"), *site.path.glob("cases/*.html")):
         for address, tip in re.findall(
-            r'<a class="n" href="[./]*transcripts\.html#([^"]+)" data-tip="([\d,]+) conversations?"', page.read_text()
+            r'<a class="n" href="[./]*transcripts\.html#([^"]+)" data-tip="([\d,]+) conversations?(?: of [^"]*)?"',
+            page.read_text(),
         ):
             chosen = {}
             for name, value in parse_qsl(unescape(address)):

@@ -4,7 +4,7 @@
   "use strict";
 
   const { all, one, make, data, plural, talkPage, addKeys, step, packed } = globalThis.deskbench;
-  const PAGE = 50, SNIPPETS = 3, AROUND = 90;
+  const PAGE = 25, SNIPPETS = 3, AROUND = 90;
   const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const PICKED = ["entry", "bucket", "outcome", "ended_by", "labelled"];
   const words = (text) => text.replaceAll("_", " ");
