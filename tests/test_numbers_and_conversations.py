@@ -7,8 +7,8 @@ from made_runs import mixed, run_of
 from benchmark_lib import load_results
 from benchmark_lib.analysis.panels import conversations_of
 from benchmark_lib.analysis.tables.headlines import headline
-from benchmark_lib.reports.behind import facets, judged_by, matching
-from benchmark_lib.reports.site.counts import behind_median, behind_repeats, median_trials
+from benchmark_lib.reports.behind import facets, judged_by, matching, median_trials
+from benchmark_lib.reports.site.counts import behind_median, behind_repeats
 from benchmark_lib.scoring.metrics import METRICS
 
 

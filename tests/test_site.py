@@ -14,7 +14,7 @@ import pytest
 from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
 
-from benchmark_lib import BadInput, Experiment, load_results
+from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.analysis.panels import conversations_of
 from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
@@ -22,7 +22,7 @@ from benchmark_lib.cli import main
 from benchmark_lib.language.folding import fold
 from benchmark_lib.reports import conversations_address, conversations_behind
 from benchmark_lib.reports.behind import facets, matching
-from benchmark_lib.reports.explorer.labels import read_labels, save_label
+from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.charts import spread
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
@@ -639,6 +639,33 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
     row = labels.iloc[0]
     save_label(path, **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(), label=0, note="looked again")
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
+
+
+def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser, site, runs, tmp_path):
+    labels, address = tmp_path / "labels.csv", f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial"
+    for name, pressed in (("Ana", "a" * 6), ("Ben", "aadaaa")):
+        with open_page(browser) as (page, seen):
+            page.goto(address)
+            page.click("#talk-sample")
+            says(page, "#talk-status", "^20 conversations.*drawn by chance with seed 0")
+            address = page.url
+            page.locator("#talk-status a", has_text="Begin to label").click()
+            page.get_by_label("Your name").fill(name)
+            for number, key in enumerate(pressed, 1):
+                says(page, "#label .sample", f"of 20, {number - 1} labelled")
+                page.locator("h1").click()
+                page.keyboard.press(key)
+                says(page, "#label .sample", f"of 20, {number} labelled")
+                page.keyboard.press("s")
+            visit(page, site, "transcripts")
+            with page.expect_download() as download:
+                page.click("#labels-export")
+            download.value.save_as(tmp_path / f"{name}.csv")
+            assert not seen.errors
+        assert import_labels(labels, tmp_path / f"{name}.csv") == 6
+        address = address.partition("&seed")[0]
+    found = tables.label_agreement_table(read_labels(labels), runs).set_index(["first", "second"]).loc["Ana", "Ben"]
+    assert (found["n"], found["raw"]) == (6, 5 / 6), "the same address draws the same conversations in the same order"
 
 
 def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(browser, site, runs, tmp_path):

@@ -188,6 +188,24 @@ def conversations_address(site: str = "", **chosen: Any) -> str:
     return f"{base}transcripts.html#{urlencode(pairs, quote_via=quote, errors='replace')}"
 
 
+def median_trials(values: pd.Series, trials: pd.Series) -> list[int]:
+    """The trial whose mean is the median of the trials, or the two in the middle; of equal ones the first."""
+    known = values.astype("Float64").dropna()
+    means = known.groupby(trials.loc[known.index]).agg(["mean", "size"])
+    whole = means.loc[2 * means["size"] >= means["size"].max(), "mean"]
+    if whole.empty:
+        return []
+    in_order = sorted(whole)
+    middle = {in_order[(len(in_order) - 1) // 2], in_order[len(in_order) // 2]}
+    return sorted(int(whole.index[whole == value][0]) for value in middle)
+
+
+def trials_in_words(trials: list[int]) -> str:
+    """Which trials a median over trials is taken from."""
+    which = " and ".join(map(str, trials))
+    return f"trial {which}, whose value is the median" if len(trials) == 1 else f"trials {which}, around the median"
+
+
 def _wanted(value: Any) -> Iterable[str]:
     """The values of one field of a filter, as text."""
     if isinstance(value, bool):

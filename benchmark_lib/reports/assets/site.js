@@ -278,7 +278,7 @@
   const LONG_PAGE = 3500, LONG_SECTION = 450, LONGEST_FIRST = 3000, FEW = 20;
   function short() {
     const parts = all("main section").filter((part) => part.firstElementChild?.matches("h2") && !part.closest("details"));
-    if (!narrow.matches || root.dataset.framed !== undefined || root.scrollHeight < LONG_PAGE) return;
+    if (!narrow.matches || window.top !== window || root.scrollHeight < LONG_PAGE) return;
     const first = document.querySelector(".contents") ? LONGEST_FIRST : Infinity;
     const tall = parts.filter((part, at) => part.scrollHeight > (at ? LONG_SECTION : first));
     for (const part of tall) {

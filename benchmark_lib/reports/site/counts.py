@@ -10,7 +10,7 @@ from ...scoring.columns import names_of
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import Metric
 from ...scoring.score import Score
-from ..behind import KNOWN, NO, YES
+from ..behind import KNOWN, NO, YES, median_trials, trials_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,21 +61,8 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
     trials = median_trials(mine[metric.column], mine["trial"])
     if mine["trial"].nunique() < 2 or not trials:
         return behind_metric(rows, metric, **who) | {"of": ""}
-    which = " and ".join(map(str, trials))
-    words = f"trial {which}, whose value is the median" if len(trials) == 1 else f"trials {which}, around the median"
-    return behind_metric(rows[rows["trial"].isin(trials)], metric, **who, trial=trials) | {"of": f" of {words}"}
-
-
-def median_trials(values: pd.Series, trials: pd.Series) -> list[int]:
-    """The trial whose mean is the median of the trials, or the two in the middle; of equal ones the first."""
-    known = values.astype("Float64").dropna()
-    means = known.groupby(trials.loc[known.index]).agg(["mean", "size"])
-    whole = means.loc[2 * means["size"] >= means["size"].max(), "mean"]
-    if whole.empty:
-        return []
-    in_order = sorted(whole)
-    middle = {in_order[(len(in_order) - 1) // 2], in_order[len(in_order) // 2]}
-    return sorted(int(whole.index[whole == value][0]) for value in middle)
+    mine = rows[rows["trial"].isin(trials)]
+    return behind_metric(mine, metric, **who, trial=trials) | {"of": f" of {trials_in_words(trials)}"}
 
 
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
