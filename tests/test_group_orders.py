@@ -23,6 +23,12 @@ SENT = {
         "NL-81169": {"L3": 1},
         "NL-81170": {"L1": 1},
     },
+    "dense_5": {
+        "NL-81172": {"L1": 1, "L2": 4, "L3": 2},
+        "NL-81173": {"L1": 2, "L3": 1, "L4": 2},
+        "NL-81174": {"L1": 1, "L2": 2, "L3": 1},
+        "NL-81175": {"L3": 1, "L4": 1},
+    },
 }
 """What the customer of a case sends back in the end, as far as it can: pieces by line and group order."""
 UNDECIDED = {
@@ -32,11 +38,13 @@ UNDECIDED = {
         "pillow_until": ("NL-81170", "L2"),
         "cabin_until": ("NL-81170", "L1"),
     },
+    "dense_5": {"masks_until": ("NL-81172", "L2"), "children_until": ("NL-81173", "L2")},
 }
 """The last days that it asks for, by the facts of the case."""
 TOO_LATE = {
     "dense_1": [("NL-81160", "L4"), ("NL-81161", "L2"), ("NL-81163", "L4")],
     "dense_4": [("NL-81166", "L4")],
+    "dense_5": [],
 }
 """What it would send back and cannot, or swaps since it cannot."""
 
