@@ -16,6 +16,12 @@ SENT = {
         "NL-81162": {"L2": 1},
         "NL-81163": {"L3": 1},
     },
+    "dense_2": {
+        "NL-81177": {"L1": 3, "L2": 2, "L4": 1},
+        "NL-81178": {"L1": 1, "L2": 1},
+        "NL-81179": {"L1": 1},
+        "NL-81180": {"L4": 1},
+    },
     "dense_4": {
         "NL-81166": {"L1": 1, "L2": 1, "L3": 3},
         "NL-81167": {"L1": 3, "L2": 3, "L3": 1, "L4": 2},
@@ -33,6 +39,11 @@ SENT = {
 """What the customer of a case sends back in the end, as far as it can: pieces by line and group order."""
 UNDECIDED = {
     "dense_1": {"cubes_until": ("NL-81160", "L1"), "umbrella_until": ("NL-81162", "L3")},
+    "dense_2": {
+        "children_until": ("NL-81177", "L2"),
+        "brolly_until": ("NL-81177", "L4"),
+        "holder_until": ("NL-81179", "L2"),
+    },
     "dense_4": {
         "rolltop_until": ("NL-81166", "L2"),
         "pillow_until": ("NL-81170", "L2"),
@@ -43,6 +54,7 @@ UNDECIDED = {
 """The last days that it asks for, by the facts of the case."""
 TOO_LATE = {
     "dense_1": [("NL-81160", "L4"), ("NL-81161", "L2"), ("NL-81163", "L4")],
+    "dense_2": [("NL-81177", "L3"), ("NL-81178", "L3")],
     "dense_4": [("NL-81166", "L4")],
     "dense_5": [],
 }
