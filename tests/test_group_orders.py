@@ -35,6 +35,12 @@ SENT = {
         "NL-81174": {"L1": 1, "L2": 2, "L3": 1},
         "NL-81175": {"L3": 1, "L4": 1},
     },
+    "dense_6": {
+        "NL-81181": {"L1": 4, "L2": 3, "L3": 1, "L4": 2},
+        "NL-81182": {"L2": 2},
+        "NL-81183": {"L1": 1},
+        "NL-81184": {"L2": 1},
+    },
 }
 """What the customer of a case sends back in the end, as far as it can: pieces by line and group order."""
 UNDECIDED = {
@@ -50,6 +56,11 @@ UNDECIDED = {
         "cabin_until": ("NL-81170", "L1"),
     },
     "dense_5": {"masks_until": ("NL-81172", "L2"), "children_until": ("NL-81173", "L2")},
+    "dense_6": {
+        "wallet_until": ("NL-81181", "L3"),
+        "insert_until": ("NL-81182", "L1"),
+        "tag_until": ("NL-81183", "L3"),
+    },
 }
 """The last days that it asks for, by the facts of the case."""
 TOO_LATE = {
@@ -57,6 +68,7 @@ TOO_LATE = {
     "dense_2": [("NL-81177", "L3"), ("NL-81178", "L3")],
     "dense_4": [("NL-81166", "L4")],
     "dense_5": [],
+    "dense_6": [],
 }
 """What it would send back and cannot, or swaps since it cannot."""
 
