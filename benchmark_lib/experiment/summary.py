@@ -67,7 +67,7 @@ def _faults(run: RunFile) -> list[str]:
 
 
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
-    """Success of each bucket, and the main metrics of which less is better, as k/n."""
+    """Success of each bucket that was met, and the main metrics of which less is better, as k/n."""
     scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
     domain = domain_named(store_name(run.manifest))
     if domain:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scoring.written import percent
-from .canvas import LINES, QUIET, ROW, SMALL, axes_for, explain, is_narrow, mark, nothing
+from .canvas import LINES, QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
+from .captions import says
 from .labels import name_of, name_rows, names_at_the_end
 from .ranking import at_right
-from .said import figure, says
 
 if TYPE_CHECKING:
     import pandas as pd

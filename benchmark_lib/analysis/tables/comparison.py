@@ -129,8 +129,8 @@ def comparison_table(
     Returns
     -------
     DataFrame
-        One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases both have; a count is per 18 traps or as many as
-        were run), difference (a - b), low and high (of cases like these), level (confidence of that interval: 0.95, or
+        One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases
+        both have; a count is per 18 traps or as many as were run), difference (a - b), low and high (of cases like these), level (confidence of that interval: 0.95, or
         what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
         (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
         cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,

@@ -21,8 +21,8 @@ from ...scoring.metrics import METRICS
 from ..behind import conversations_address
 from .board import settings_beside
 from .content import Content
+from .conversations import ConversationPage
 from .counts import behind_metric
-from .talks import Talk
 from .words import mean_with_interval, measured
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ TOO_MANY = f"Nothing is tested here, as there are more than {MOST_ENTRIES} entri
 MOST_TRIALS = 64
 
 
-def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
+def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
     """The data of the page, as it is embedded."""
     entries = content.played
     place = {id(e): i for i, e in enumerate(entries)}
