@@ -182,7 +182,7 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
             parameters=parameters,
             progress_bar=False,
             kernel_name="python3",
-            extra_arguments=["--IPKernelApp.log_level=ERROR"],
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             log_output=False,
         )
     except PapermillExecutionError as error:
