@@ -713,7 +713,9 @@ def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):
     assert table.explorer is None and table.table.links[row][column]
     table.table.pressed({"row": row, "column": column})
     assert len(table.explorer.rows) == results.conversations["unsafe"].sum()
-    median = next(n for n, head in enumerate(table.table.heads) if head.startswith("Unsafe actions") and "median" in head)
+    median = next(
+        n for n, head in enumerate(table.table.heads) if head.startswith("Unsafe actions") and "median" in head
+    )
     table.table.pressed({"row": row, "column": median})
     shown = results.conversations.iloc[table.explorer.rows]
     assert len(shown) == board["unsafe"].iloc[row] and shown["trial"].nunique() == 1, "the trial that is the median"
