@@ -65,13 +65,17 @@ def board(content: Content) -> dict[str, Any]:
     published = any(e.block == "published" for e in content.entries)
     names = [n for n in ALL_METRICS if published or was_run(METRICS[n], content)]
     columns = [_column(METRICS[n], content.entries, n in MAIN) for n in names]
-    blocks = []
+    blocks: list[dict[str, Any]] = []
     for block in content.blocks:
         title, note = BLOCKS.get(block, (block.capitalize(), ""))
         rows = [_row(content, e, columns) for e in content.entries if e.block == block]
         blocks.append({"block": block, "title": title, "note": note, "rows": rows})
     banded = any(c["metric"].banded for c in columns)
-    return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 5 + banded} | {
+    return {
+        "columns": columns,
+        "blocks": blocks,
+        "tiers": content.tiers,
+        "span": len(columns) + 5 + banded,
         "weights": content.weights,
         "flagged": sum(e.row["flagged"] for e in content.entries),
         "banded": banded,
