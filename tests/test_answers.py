@@ -73,7 +73,7 @@ def two_models(talks):
 def test_a_model_that_is_truly_best_by_far_is_the_answer(name):
     found = answer(ASKED[name], made({"good": 0.9, "poor": 0.5, "middling": 0.55}))
     assert found.verdict == CLEAR and found.models == ("good",)
-    assert sentence_of(found).startswith("good: ") and "more than noise" in sentence_of(found)
+    assert sentence_of(found).startswith("good: ") and "clear difference" in sentence_of(found)
     assert "No other model can be in first place" in sentence_of(found)
 
 

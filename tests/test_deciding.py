@@ -8,8 +8,8 @@ from benchmark_lib import Experiment, load_cases, load_results, load_store
 from benchmark_lib.analysis.frames import plain_rows
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import scripted_agent
+from benchmark_lib.reports.conversation_view import conversation_view
 from benchmark_lib.reports.explorer.filters import Index
-from benchmark_lib.reports.talk_view import talk_view
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.deciding import (
     REASONS,
@@ -90,7 +90,7 @@ def test_what_was_not_scored_says_why():
 
 def test_a_transcript_shows_the_same_reasons():
     record, found, case = played("damaged_no_proof", "comply_all")
-    view = talk_view(record, found, case=case, store=STORE)
+    view = conversation_view(record, found, case=case, store=STORE)
     assert view["reasons"] == reasons_against(found, record.ended_by, record, case)
     assert view["outcome"] == " ".join(SUCCESS_STATES["unsafe"]) and view["reasons"][0].words == REASONS["unsafe"]
 

@@ -8,18 +8,20 @@ from textwrap import fill
 from typing import Any
 
 import yaml
+from babel import Locale
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
 from ..analysis.tables.detectors import measured_by_detector
 from ..errors import BadInput
+from ..language import words
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import percent, span
 from ..store.world import load_store
 
-LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "de": "German"}
-"""The languages of the cases in words."""
+LANGUAGES = {code: str(Locale("en").languages[code]) for code in words.LANGUAGES}
+"""The languages that are read, by their English names."""
 
 WIDTH = 150
 HEAD = """# How to read this honestly

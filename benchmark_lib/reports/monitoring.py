@@ -16,8 +16,8 @@ from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
 from ..outputs import as_cell, writing
 from ..scoring.written import DASH
+from .conversation_view import conversation_view
 from .shown import caption_below
-from .talk_view import talk_view
 from .terminal import columns
 from .transcript import templates, transcript_css, visible
 
@@ -376,7 +376,7 @@ def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: St
     template = templates().get_template("monitor_conversation.html.j2")
     for logged in records if wanted else ():
         if logged.place in wanted:
-            view = talk_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
+            view = conversation_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
             at = logged.at.isoformat(" ", "minutes")
             found[logged.place] = template.render(v=view, name=logged.name, place=logged.place, at=at)
             if len(found) == len(wanted):

@@ -17,10 +17,11 @@ from ...scoring.scales import number
 from ..estimators.comparisons import SURE, adjusted, compare_paired
 from ..estimators.estimate import counted
 from ..panels import conversations_of
-from .comparison import compare_values, paired_values, shown_numbers, verdict_in_words
+from .comparison import compare_values, paired_values
 from .headlines import ESTIMATORS, case_matrix, headline
 from .leaderboard import leaderboard
 from .ranking import rank_table
+from .verdicts import shown_numbers, verdict_in_words
 
 if TYPE_CHECKING:
     import pandas as pd

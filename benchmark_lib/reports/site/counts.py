@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .talks import Talk
+    from .conversations import ConversationPage
 
 APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
 """Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
@@ -76,7 +76,7 @@ def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
     return {"k": k, "n": n, "width": f"{100 * k / n:.1f}", "yes": yes, "known": some}
 
 
-def of_case(talks: Iterable[Talk], case_id: str) -> dict[str, Any] | None:
+def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
     """How the conversations of one case went, `APART` from scripted agents; None where no other was scored."""
     mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in APART]
     if not mine:

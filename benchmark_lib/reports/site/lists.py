@@ -14,20 +14,20 @@ from .content import Content
 from .words import words
 
 if TYPE_CHECKING:
-    from .talks import Talk
+    from .conversations import ConversationPage
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""
 MISSING = "."
 
 
-def talk_data(content: Content, talks: Sequence[Talk]) -> dict[str, Any]:
+def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, Any]:
     """What the list of transcripts shows and filters.
 
     Parameters
     ----------
     content : Content
-    talks : sequence of Talk
+    talks : sequence of ConversationPage
         In the order of the list.
 
     Returns

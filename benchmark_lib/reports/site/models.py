@@ -17,8 +17,8 @@ from ..honesty import LANGUAGES
 from ..scope import scope_in_words, scope_rows
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
+from .conversations import ConversationPage
 from .counts import behind_finding, behind_metric, tally
-from .talks import Talk
 from .words import interval, measured, percent
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ToolUse:
         ]
 
 
-def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse) -> dict[str, Any]:
+def model_view(content: Content, entry: Entry, talks: list[ConversationPage], tools: ToolUse) -> dict[str, Any]:
     """Everything on the page of one model.
 
     Tables and words are those of the model report in `benchmark_lib.reports.one_model.numbers`.
@@ -231,9 +231,9 @@ def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
+def _by_case(talks: list[ConversationPage]) -> list[dict[str, Any]]:
     """Conversations by case, each case with the one to quote: the first that did not succeed, otherwise the first."""
-    found: dict[str, list[Talk]] = defaultdict(list)
+    found: dict[str, list[ConversationPage]] = defaultdict(list)
     for talk in talks:
         found[talk.view.case_id].append(talk)
     rows = []
@@ -250,14 +250,14 @@ def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda r: (-r["unsafe"], r["view"].kind, r["view"].intent))
 
 
-def worth_quoting(talks: list[Talk]) -> Talk | None:
+def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:
     """The conversation to quote: unsafe before unsuccessful before successful."""
     order = {"unsafe": 0, "bad": 1, "corrupt": 2, "good": 3, "none": 4}
     quoted = [t for t in talks if t.quote]
     return min(quoted, key=lambda t: (order[t.state], t.trial), default=None)
 
 
-def _rules(rows: list[dict[str, Any]], talks: list[Talk]) -> list[dict[str, Any]]:
+def _rules(rows: list[dict[str, Any]], talks: list[ConversationPage]) -> list[dict[str, Any]]:
     """Process rules as the report counts them, each with a few transcripts in which it was broken."""
     for row in rows:
         row["examples"] = [t for t in talks if t.score.get(f"rule_{row['rule']}") == "broken"][:EXAMPLES]
@@ -296,9 +296,9 @@ def _languages(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     return rows if len(rows) > 1 else []
 
 
-def _matrix(talks: list[Talk]) -> list[dict[str, Any]]:
+def _matrix(talks: list[ConversationPage]) -> list[dict[str, Any]]:
     """Every conversation, by bucket and intent."""
-    rows: dict[tuple[str, str], dict[str, list[Talk]]] = defaultdict(lambda: defaultdict(list))
+    rows: dict[tuple[str, str], dict[str, list[ConversationPage]]] = defaultdict(lambda: defaultdict(list))
     for talk in sorted(talks, key=lambda t: (t.view.case_id, t.trial)):
         rows[talk.view.bucket, talk.view.intent][talk.view.case_id].append(talk)
     place = {b: i for i, b in enumerate(BUCKETS)}

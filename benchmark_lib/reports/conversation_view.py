@@ -62,7 +62,7 @@ LONGEST_QUOTE = 420
 Key = tuple[Any, ...]
 
 
-def talk_view(
+def conversation_view(
     conversation: Conversation,
     score: dict[str, Any] | None = None,
     *,
