@@ -55,7 +55,9 @@ def test_what_the_end_of_a_run_says_next_names_this_run(run):
 
 def test_a_file_of_any_name_is_the_entry_that_the_report_is_given():
     for name in ("1e3", "[x]", "a: b", "model #2", "it's", "yes", "$(id)"):
-        run = SimpleNamespace(path=Path(ODD) / f"{name}.deskbench", manifest={"inputs": {"store": {"value": "northline 1"}}})
+        run = SimpleNamespace(
+            path=Path(ODD) / f"{name}.deskbench", manifest={"inputs": {"store": {"value": "northline 1"}}}
+        )
         (given,) = (one for one in told("\n".join(next_steps(run)))[0].parameter if one.startswith("entry="))
         assert yaml.safe_load(given.removeprefix("entry=")) == name
 

@@ -87,4 +87,6 @@ def _show(seen: Look, page: Path | None, going_on: bool) -> None:
     if screen and page is not None:
         lines.append(f"page: {page.resolve()}")
     printable = ["".join(c if c.isprintable() else "?" for c in line) for line in lines]
-    print((CLEAR if screen else "") + "\n".join(fitted(line, width) if width else line for line in printable), flush=True)
+    print(
+        (CLEAR if screen else "") + "\n".join(fitted(line, width) if width else line for line in printable), flush=True
+    )

@@ -13,6 +13,7 @@ from ...experiment.known_panel import truth_of
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
+from ..entries import entry_meant
 from ..estimators.comparisons import (
     SURE,
     Comparison,
@@ -24,7 +25,6 @@ from ..estimators.comparisons import (
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
-from ..entries import entry_meant
 from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
 from .verdicts import shown_numbers, winner_in_words
