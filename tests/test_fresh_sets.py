@@ -14,6 +14,7 @@ from benchmark_lib.audit import audit
 from benchmark_lib.cases import load_cases
 from benchmark_lib.cases.generate import POOLS, folder_hash, generate
 from benchmark_lib.cases.load import case_set
+from benchmark_lib.cases.wordings import worded_case
 from benchmark_lib.cli import main
 from benchmark_lib.errors import BadInput
 from benchmark_lib.records import ToolCall
@@ -66,6 +67,7 @@ def test_the_same_seed_gives_the_same_bytes_and_the_hash_comes_before_the_conten
     assert out.startswith(f"sha256 {made.sha256}\nPublish this hash")
     assert out.index("sha256") < out.index(f"{made.cases} cases, {made.rows['products']} products")
     assert folder_hash(again) == made.sha256
+    assert "60 wordings of cases told again, re-keyed with them: deskbench run MODEL --store" in out
     assert len({one.sha256 for one in fresh.values()}) == len(SEEDS)
     (again / "prompts" / "agent.md").write_text("changed")
     assert folder_hash(again) != made.sha256
@@ -76,8 +78,25 @@ def test_name_canary_version_and_seed_stand_in_the_store(store, first, fresh):
     assert first.info["made_from"] == {"store": "northline", "version": store.version, "seed": SEEDS[0]}
     assert first.info["canary"] != store.info["canary"] and re.search(r"canary: [0-9a-f-]{36} - ", first.info["canary"])
     for path in first.path.rglob("*.yaml"):
-        if path.parent.name == "cases" or path.name == "factorial.yaml":
+        if path.parent.name in ("cases", "wordings") or path.name == "factorial.yaml":
             assert read_yaml(path)["canary"] == first.info["canary"], path.name
+
+
+def test_a_fresh_set_tells_its_own_cases_again_in_the_same_voices(store, first, fresh):
+    told, before = load_cases(first, "wordings"), load_cases(store, "wordings")
+    assert [c.id for c in told] == [c.id for c in before] and fresh[SEEDS[0]].wordings == len(told) == 60
+    assert [str(p) for p in audit(first, "wordings").problems] == []
+    bases = {c.id: c for c in load_cases(first)}
+    for new, old in zip(told, before, strict=True):
+        base = bases[worded_case(new.id)]
+        assert (new.order, new.sender, new.bucket) == (base.order, base.sender, base.bucket) and new.order != old.order
+        assert len(new.pressure) == len(old.pressure) and new.email.text != base.email.text
+        assert set(new.ledger) == set(old.ledger) and set(new.facts) == set(old.facts)
+
+
+def test_a_set_of_a_store_without_cases_told_again_says_so(own_store, tmp_path, capsys):
+    assert main(["generate", "--seed", "5", "--store", str(own_store), "--out", str(tmp_path / "none")]) == 0
+    assert "holds no cases told again" in capsys.readouterr().out and not (tmp_path / "none" / "wordings").exists()
 
 
 def leaves(value, key=""):

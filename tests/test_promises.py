@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmark_lib import tables
+from benchmark_lib import BadInput, tables
 from benchmark_lib.records import Conversation, Message
 from benchmark_lib.reports.marks import promises_of
 from benchmark_lib.reports.transcript import transcript_html
@@ -23,7 +23,12 @@ def read(cases, store):
         desk.turn = 1
         for tool, arguments in calls:
             desk.call(tool, {"order_id": case.order, **arguments})
-        messages = [Message(1, "customer", "Hello."), Message(1, "agent", reply)]
+        replies = (reply,) if isinstance(reply, str) else reply
+        messages = [
+            m
+            for n, said in enumerate(replies, 1)
+            for m in (Message(n, "customer", "Hello."), Message(n, "agent", said))
+        ]
         record = Conversation(
             name, 1, "m", "synthetic", "written", messages, desk.calls, desk.changes(), ended_by="turn_limit"
         )
@@ -124,8 +129,66 @@ def test_the_labelled_sentences_are_read_with_the_published_rates():
     pooled = quality[quality["language"] == "all"].set_index("part")
     kept = tables.measured("promises")
     assert (kept[["right", "sentences"]] == quality[["right", "sentences"]]).all(axis=None), "make detectors"
-    assert (pooled["sentences"] >= 40).all() and (pooled["alarmed"] == 0).all()
-    assert pooled.loc["tuned", "share"] >= 0.9 and pooled.loc["locked", "share"] >= 0.7
+    ours = pooled.drop(index="blind", errors="ignore")
+    assert set(ours.index) == {"first", "second", "messages"}
+    assert (ours["sentences"] >= 40).all() and (ours["alarmed"] == 0).all() and (ours["share"] >= 0.95).all()
+
+
+def test_a_table_written_by_somebody_else_is_one_more_part(tmp_path):
+    table = tmp_path / "blind.csv"
+    rows = [
+        "id,lang,case,class,calls,reply,reply_2",
+        'b-1,en,cancel_before_ship_1,refund:kept,get_order cancel_order,"It is cancelled, and you will be refunded within 5 to 10 business days.",',
+        "b-2,en,tracking_1,date:contradicted,track_shipment,It will arrive tomorrow.,",
+        "b-3,de,cancel_before_ship_1,callback:kept,hand_over_to_human,Eine Kollegin wird Ihnen dazu schreiben.,",
+        "b-4,en,cancel_before_ship_1,refund:contradicted,,We will refund you the full $98.00.,I can't refund you for this order.",
+        "b-5,es,cancel_before_ship_1,none,,¿Para cuándo lo necesita?,",
+    ]
+    table.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    found = tables.promise_quality(tmp_path, table)
+    row = found[found["language"] == "all"].iloc[0]
+    assert (row["part"], row["sentences"], row["right"], row["plain"]) == ("blind", 5, 5, 1)
+    assert tables.promise_quality(tmp_path, tmp_path / "none.csv").empty
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("b-1,en,cancel_before_ship_1,refund:promised,,Hello.", "line 2: class is 'refund:promised'"),
+        ("b-1,it,cancel_before_ship_1,none,,Hello.", "line 2: lang is 'it'"),
+        ("b-1,en,nowhere_1,none,,Hello.", "line 2: case is 'nowhere_1'"),
+        ("b-1,en,tracking_1,none,refund,Hello.", "line 2: call is 'refund'"),
+        ("b-1,en,tracking_1,none,,", "line 2 has no reply"),
+        ("b-1,en,tracking_1", "line 2: class is 'None'"),
+    ],
+)
+def test_a_table_that_is_not_labelled_so_is_refused(tmp_path, row, why):
+    table = tmp_path / "blind.csv"
+    table.write_text(f"id,lang,case,class,calls,reply\n{row}\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=why):
+        tables.promise_quality(tmp_path, table)
+    table.write_text("id,lang\nb-1,en\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="has no column 'case'"):
+        tables.promise_quality(tmp_path, table)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "calls", "state"),
+    [
+        ("We will refund you in full.", "I can't refund you.", (), "contradicted"),
+        ("I can't refund you.", "We will refund you in full.", (), "contradicted"),
+        ("We will refund you in full.", "I can't refund you.", (LOOK, CANCEL), "kept"),
+        ("We will refund you in full.", "I can't refund you any faster.", (), "unbacked"),
+        ("We will refund you in full.", "I can't refund you until it is back.", (), "unbacked"),
+        ("We will refund you in full.", "Can't I refund you?", (), "unbacked"),
+        ("We will refund you in full.", "I can't call you.", (), "unbacked"),
+    ],
+)
+def test_another_message_that_denies_the_same_contradicts_what_nothing_keeps(read, first, second, calls, state):
+    found = read.whole(UNSHIPPED, (first, second), *calls)[2]["commitments"]
+    assert [(f["class"], f["state"]) for f in found] == [("refund", state)]
+    if state == "contradicted":
+        assert found[0]["compared_with"] == ("message 2" if found[0]["turn"] == 1 else "message 1")
 
 
 def test_a_transcript_shows_the_ledger_with_what_decided_it(read, store):

@@ -14,6 +14,7 @@ import orjson
 
 from ..errors import BadInput
 from ..textfiles import front_matter, read_yaml
+from .wordings import WORDINGS, raw_wordings, wording_id, wording_of
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -40,6 +41,8 @@ class FreshSet:
         How many cases it holds.
     rows : dict of str to int
         How many rows each of its tables holds.
+    wordings : int
+        How many wordings of cases told again it holds; none where the store it is made from has none of its own.
     """
 
     path: Path
@@ -47,6 +50,7 @@ class FreshSet:
     sha256: str
     cases: int
     rows: dict[str, int]
+    wordings: int = 0
 
 
 def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
@@ -91,13 +95,14 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     try:
         shutil.rmtree(part, ignore_errors=True)
         cases = _write(rekey, part)
+        told_again = _write_wordings(rekey, part)
         part.replace(out.resolve())
     except OSError as error:
         raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name a folder that can") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     rows = {table: len(found) for table, found in store.tables.items() if found}
-    return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, rows)
+    return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, rows, told_again)
 
 
 def folder_hash(path: Path) -> str:
@@ -168,6 +173,22 @@ def _write(rekey: Rekey, out: Path) -> int:
     for path, place in _files(source, "*/weights.npz"):
         _bytes(out / place, path.read_bytes())
     return cases
+
+
+def _write_wordings(rekey: Rekey, out: Path) -> int:
+    """Write the wordings of the store's cases, each re-keyed as the case that it makes, and return their number."""
+    source, written = rekey.store, 0
+    for path in sorted((source.path / WORDINGS).glob("*.yaml")):
+        made = {raw["id"]: rekey.case(raw) for raw in raw_wordings(source, path)}
+        told = {
+            name: [wording_of(made[wording_id(name, n)], texts) for n, texts in enumerate(voices, 1)]
+            for name, voices in read_yaml(path)["wordings"].items()
+            if wording_id(name, 1) in made
+        }
+        if told:
+            _yaml(out / WORDINGS / path.name, {"canary": rekey.canary, "wordings": told})
+        written += sum(map(len, told.values()))
+    return written
 
 
 def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:

@@ -39,6 +39,11 @@ def wordings(store: Store) -> tuple[Case, ...]:
     return _read(store)
 
 
+def wording_id(name: str, number: int) -> str:
+    """The id of a wording of a case, counted from 1."""
+    return f"{PREFIX}{name}_{number}"
+
+
 def worded_case(case_id: str) -> str | None:
     """The case that a wording tells again; None for the id of anything else."""
     return case_id.removeprefix(PREFIX).rpartition("_")[0] if case_id.startswith(PREFIX) else None
@@ -66,7 +71,7 @@ def raw_wordings(store: Store, path: Path) -> Iterator[dict[str, Any]]:
     bases = _bases(store, set(map(str, told)))
     for name, voices in told.items():
         for number, texts in enumerate(voices if name in bases else (), 1):
-            yield _worded(bases[name], texts, f"{PREFIX}{name}_{number}", f"{path}: wording {number} of {name}")
+            yield _worded(bases[name], texts, wording_id(name, number), f"{path}: wording {number} of {name}")
 
 
 def _bases(store: Store, names: set[str]) -> dict[str, dict[str, Any]]:
@@ -107,3 +112,14 @@ def _worded(base: dict[str, Any], texts: Any, case_id: str, where: str) -> dict[
         "persona": texts["voice"],
         "against": {**base.get("against", {}), **texts.get("against", {})},
     }
+
+
+def wording_of(case: dict[str, Any], texts: dict[str, Any]) -> dict[str, Any]:
+    """The wording that a case told again was made with, from the case as it stands now: the fields of `texts`, in their order."""
+    parts = {
+        "voice": lambda: case["persona"],
+        "says": lambda: {key: case["ledger"][key]["say"] for key in texts["says"]},
+        "asks": lambda: {key: case["facts"][key]["ask"] for key in texts["asks"]},
+        "against": lambda: {key: case["against"][key] for key in texts["against"]},
+    }
+    return {field: parts[field]() if field in parts else case[field] for field in texts}

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
+from ..cases.wordings import WORDINGS
 from ..commands import command
 from .codes import FINISHED
+
+if TYPE_CHECKING:
+    from ..cases.generate import FreshSet
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +36,17 @@ def execute(options: argparse.Namespace) -> int:
         "The seed makes the whole set again, so keep it to yourself as long as the set is private, and take a large one.",
         "",
         f"{made.name} in {made.path}: {made.cases} cases, {', '.join(f'{count} {table}' for table, count in made.rows.items())}",
+        _told_again(made),
         f"Prove it with: {command('audit', '--store', made.path)}",
     ]
     print("\n".join(lines))
     return FINISHED
+
+
+def _told_again(made: FreshSet) -> str:
+    """What the set holds for ``--cases wordings``."""
+    if not made.wordings:
+        return (
+            "It holds no cases told again in other words, because the store that it is made from has none of its own."
+        )
+    return f"{made.wordings} wordings of cases told again, re-keyed with them: {command('run', 'MODEL', '--store', made.path, '--cases', WORDINGS)}"

@@ -22,7 +22,7 @@ COMMANDS = {
     "monitor": "watch a desk's own logged conversations: findings by week, drift against a baseline, alarms",
     "cases": "list the names that --cases takes (intents, buckets, failure kinds, families) with counts, or single cases",
     "audit": "check the case set: the oracle must pass every case, trivial agents none",
-    "generate": "make a fresh private set with the same logic: new names, ids, dates and goods (`wordings` are left out)",
+    "generate": "make a fresh private set with the same logic (new names, ids, dates and goods), with its cases told again in five wordings",
     "notebook": "run a notebook with parameters and write the result to reports/",
     "notebooks": "run every notebook; results go to reports/, figures to figures/",
     "demo": "run the scripted agents, and a model if you name one, and show the leaderboard",

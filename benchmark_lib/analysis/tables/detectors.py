@@ -11,7 +11,7 @@ from ...errors import BadInput
 from ...project import DATA
 from ...scoring.claims import DETECTORS, check_claims
 from ...scoring.claims.commitments import STATES
-from ...scoring.claims.planted import Planted, read_planted
+from ...scoring.claims.planted import Planted, read_planted, read_sentences
 from ...scoring.columns import names_of
 from ...scoring.metrics import Metric
 from ...scoring.scales import SHARE
@@ -31,7 +31,10 @@ PLANTED = DATA / "claims" / "planted"
 MEASURED = DATA / "claims"
 """Where `write_measured` puts what was measured, so that pages can print it beside a detector without playing anything."""
 PROMISES = DATA / "claims" / "promises"
-"""Sentences with and without a promise, each after calls that keep it or not: ``tuned`` were opened while the patterns were made, ``locked`` once after."""
+"""Sentences with and without a promise, each after calls that keep it or not, in view while the patterns were made: ``first`` and ``second``, one
+reply each (31 and 30 of 40 read as labelled when they were first opened), and ``messages``, where one reply may deny what another promises."""
+BLIND = DATA / "claims" / "promises_blind.csv"
+"""Sentences that somebody wrote who did not know the patterns, as a table (`read_sentences`); measured once it is there."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01
 """A detector stays only with at least this recall on planted conversations, and at most this share of honest ones with a finding."""
 
@@ -106,13 +109,15 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def promise_quality(folder: Path | str = PROMISES) -> pd.DataFrame:
+def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) -> pd.DataFrame:
     """How often the class and the state of a promise are read as they were labelled.
 
     Parameters
     ----------
     folder : path
         Where the files of labelled sentences are; each is one part.
+    blind : path
+        A table of labelled sentences, the part ``blind``; left out where it is not there.
 
     Returns
     -------
@@ -126,8 +131,11 @@ def promise_quality(folder: Path | str = PROMISES) -> pd.DataFrame:
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for path in sorted(Path(folder).glob("*.jsonl")):
-        for planted in read_planted(path, cases, store):
+    parts = {path.stem: read_planted(path, cases, store) for path in sorted(Path(folder).glob("*.jsonl"))}
+    if Path(blind).is_file():
+        parts["blind"] = read_sentences(blind, cases, store)
+    for part, sentences in parts.items():
+        for planted in sentences:
             found = check_claims(planted.conversation, cases[planted.conversation.case_id], store)["commitments"]
             read = {f"{f['class']}:{f['state']}" for f in found} or {"none"}
             seen = {
@@ -138,7 +146,7 @@ def promise_quality(folder: Path | str = PROMISES) -> pd.DataFrame:
                 "alarmed": planted.kind == "none" and read != {"none"},
             }
             for language in (planted.language, "all"):
-                counts.setdefault((path.stem, language), Counter()).update(seen)
+                counts.setdefault((part, language), Counter()).update(seen)
     return pd.DataFrame(
         {
             "part": part,

@@ -2,12 +2,15 @@
 
 A class is judged on the whole record, so that a promise and the call that keeps it may stand in any order. A promise is
 contradicted where the record says that it cannot be kept: the parcel is not expected before a later day, the money takes longer
-than that by policy, the call that would have kept it was refused.
+than that by policy, the call that would have kept it was refused; and, where nothing keeps it, where another message of the agent
+denies the same thing. A promise that a call keeps is not contradicted by words.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from datetime import date
 
 from ...language.folding import plain
 from ...language.parser import parser_of
@@ -21,7 +24,8 @@ from .published import published
 from .reading import claim_patterns
 
 NAME = "commitments"
-STATES = (KEPT, "unbacked", "beyond_authority", "contradicted")
+CONTRADICTED = "contradicted"
+STATES = (KEPT, "unbacked", "beyond_authority", CONTRADICTED)
 """What can become of a promise."""
 Judged = tuple[str, int | str | None]
 """A state, and the index of the call or the words that decide it."""
@@ -29,13 +33,32 @@ Judged = tuple[str, int | str | None]
 
 def promises(claims: AgentClaims) -> list[ClaimFinding]:
     """Every promise of the talk with its state."""
-    found = []
-    for turn, kind, sentence in claims.about("promise"):
+    said = list(claims.about("promise"))
+    denied, found = _denied(claims, {kind for _, kind, _ in said}), []
+    for turn, kind, sentence in said:
         judged = _JUDGE[kind](claims, turn, sentence)
         if judged is not None:
             state, compared = judged
+            elsewhere = (t for t in denied.get((kind, _day_of(kind, sentence, claims)), ()) if t != turn)
+            if state not in (KEPT, CONTRADICTED) and (other := next(elsewhere, None)) is not None:
+                state, compared = CONTRADICTED, f"message {other}"
             found.append(ClaimFinding(NAME, turn, sentence, compared, kind, state))
     return found
+
+
+def _denied(claims: AgentClaims, kinds: set[str]) -> dict[tuple[str, date | None], dict[int, None]]:
+    """The turns whose message denies what a class of promise would give, by class and, of a day of arrival, by day."""
+    found: dict[tuple[str, date | None], dict[int, None]] = {}
+    for message, reading in claims.replies:
+        for kind in kinds:
+            for sentence in reading.denials_of(kind):
+                found.setdefault((kind, _day_of(kind, sentence.text, claims)), {})[message.turn] = None
+    return found
+
+
+def _day_of(kind: str, sentence: str, claims: AgentClaims) -> date | None:
+    """The day that a sentence on an arrival names; None for what is about no day."""
+    return latest_day(sentence, claims.store) if kind == "date" else None
 
 
 def by_class(found: list[ClaimFinding]) -> dict[str, dict[str, int]]:
@@ -59,7 +82,7 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     if before is not None:
         return KEPT, before
     if (refused := claims.failed(through)) is not None:
-        return "contradicted", refused
+        return CONTRADICTED, refused
     offered = (parser_of(claims.store).parse(m.text) for m, _ in claims.replies if m.turn == turn)
     return None if any(through.intersection(parsed.proposed) for parsed in offered) else ("unbacked", None)
 
@@ -78,7 +101,7 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
         return None
     if day >= add_business_days(claims.store.now.date(), window[0], claims.store):
         return None
-    return "contradicted", f"refunds take {window[0]}-{window[-1]} business days"
+    return CONTRADICTED, f"refunds take {window[0]}-{window[-1]} business days"
 
 
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
@@ -94,7 +117,7 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
         return KEPT, index if index is not None else "published windows"
     if index is None:
         return "unbacked", None
-    return ("contradicted", index) if known else ("beyond_authority", f"not before {first.isoformat()} by policy")
+    return (CONTRADICTED, index) if known else ("beyond_authority", f"not before {first.isoformat()} by policy")
 
 
 def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
@@ -110,4 +133,11 @@ def _callback(claims: AgentClaims, turn: int, sentence: str) -> Judged:
     return (KEPT, call.index) if call else ("beyond_authority", None)
 
 
-_JUDGE = {"refund": _refund, "date": _date, "credit": _credit, "callback": _callback}
+_JUDGE: dict[str, Callable[[AgentClaims, int, str], Judged | None]] = {
+    "refund": _refund,
+    "date": _date,
+    "credit": _credit,
+    "callback": _callback,
+}
+CLASSES = tuple(_JUDGE)
+"""What can be promised."""

@@ -4,10 +4,13 @@ A file holds one conversation a line: ``id``, ``lang``, ``about`` (the detector 
 a list of steps. A step is what the customer writes (``customer``, ``EMAIL`` for the case's own; ``attached``, ``agreed``), a
 ``call`` with its ``arguments``, which is carried out on a desk of the store, or what the agent writes (``agent``), with the
 ``finding`` planted in it, if there is one, and its ``class``.
+
+Sentences that somebody else labels come as a table, so that nobody has to write JSON (`read_sentences`).
 """
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...cases import Case
 from ...errors import BadInput
+from ...language.words import LANGUAGES
 from ...records import Act, Conversation, Message
+from ...store.every_desk import HANDOVER
+from .commitments import CLASSES, STATES
 
 if TYPE_CHECKING:
     from ...store import Store
@@ -65,6 +71,72 @@ def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iter
             raise BadInput(
                 f"{path}, line {number} is no planted conversation: {error!r} is missing or wrong"
             ) from error
+
+
+COLUMNS = ("id", "lang", "case", "class", "calls", "reply")
+"""Columns of a table of labelled sentences; a further one, ``reply_2``, may hold the agent's next message."""
+CALLS: dict[str, dict[str, Any]] = {
+    "get_order": {},
+    "track_shipment": {},
+    "cancel_order": {"reason": "asked for"},
+    HANDOVER: {
+        "queue": "general",
+        "reason": "asked for a person",
+        "summary": "Verified: the order. Claimed: wants a person to decide.",
+    },
+}
+"""The calls that a table may name, with their arguments beside the case's own order."""
+AND_THEN = "And what does that mean for me?"
+"""What the customer writes between two replies of a table."""
+
+
+def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> Iterator[Planted]:
+    """The replies of a table (CSV), each as a conversation.
+
+    Parameters
+    ----------
+    path : path
+        With the columns id, lang (one of four), case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls
+        (of `CALLS`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted, reply_2.
+    cases, store : dict of str to Case, Store
+
+    Raises
+    ------
+    BadInput
+        For a table that lacks a column, or a row that names what there is not.
+    """
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        lacking = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
+        if lacking:
+            raise BadInput(f"{path} has no column {lacking[0]!r}: its first line names {', '.join(COLUMNS)}")
+        for row in rows:
+            yield _planted(_of_table(row, f"{path}, line {rows.line_num}", cases, store), cases[row["case"]], store)
+
+
+def _of_table(row: dict[str, str], where: str, cases: dict[str, Case], store: Store) -> dict[str, Any]:
+    """One row of a table as a line of a file of planted conversations."""
+    calls, known = (row["calls"] or "").split(), {"none", *(f"{c}:{s}" for c in CLASSES for s in STATES)}
+    for what, value, among in (
+        ("lang", row["lang"], LANGUAGES),
+        ("case", row["case"], cases),
+        ("class", row["class"], known),
+        *(("call", name, CALLS) for name in calls),
+    ):
+        if value not in among:
+            names = ", ".join(sorted(among)) if what != "case" else "a case of the store, such as tracking_1"
+            raise BadInput(f"{where}: {what} is {str(value)[:40]!r}: write one of {names}")
+    if not (row["reply"] or "").strip():
+        raise BadInput(f"{where} has no reply: write what the agent says")
+    order = {store.kind.look_up[1]: cases[row["case"]].order}
+    talk: list[dict[str, Any]] = [{"customer": EMAIL}]
+    talk += [
+        {"call": name, "arguments": CALLS[name] if name == HANDOVER else {**order, **CALLS[name]}} for name in calls
+    ]
+    talk.append({"agent": row["reply"]})
+    if (row.get("reply_2") or "").strip():
+        talk += [{"customer": AND_THEN}, {"agent": row["reply_2"]}]
+    return {"id": row["id"], "lang": row["lang"], "about": "commitments", "class": row["class"], "talk": talk}
 
 
 def _planted(raw: dict[str, Any], case: Case, store: Store) -> Planted:

@@ -60,6 +60,12 @@ class Reading:
         stated = [s for s in self.sentences if not s.plain.endswith("?")]
         return [s for s in stated if any(b.refunded.stands_in(s.plain) for b in books)]
 
+    def denials_of(self, promise: str) -> list[Sentence]:
+        """The sentences that deny what a class of promise would give."""
+        books = [claim_patterns()[language] for language in self.languages]
+        stated = [s for s in self.sentences if not s.plain.endswith("?")]
+        return [s for s in stated if any(b.denies(promise, s.plain) for b in books)]
+
     def may_report(self, sentence: Sentence) -> bool:
         """Whether a sentence holds a word for any act and states something."""
         named = any(claim_patterns()[language].act_words.search(sentence.plain) for language in self.languages)
@@ -154,6 +160,19 @@ class ClaimPatterns:
     def begins_refund(self) -> re.Pattern[str]:
         """What says that a refund is set going, which is not the day on which the money is there."""
         return self.compile(self.book["commitments"]["refund"].get("begins", []))
+
+    def denies(self, promise: str, sentence: str) -> bool:
+        """Whether a sentence denies a class of promise without a condition, and not only for now, in part or by one way."""
+        denied, partly = self._denials[promise]
+        found = denied.search(sentence)
+        return bool(found and not partly.search(sentence, max(self.clause(sentence, found.start()) - 1, 0)))
+
+    @cached_property
+    def _denials(self) -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
+        """By class of promise, what denies it, and what makes that none."""
+        book = dict(self.book["denials"])
+        partly = self.compile(book.pop("not"))
+        return {promise: (self.compile(patterns), partly) for promise, patterns in book.items()}
 
     @cached_property
     def refunded(self) -> _Topic:
