@@ -58,8 +58,7 @@ class ScriptedCustomer(Consenting):
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
         asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
-        picks = self._picks(now, talk)
-        if picks:
+        if not done and self._picks(now, talk):
             asked = [slot for slot in asked if slot not in self.kind.vague_slots]
         for slot in asked:
             if self._waiting(slot, talk, said, now):
@@ -72,7 +71,7 @@ class ScriptedCustomer(Consenting):
         changed_mind = self._bring_up("next", talk, said, now)
         if changed_mind:
             self._answer_beside(now, talk, said)
-        elif picks or (self._held_out(now) and not done):
+        elif self._held_out(now) and not done:
             self._choose(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
