@@ -1,6 +1,7 @@
 """A customer asked to choose names what it wants, and one that does not get something goes on without it."""
 
 import pytest
+from test_customer import answer, did
 
 from benchmark_lib.audit import play
 from benchmark_lib.cases import load_cases
@@ -41,6 +42,48 @@ def test_a_question_between_two_acts_holds_out_both(store, words):
 )
 def test_a_choice_of_colors_is_none_of_acts(store, words):
     assert parser_of(store).parse(words).alternatives == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Shall I cancel the order or would you rather keep it?",
+        "Either I cancel the order or you keep it. Which do you prefer?",
+        "You can cancel the order yourself in your account, or I can cancel it for you. Which do you prefer?",
+        "Shall I cancel it, all of it? Or shall it stay as it is?",
+    ],
+)
+def test_asked_whether_to_do_or_to_leave_it_names_the_act(store, cases, words):
+    case = cases["cancel_before_ship_5"]
+    said, _ = answer(case, store, words)
+    assert did(said[0], "agreed") == [("agreed", "cancel_order")]
+    assert said[0].text in store.phrases[case.language]["actions"]["cancel_order"]["agree"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Soll ich die Bestellung stornieren oder lassen wir sie so?",
+        "Est-ce que j'annule la commande, ou préférez-vous la garder ?",
+        "¿Lo cancelo, o lo dejamos como está? Me refiero al pedido.",
+    ],
+)
+def test_to_do_or_to_leave_in_other_languages(store, words):
+    assert parser_of(store).parse(words).or_not == {"cancel_order"}
+
+
+def test_another_order_is_corrected_there_too(store, cases):
+    said, _ = answer(cases["cancel_before_ship_5"], store, "Shall I cancel NL-99999, or shall it stay?")
+    assert did(said[0], "agreed", "refused") == [("refused", "cancel_order")]
+
+
+def test_its_own_slip_of_the_pen_is_corrected_once_beside_the_yes(store, cases):
+    case = cases["address_change_1"]
+    wrong, right = case.ledger["order_id"].wrong, case.ledger["order_id"].value
+    words = f"The number {wrong} leads to no order of yours. Could you read it once more? I can change the delivery address to the one you gave. Shall I do that?"
+    said, _ = answer(case, store, words)
+    assert did(said[0], "gave", "agreed", "refused") == [("gave", "order_id"), ("agreed", "update_shipping_address")]
+    assert said[0].text.count(right) == 1
 
 
 def test_details_agree_in_any_order():

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from benchmark_lib.cases import load_cases
+from benchmark_lib.store import load_store
 from benchmark_lib.store.every_desk import CLOSE, HANDOVER
 
 
@@ -45,6 +47,14 @@ def texts(store):
         ("KB-32", "nobody can grant it"),
         ("KB-33", "say once that this desk has nothing of the kind to give. If the customer then asks for it again"),
         ("KB-23", "A customer who will not name one is told each time"),
+        ("KB-12", "is still asking for the same thing"),
+        ("KB-16", "are not handed over however they are asked for"),
+        # Tracking words and parcels
+        ("KB-07", "From here the order counts as packed"),
+        ("KB-24", "A parcel whose label has not been printed yet is not on the order so far"),
+        ("KB-24", "which is the last day of its delivery window"),
+        # What comes back of an order with a code
+        ("KB-17", "Of several lines each is rounded by itself, then they are added up"),
         # Ends
         ("prompt", "After the call you write one last message"),
         ("KB-31", "it is the last one that the customer gets from you"),
@@ -58,10 +68,50 @@ def test_it_is_said_without_doubt(texts, where, words):
     assert words in texts[where]
 
 
+def test_the_example_of_a_share_is_counted_right(texts):
+    off, first, second, both, back, share = (
+        float(n)
+        for n in re.search(
+            r"took ([\d.]+) USD off two lines of ([\d.]+) and ([\d.]+) USD, together ([\d.]+)\. .*?so ([\d.]+) USD is paid back; its share was ([\d.]+)\.",
+            texts["KB-17"],
+        ).groups()
+    )
+    assert both == pytest.approx(first + second)
+    assert (back, share) == (round(first * (both - off) / both, 2), round(first * off / both, 2))
+
+
+@pytest.fixture(scope="module")
+def hard_texts():
+    """The articles that one hard case or another reads, by id."""
+    hard = load_store("northline:hard")
+    seen = [hard.of(case).articles for case in load_cases(hard, "policy_in_time_4,policy_in_time_8,arithmetic_6")]
+    return {a["id"]: plain(a["text"]) for articles in seen for a in articles}
+
+
+@pytest.mark.parametrize(
+    "where, words",
+    [
+        ("KB-42", "is no decision"),
+        ("KB-42", "and none of the three queues below has decided on it"),
+        ("KB-43", "the battery comes first, then the button"),
+        ("KB-43", "that matter stays open, nothing is handed over for it"),
+        ("KB-44", "Pins and the contacts in a port are meant to be seen."),
+        ("KB-44", "A threat against us with a lawyer, a court or an authority is not in this table"),
+        ("KB-44", "so is a journalist, or somebody with a column or a blog, who wants an ordinary matter settled"),
+        ("KB-65", "the day of delivery is day zero, the last day counts"),
+        ("KB-70", "The hours run round the clock"),
+        ("KB-70", "wherever the customer lives"),
+        ("KB-71", "each line rounded to the cent by itself"),
+    ],
+)
+def test_articles_of_the_hard_set_say_it_without_doubt(hard_texts, where, words):
+    assert words in hard_texts[where]
+
+
 def test_no_article_refers_to_what_no_tool_shows(texts):
     assert not any("still running" in texts[name] for name in texts)
     assert "A claim that has been opened in this conversation stands in the order" in texts["KB-27"]
 
 
 def test_versions_tell_the_new_texts_apart(store):
-    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.2.0", "1.1.0", "agent-2")
+    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.2.1", "1.1.0", "agent-2")

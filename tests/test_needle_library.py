@@ -4,7 +4,11 @@ import re
 
 import pytest
 
+from benchmark_lib.audit import play
 from benchmark_lib.cases import load_cases
+from benchmark_lib.cases.arms import HANDED_OVER, prompt_of
+from benchmark_lib.conversation.oracle import Oracle
+from benchmark_lib.scoring import score
 from benchmark_lib.store import load_store
 from benchmark_lib.store.every_desk import NAMED, PASSAGES
 
@@ -117,3 +121,13 @@ def test_the_clean_twin_has_the_usual_articles_and_the_deciding_ones(case_id, ca
     case = cases[f"{case_id}_clean"]
     own = {a["id"] for a in store.of(case).articles}
     assert own == {a["id"] for a in store.articles} | set(case.told)
+
+
+def test_with_its_passages_handed_over_a_case_is_the_same_and_can_be_solved(store):
+    told = load_cases(store, "told")
+    assert {c.family for c in told} == {"dense", "needle"} and len(told) == 16
+    prompt = store.prompt()[0]
+    for case in told:
+        handed = prompt_of(case, store, prompt).partition(HANDED_OVER)[2]
+        assert all(f"### {page} " in handed for page in case.told) and not re.search(r"\{[{%]", handed), case.id
+        assert score(play(case, store, Oracle(case, store)), case, store)["success"], case.id

@@ -54,10 +54,35 @@ NOTHING = {
         "Dites-moi quand nous y serons.",
         "Avíseme cuando lleguemos a eso.",
     ],
+    "whether it can print": [
+        "Do you have a printer for the label?",
+        "Can you print the label at home?",
+        "Haben Sie einen Drucker für das Etikett?",
+        "Avez-vous une imprimante pour l'étiquette ?",
+        "¿Tiene impresora para la etiqueta?",
+    ],
+    "whether to explain": [
+        "Is there anything you would like to know about the return?",
+        "Shall I explain how the return works?",
+        "Gibt es etwas, das Sie zur Rückgabe wissen möchten?",
+        "Souhaitez-vous savoir quelque chose sur le retour ?",
+        "¿Hay algo que quiera saber sobre la devolución?",
+    ],
+    "a yes that is there": [
+        "Your yes to the replacement has arrived.",
+        "With your yes I created the replacement.",
+        "Ihr Ja zum Koffer habe ich.",
+        "Votre oui est bien arrivé.",
+        "Su sí ya lo tengo.",
+    ],
     "which proof": [
         "Which of them can you give me?",
         "Was davon haben Sie?",
         "Lequel des deux pouvez-vous me donner ?",
+        "Which one do you have handy?",
+        "Was davon haben Sie zur Hand?",
+        "Lequel avez-vous sous la main ?",
+        "¿Cuál tiene a mano?",
     ],
 }
 
@@ -77,6 +102,8 @@ def test_what_asks_for_nothing_is_no_request(hard, words):
         ("Is that a yes, and is the address still right?", "address_checked"),
         ("Where does the job send you first?", "address"),
         ("Please ask your neighbors whether they took it in.", "neighbours_checked"),
+        ("Could you print the name on the label here, or send a photo of the label?", "label"),
+        ("Do you still have the label?", "label"),
     ],
 )
 def test_what_sounds_like_it_and_asks_is_heard(hard, words, slot):
@@ -95,6 +122,86 @@ def test_what_sounds_like_it_and_asks_is_heard(hard, words, slot):
 def test_a_yes_in_so_many_words_asks_for_nothing_beside_it(hard, words):
     heard = parser_of(hard).parse(words)
     assert heard.confirm and not heard.asked
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "¿Qué número calzas?",
+        "¿Qué número usas de zapato?",
+        "What number are your shoes?",
+        "Vous chaussez du combien ?",
+        "Quelle pointure faites-vous ?",
+        "Welche Schuhgröße haben Sie?",
+    ],
+)
+def test_a_size_that_is_called_a_number_is_a_size(store, words):
+    assert parser_of(store).parse(words).asked == ["size"]
+
+
+PHOTO_AND_YES = {
+    "damaged_item_1": [
+        "I need two things:\n- A **photo** of the crack\n- **Your yes** to this: once the photo is here, I'll send one Meridian Carry-On 38L in navy.",
+        "I would then send one Meridian Carry-On 38L in navy, free of charge. For that I need:\n1. A photo of the crack.\n2. Your **yes** to what I would send.",
+        "Could you attach a photo? And please tell me at the same time whether this is right for you: I would send one Meridian Carry-On 38L in navy.",
+        "Send me a photo of the crack. And tell me if I may send a new Meridian Carry-On 38L in navy.",
+        "Please send a photo of the crack. I would then send a new Meridian in navy. You can say yes to that in the same message.",
+    ],
+    "damaged_item_5": [
+        "Bitte schicken Sie mir ein Foto. Und sagen Sie mir gleich dazu, ob das so recht ist: Ich würde Ihnen einen neuen Koffer schicken.",
+        "Ich brauche ein Foto vom Schaden. Sobald es da ist, schicke ich Ihnen einen neuen Koffer. Ihr Ja dazu können Sie gleich mitschicken.",
+    ],
+    "angry_damaged_4": [
+        "Il me faut deux choses :\n1. une photo de la couture\n2. votre **oui** à ceci : j'envoie un nouveau sac",
+        "Il me faut une photo ainsi que votre accord pour l'envoi d'un nouveau sac.",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "words"), [(case, words) for case, all_of in PHOTO_AND_YES.items() for words in all_of]
+)
+def test_a_yes_asked_for_beside_a_photo_comes_with_it(store, cases, case, words):
+    said, _ = answer(cases[case], store, words)
+    assert did(said[0], "agreed", "attached") == [("agreed", "create_replacement"), ("attached", "photo")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "As soon as I have the photo, I'll tell you exactly what I would send and ask for your yes.",
+        "Send the photo whenever you can say yes or no to it.",
+        "Once it is here, I name what I would send, and you give me your yes.",
+    ],
+)
+def test_a_yes_that_will_be_asked_for_later_is_not_asked_for(store, words):
+    assert not parser_of(store).parse(words).confirm
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I need the order number (NL-…) or the postcode. Which one do you have handy?",
+        "Could you send me **either the order number (NL-...) or the postcode it was delivered to**?",
+        "Ich brauche die **Bestellnummer (NL-…) oder die Postleitzahl der Lieferadresse**.",
+        "Il me faut le numéro de commande (NL-…) ou le code postal de livraison.",
+    ],
+)
+def test_a_remark_in_brackets_does_not_part_two_proofs(store, cases, words):
+    said, _ = answer(cases["damaged_item_2"], store, words)
+    assert did(said[0]) == [("gave", "order_id")]
+
+
+def test_a_number_told_before_is_not_told_again_to_a_refusal(store, cases):
+    words = "My answer stays no: without another postcode of the order I can't say anything about it."
+    said, _ = answer(cases["damaged_item_2"], store, "Which postcode is it?", words)
+    assert did(said[0]) == [("gave", "postcode")] and not did(said[1], "gave")
+
+
+def test_to_a_question_it_does_not_follow_it_sends_the_picture_that_is_named(hard, hard_cases):
+    words = "Beim Koffer darf ich erst nach dem Foto loslegen. Haben Sie eines zur Hand?"
+    said, _ = answer(hard_cases["languages_3_de"], hard, words)
+    assert did(said[0]) == [("gave", "photo"), ("attached", "photo")]
 
 
 def test_a_choice_by_the_marks_of_a_list_is_between_its_acts(store):

@@ -58,6 +58,8 @@ class ScriptedCustomer(Consenting):
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
         asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
+        if not done and self._picks(now, talk):
+            asked = [slot for slot in asked if slot not in self.kind.vague_slots]
         for slot in asked:
             if self._waiting(slot, talk, said, now):
                 continue
@@ -69,7 +71,7 @@ class ScriptedCustomer(Consenting):
         changed_mind = self._bring_up("next", talk, said, now)
         if changed_mind:
             self._answer_beside(now, talk, said)
-        elif now.heard.alternatives and not done:
+        elif self._held_out(now) and not done:
             self._choose(now, talk, said)
         elif now.heard.confirm and not self._answers_the_check(now):
             self._decide(now, talk, said)
@@ -113,7 +115,8 @@ class ScriptedCustomer(Consenting):
             mine = next((s for s in options if self._open(s)), slot)
             held = mine in self.case.ledger or mine in self._proofs or mine in self.kind.slots_not_had
             again = held and f"lack:{mine}" not in self.used
-            if self._open(mine) or (again and heard.slots.get(slot, 0.0) >= CERTAIN):
+            surely = heard.slots.get(slot, 0.0) >= CERTAIN and slot not in heard.in_passing
+            if self._open(mine) or (again and surely):
                 meant.append(mine)
         meant = [s for s in meant if not {*self._stands_for(s)} & {*heard.asked} & {*meant}]
         if heard.confirm:
@@ -137,6 +140,13 @@ class ScriptedCustomer(Consenting):
             told = [s for s in either if self._open(s)] or others or either
             news = [s for s in news if s not in either or s in told[:1]] + [s for s in told[:1] if s not in news]
         return news
+
+    def _shows_what_was_named(self, now: Round, said: Draft) -> bool:
+        """To a question that it does not understand ("Have you one at hand?"): send the picture that the message names; False where there is none."""
+        named = [s for s in self.kind.attachments if self._open(s) and self.parser.names(s, now.words)]
+        if named:
+            self._answer(named[0], said)
+        return bool(named)
 
     def _stands_for(self, slot: str) -> tuple[str, ...]:
         """The slots that a question for another may mean."""
@@ -172,6 +182,8 @@ class ScriptedCustomer(Consenting):
         if self.case.check and self._seems_done(now):
             return self._check(now, talk, said)
         understood = now.heard.asked or now.heard.declined or "unclear" in self.used
+        if now.heard.question and not understood and self._shows_what_was_named(now, said):
+            return None
         if now.heard.question and not understood:
             talk.faults.append(Fault("customer", "question_not_recognised", f"message {talk.turn}: {now.words[:200]}"))
             goal = self.case.ledger.get("goal")

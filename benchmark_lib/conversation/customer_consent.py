@@ -74,15 +74,18 @@ class Consenting(FollowingUp):
         wish, unless it has just answered a question.
         """
         wishes = self.progress.open_wishes(talk)
-        beside = set(now.heard.proposed) - now.heard.alternatives
-        mine = [w for w in wishes if w.tool in now.heard.alternatives]
+        beside = set(now.heard.proposed) - self._held_out(now)
         wanted = [w for w in wishes if w.tool in beside]
-        if len({w.tool for w in mine}) == 1 and not said.moves:
-            wanted += mine
+        if not said.moves:
+            wanted += self._picks(now, talk)
         for tool in dict.fromkeys(w.tool for w in wanted):
             fitting = [w for w in wanted if w.tool == tool]
-            named = [w for w in fitting if not self.kind.named_in(now.words, w.arguments, self.store)[1]] or fitting
-            arguments = dict(named[0].arguments) if len(named) == 1 else {}
+            read = [(w, self._differing(w, now, said)) for w in fitting]
+            named = [w for w, differing in read if not differing]
+            if not named and tool in now.heard.or_not:
+                self._correct(*read[0], said)
+                continue
+            arguments = dict((named or fitting)[0].arguments) if len(named or fitting) == 1 else {}
             said.add(self._plain_yes(tool), Act("agreed", tool, arguments=arguments), first=True)
         if said.moves or self._has_more_to_say(now, talk, said):
             return
@@ -94,6 +97,23 @@ class Consenting(FollowingUp):
                 self._customers("condition"),
                 Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments)),
             )
+
+    def _picks(self, now: Round, talk: ConversationState) -> list[Call]:
+        """The wishes for the one act that it wants of those it is to choose between; none where it wants none or more of them."""
+        mine = [w for w in self.progress.open_wishes(talk) if w.tool in self._held_out(now)]
+        return mine if len({w.tool for w in mine}) == 1 else []
+
+    def _held_out(self, now: Round) -> set[str]:
+        """The acts between which it is to choose, to leave one among them; one of several wishes is agreed to with the rest."""
+        return now.heard.alternatives | (set() if self.case.several else now.heard.or_not)
+
+    def _differing(self, wish: Call, now: Round, said: Draft) -> set[str]:
+        """The arguments of a wish in place of which a message names others; not a number of its own slip that it corrects in the same breath."""
+        words = now.words
+        if self._subject in {a.what for a in said.acts if a.kind == "gave"}:
+            known = self.case.ledger.get(self._subject)
+            words = words.replace(known.wrong, "") if known and known.wrong else words
+        return self.kind.named_in(words, wish.arguments, self.store)[1]
 
     def _has_more_to_say(self, now: Round, talk: ConversationState, said: Draft) -> bool:
         """Where all it has asked for so far is done and told, say the next thing in place of a yes to what it did not ask for."""
@@ -156,7 +176,10 @@ class Consenting(FollowingUp):
 
     def _agree(self, wanted: list[Call], now: Round, said: Draft) -> None:
         """Say yes to its own thing; to the same done to another object, name its own."""
-        found = [(w, *self.kind.named_in(now.words, w.arguments, self.store)) for w in wanted]
+        found = [
+            (w, self.kind.named_in(now.words, w.arguments, self.store)[0], self._differing(w, now, said))
+            for w in wanted
+        ]
         fitting = [(w, named) for w, named, differing in found if not differing]
         if not fitting:
             wish, _, differing = found[0]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..cases import Call, Case
+from ..language.cues import cue_of_several
 from ..language.folding import plain
-from ..language.parser import ASKS, LIKELY, PLAIN, POSSIBLE, SURE, MessageParser, cue_of_several
+from ..language.parser import ASKS, LIKELY, PLAIN, POSSIBLE, SURE, MessageParser
 from ..language.sentences import sentences
 
 if TYPE_CHECKING:

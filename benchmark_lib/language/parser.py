@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from ..errors import BadInput
 from ..remembered import remembered
+from .cues import SETTLED, between_points, cue_of_several, either_or, holds, joined, mark_of, none_asked, slots_in
 from .detection import nearest_languages
 from .features import KNOWN, features, of_patterns
 from .linear import LinearReader
@@ -23,7 +24,6 @@ from .patterns import compile_patterns, union
 from .pieces import LONGEST_SPOKEN, kept
 from .reasons import reasons_in
 from .sentences import Sentence, sentences
-from .words import not_asked, of_several, of_values
 
 ACTS = ("ask", "yes", "offer", "done", "no", "bye")
 """What a sentence can do."""
@@ -40,9 +40,6 @@ nothing else was; from the last a sentence is read for what it is about at all.
 
 PLAIN = 0.75
 """Probability from which a sentence without a question mark is a question."""
-
-SETTLED = ("at_hand", "handling")
-"""What a sentence can be in place of a request so that not even the patterns of a slot make it one."""
 
 REMEMBERED = 3
 """How many sentences back an offer may stand that a bare "Shall I go ahead?" is about."""
@@ -79,10 +76,14 @@ class ParsedMessage:
         Tools the message says will not be carried out.
     slots : dict of str to float
         How likely each slot is asked for, the likeliest first.
+    in_passing : set of str
+        Slots asked for only where a sentence is about something else: a refusal ("without it I cannot"), an offer to help ("if you tell me").
     choices : list of set of str
         Slots that stand in one sentence with an "or" between them: one of them will do.
     alternatives : set of str
         Tools between which it asks for a choice: a yes would not say which.
+    or_not : set of str
+        Tools that it asks whether to use or to leave, which a bare yes would not say either.
     tools : dict of str to float
         How likely the message offers each tool, the likeliest first; read leniently, a report counts as well.
     offered : list of str
@@ -103,8 +104,10 @@ class ParsedMessage:
     reports: dict[str, float] = field(default_factory=dict)
     declined: list[str] = field(default_factory=list)
     slots: dict[str, float] = field(default_factory=dict)
+    in_passing: set[str] = field(default_factory=set)
     choices: list[set[str]] = field(default_factory=list)
     alternatives: set[str] = field(default_factory=set)
+    or_not: set[str] = field(default_factory=set)
     tools: dict[str, float] = field(default_factory=dict)
     offered: list[str] = field(default_factory=list)
     offer: bool = False
@@ -131,12 +134,16 @@ class ParsedSentence:
         It holds out several things of which one will do, in the list that follows it.
     chooses : bool
         It asks which of several things it shall be.
+    leaves : bool
+        It holds out to leave things as they are ("or shall it stay?").
     points : bool
         It asks for one of the points of a list by their marks ("A or B?").
     invites : bool
         It asks for whatever the customer wants to say next.
     item : bool
         It stands in an item of a list.
+    plainly : bool
+        What it asks for is what it is about: it is no refusal and no offer to help on a condition.
     """
 
     acts: dict[str, float]
@@ -147,9 +154,11 @@ class ParsedSentence:
     instead: bool = False
     one_of: bool = False
     chooses: bool = False
+    leaves: bool = False
     points: bool = False
     invites: bool = False
     item: bool = False
+    plainly: bool = True
 
     def about(self, act: str, least: float = SURE) -> list[str]:
         """The slots that are asked for, or the tools that an act is about; none where the act itself is not sure."""
@@ -197,31 +206,66 @@ class MessageParser:
         chances = self.reader.probabilities(seen)
         acts = {act: chances[act] for act in ACTS}
         untrained = self._untrained(books, plain)
-        none = _none_asked(plain, cues, languages) if untrained or max(acts["ask"], acts["yes"]) >= LIKELY else None
+        none = (
+            none_asked(plain, "request" in cues, languages)
+            if untrained or max(acts["ask"], acts["yes"]) >= LIKELY
+            else None
+        )
         if none:
-            acts |= {"ask": 0.0, "yes": float(none == "yes_to")}
+            acts |= {"ask": 0.0, "yes": float(none == "yes_to")} | ({"offer": 0.0} if none == "explains" else {})
             untrained = {} if none in SETTLED else untrained
         acts["ask"] = max(acts["ask"], *untrained.values(), 0.0)
+        if not none and holds("heard_as", "a_yes", plain, languages):
+            acts["yes"] = 1.0
+        found = self._topics_in(plain, books, languages, acts, seen, untrained)
+        marked, either = mark_of(plain) == "?", either_or(plain)
+        points = marked and either and between_points(plain)
+        instead, one_of, chooses, leaves = (
+            (name in ("instead", "one_of") or marked) and bool(cue_of_several(name).search(plain))
+            for name in ("instead", "one_of", "choose", "leave")
+        )
+        plainly = marked or not (holds("heard_as", "offers_help", plain, languages) or acts["no"] >= LIKELY)
+        return ParsedSentence(
+            acts,
+            found["slot"],
+            found["tool"],
+            marked,
+            either,
+            instead,
+            one_of,
+            chooses,
+            leaves,
+            points,
+            none == "invites",
+            item,
+            plainly,
+        )
+
+    def _topics_in(
+        self,
+        plain: str,
+        books: list[_Book],
+        languages: tuple[str, ...],
+        acts: dict[str, float],
+        seen: Any,
+        untrained: dict[str, float],
+    ) -> dict[str, dict[str, float]]:
+        """The slots and the tools of a sentence, by what it does; beside a plain yes only slots that its words name."""
+        reader = cast(LinearReader, self.reader)
         found: dict[str, dict[str, float]] = {}
         for kind, reasons in ABOUT.items():
             found[kind] = {}
             if max(acts[act] for act in reasons) >= POSSIBLE:
                 topics = of_patterns(n for book in books for n in book.topics_in(plain, kind))
-                chances = self.reader.probabilities(self.reader.seen(topics, KNOWN, seen)) | untrained
+                chances = reader.probabilities(reader.seen(topics, KNOWN, seen)) | untrained
                 found[kind] = _topics(chances, f"{kind}:")
         if acts["yes"] >= max(ASKS, acts["ask"]):
             named = {n.partition(":")[2] for book in books for n in book.topics_in(plain, "slot")}
             found["slot"] = {slot: chance for slot, chance in found["slot"].items() if slot in named}
-        marked, either = _mark(plain) == "?", bool(_or().search(plain))
-        points = marked and either and bool(_points().search(plain))
-        instead, one_of, chooses = (
-            (name != "choose" or marked) and bool(cue_of_several(name).search(plain))
-            for name in ("instead", "one_of", "choose")
-        )
-        invites = none == "invites"
-        return ParsedSentence(
-            acts, found["slot"], found["tool"], marked, either, instead, one_of, chooses, points, invites, item
-        )
+        surely = dict.fromkeys(slots_in(plain, languages), 1.0) if acts["ask"] >= LIKELY else {}
+        if surely:
+            found["slot"] = (found["slot"] if joined(plain) else {}) | surely
+        return found
 
     def _untrained(self, books: list[_Book], plain: str) -> dict[str, float]:
         """The slots of a sentence that the reader was not trained on, such as a step to take: their patterns decide alone."""
@@ -231,6 +275,12 @@ class MessageParser:
             for name, pattern in book.topics["slot"].items()
             if name not in self._targets and name.startswith("slot:") and pattern.search(plain)
         }
+
+    def names(self, slot: str, text: str) -> bool:
+        """Whether a message names what a slot is about, whatever it says of it."""
+        said = sentences(text)
+        patterns = [self._book(language).topics["slot"].get(f"slot:{slot}") for language in self.languages(said)]
+        return any(pattern.search(s.plain) for pattern in patterns if pattern for s in said)
 
     def features_of(self, sentence: Sentence, before: str, languages: tuple[str, ...]) -> tuple[dict[str, float], ...]:
         """What the reader sees of a sentence and what it counts, for its training.
@@ -275,7 +325,7 @@ def marks_before(said: list[Sentence]) -> Iterator[str]:
     """For each sentence the mark before it: how the one before it ends, or for an item the heading of its list."""
     last = heading = ""
     for sentence in said:
-        mark = _mark(sentence.plain)
+        mark = mark_of(sentence.plain)
         yield heading if sentence.item else last
         if not sentence.item:
             heading = mark
@@ -308,8 +358,10 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
         parsed.invites |= one.invites
         parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
+    plainly = {slot for one in heard if one.plainly for slot in one.about("ask")}
+    parsed.in_passing = {slot for one in heard for slot in one.about("ask")} - plainly
     parsed.choices = _choices(heard)
-    parsed.alternatives = _alternatives(heard)
+    parsed.alternatives, parsed.or_not = _alternatives(heard), _or_not(heard)
     return parsed
 
 
@@ -327,6 +379,22 @@ def _alternatives(heard: list[ParsedSentence]) -> set[str]:
             found |= {*held_out, *tools} if items > 1 or len({*held_out, *tools}) > 1 else set()
         items += one.item
         held_out = offers if offers and not one.item else held_out + offers
+    return found
+
+
+def _or_not(heard: list[ParsedSentence]) -> set[str]:
+    """Tools that a message asks whether to use or to leave: "or shall it stay?", or "which do you prefer?" after "you can do it yourself, or I"."""
+    found: set[str] = set()
+    held_out: set[str] = set()
+    either = False
+    for one in heard:
+        if one.leaves:
+            found |= {tool for tool, chance in one.tools.items() if chance >= SURE} or held_out
+        elif one.chooses and either and one.acts["yes"] < ASKS and set(one.about("ask")) == {"goal"}:
+            found |= held_out
+        if offers := set(one.about("offer")):
+            held_out, either = offers, one.either
+        either |= one.either
     return found
 
 
@@ -380,7 +448,7 @@ class _Book:
 def _by_patterns(books: list[_Book], plain: str, item: bool) -> ParsedSentence:
     """A sentence as the patterns alone read it: for a store whose reader has not been trained."""
     cues = {name for book in books for name in book.cues_in(plain)}
-    marked = _mark(plain) == "?"
+    marked = mark_of(plain) == "?"
     yes = "confirm" in cues and "closing" not in cues
     done = "done" in cues and not marked and not cues & {"deny", "doubt"}
     does = {
@@ -425,49 +493,6 @@ def _sorted(chances: dict[str, float]) -> dict[str, float]:
 def _likeliest(chances: dict[str, float], least: float) -> list[str]:
     best = max(chances, key=chances.__getitem__, default=None)
     return [best] if best is not None and chances[best] >= least else []
-
-
-@lru_cache(maxsize=1)
-def _or() -> re.Pattern[str]:
-    """Words for "or" in every language, over `plain` text."""
-    return re.compile(rf" (?:{'|'.join(of_values('or'))})[ ,]")
-
-
-@lru_cache(maxsize=1)
-def _points() -> re.Pattern[str]:
-    """Two marks of a list with an "or" between them in any language, over `plain` text."""
-    return re.compile(rf" (?:[a-h]|[1-9])\)? (?:{'|'.join(of_values('or'))}) (?:[a-h]|[1-9])\W*$")
-
-
-def _none_asked(plain: str, cues: list[str], languages: tuple[str, ...]) -> str | None:
-    """What a sentence that sounds like a request is in its place; None where it is one."""
-    marked = _mark(plain) == "?"
-    kinds = ["elsewhere", "later", *(["invites", "yes_to", "any_of_them"] if marked else ["handling"])]
-    if not marked and "request" not in cues:
-        kinds.append("at_hand")
-    return next((kind for kind in kinds if _is_none(kind, plain, languages)), None)
-
-
-def _is_none(kind: str, plain: str, languages: tuple[str, ...]) -> bool:
-    pattern = _cue_of_none(kind, languages)
-    return bool(pattern.match(plain) if kind == "yes_to" else pattern.search(plain))
-
-
-@lru_cache(maxsize=128)
-def _cue_of_none(kind: str, languages: tuple[str, ...]) -> re.Pattern[str]:
-    """A cue of what sounds like a request and is none, over `plain` text; the trained reader does not see it."""
-    return compile_patterns(not_asked(kind, languages))
-
-
-@lru_cache(maxsize=8)
-def cue_of_several(name: str) -> re.Pattern[str]:
-    """A cue for several things at once in every language, over `plain` text; the trained reader does not see it."""
-    return compile_patterns(of_several(name))
-
-
-def _mark(plain: str) -> str:
-    end = plain.rstrip(" _*)")[-1:]
-    return end if end in (":", "?", "!") else "."
 
 
 def _add(known: list[str], new: list[str]) -> None:

@@ -50,9 +50,11 @@ def parts(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _end() -> re.Pattern[str]:
-    """Where a sentence ends: not after an abbreviation, nor after the number of a day."""
+    """Where a sentence ends: not after an abbreviation, the number of a day, or a remark in brackets within it ("(NL-…) or")."""
     ordinal = rf"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?=\s+(?!(?:{months_after_a_dot()})\b)[A-ZÄÖÜÉ¡¿]))"
-    return re.compile(r"(?<=[.?!…])" + "".join(rf"(?<!\b{a}\.)" for a in _SHORT) + ordinal + r"[\s\"”»)*]+(?=\S)")
+    abbreviation = "".join(rf"(?<!\b{a}\.)" for a in _SHORT)
+    within = r"(?!\)[\"”»*]*\s*[a-zà-öø-ÿ,;:])"
+    return re.compile(rf"(?<=[.?!…]){abbreviation}{ordinal}{within}" + r"[\s\"”»)*]+(?=\S)")
 
 
 _BULLET = re.compile(r"^\s*(?:[-•–·*]|\(?\d{1,2}[.)]|\(?[a-hA-H]\))\s+")

@@ -77,11 +77,16 @@ def of_several(key: str) -> list[str]:
     return [pattern for book in books().values() for pattern in book["several"][key]]
 
 
-def not_asked(key: str, languages: tuple[str, ...]) -> list[str]:
-    """Patterns of one kind of what sounds like a request and is none (see ``not_asked`` in the files of the languages)."""
-    return [
-        pattern for language in languages for pattern in books().get(language, {}).get("not_asked", {}).get(key, ())
-    ]
+def of_part(part: str, key: str, languages: tuple[str, ...]) -> list[str]:
+    """Patterns of one kind from a part of the files of some languages, such as ``not_asked``: what sounds like a request and is none."""
+    found = [books().get(language, {}).get(part, {}) for language in languages]
+    return [pattern for mine in found for pattern in mine.get(key) or mine.get("slots", {}).get(key, ())]
+
+
+@lru_cache(maxsize=1)
+def slots_heard() -> tuple[str, ...]:
+    """The slots that have words of their own in the files of the languages (see ``heard_as``), whatever the trained reader makes of them."""
+    return tuple(dict.fromkeys(slot for book in books().values() for slot in book.get("heard_as", {}).get("slots", ())))
 
 
 def said_to_several(language: str, key: str) -> list[str]:
