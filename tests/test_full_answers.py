@@ -48,7 +48,7 @@ The sleeve came on March 20, so its time ended on **{sleeve_ended}**.""",
     "dense_7": """| Order | Carried out | Credited |
 |---|---|---|
 | NL-81127 | return: carry-on, $249.00 less 12% ($29.88) | {case_back} |
-| NL-81128 | return: whole order | {cubes_back} |
+| NL-81128 | return: whole order, {cubes_link} | {cubes_back} |
 | NL-81195 | return: four tags, three sleeves, two folders; $460.80 - $179.54 - $32.10 | {sleeves_back} |
 | NL-81196 | return: aluminium case, one umbrella; held back $9.00 + $2.64 | {aluminium_back} |
 | NL-81197 | return: garment bag; $265.05 - $61.00 - $11.94 - $9.00 - $32.11 | {garment_back} |
