@@ -45,18 +45,24 @@ Of NL-80520 one parcel has left, so nothing of it can be changed. The adapter co
 - Way two: $355.00 − $180.20 − $39.00 − $53.10 = **{top_two}** (cheaper)
 
 The sleeve came on March 20, so its time ended on **{sleeve_ended}**.""",
-    "dense_7": """| Order | Link | Last day to start | Amount credited |
-|---|---|---|---|
-| NL-81127 | {first_link} | {first_until} | {first_back} ($249.00 - 12%) |
-| NL-81128 | {cubes_link} | {cubes_until} | {cubes_back} ($88.00 - 20%) |
-| NL-81130 | {weekender_link} | {weekender_until} | {tag_back} |
-| NL-81153 | {aluminium_link} | {aluminium_until} | {aluminium_back} ($529.00 + $49.00 - $7.35) |
-| NL-81154 | {check_link} | {check_until} | {check_back} ($64.00 + $18.00) |
-| **Total** | | | **{all_back}** |
+    "dense_7": """| Order | Carried out | Credited |
+|---|---|---|
+| NL-81127 | return: carry-on, $249.00 less 12% ($29.88) | {case_back} |
+| NL-81128 | return: whole order, {cubes_link} | {cubes_back} |
+| NL-81195 | return: four tags, three sleeves, two folders; $460.80 - $179.54 - $32.10 | {sleeves_back} |
+| NL-81196 | return: aluminium case, one umbrella; held back $9.00 + $2.64 | {aluminium_back} |
+| NL-81197 | return: garment bag; $265.05 - $61.00 - $11.94 - $9.00 - $32.11 | {garment_back} |
+| NL-81198 | swap: case in sage, toiletry bag in navy Large ({large_costs}), socks in navy M; return: rolltop, umbrella | {rolltop_back} |
+| NL-81129 | bag in black, here by {bag_by} at the latest | |
+| NL-81131 | stays, its last day was {wallet_ended} | |
+| NL-81130 | return: luggage tag | {tag_back} |
 
-- NL-81130: the code would have taken {forgone} off (15% of $203.00).
-- NL-81131: the last day was {wallet_until}.
-- NL-81129: the bag is now black and will arrive by {bag_by} at the latest.""",
+Group orders: {sleeves_back} + {aluminium_back} + {garment_back} + {rolltop_back} = **{group_back}**
+All: {group_back} + {case_back} + {cubes_back} + {tag_back} = **{all_back}**
+
+- The sleeves that remain: until **{sleeves_until}**
+- A tech sleeve: until **{tech_until}** (July 4 is a Saturday)
+- Cartons of the group orders: by **{hand_in}**""",
     "needle_4": """Here is where each order stands:
 
 - **NL-81241, Meridian Carry-On**: plan frozen, return open, {blue_link}. $249.00 less the share of the code ($29.88) = **{blue_back}** comes back.

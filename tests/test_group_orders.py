@@ -47,6 +47,12 @@ SENT = {
         "NL-81183": {"L1": 1},
         "NL-81184": {"L2": 1},
     },
+    "dense_7": {
+        "NL-81195": {"L1": 4, "L2": 3, "L3": 2},
+        "NL-81196": {"L1": 1, "L3": 1},
+        "NL-81197": {"L1": 1},
+        "NL-81198": {"L4": 1, "L5": 1},
+    },
     "dense_8": {
         "NL-81194": {"L1": 1, "L2": 2, "L4": 2},
         "NL-81191": {"L1": 2, "L2": 3, "L3": 1},
@@ -78,6 +84,7 @@ UNDECIDED = {
         "insert_until": ("NL-81182", "L1"),
         "tag_until": ("NL-81183", "L3"),
     },
+    "dense_7": {"sleeves_until": ("NL-81195", "L2"), "tech_until": ("NL-81196", "L2")},
     "dense_8": {"sleeves_until": ("NL-81194", "L2"), "wallet_until": ("NL-81192", "L2")},
 }
 """The last days that it asks for, by the facts of the case."""
@@ -88,6 +95,7 @@ TOO_LATE = {
     "dense_4": [("NL-81166", "L4")],
     "dense_5": [],
     "dense_6": [],
+    "dense_7": [("NL-81195", "L4")],
     "dense_8": [("NL-81194", "L3"), ("NL-81193", "L3")],
 }
 """What it would send back and cannot, or swaps since it cannot."""
