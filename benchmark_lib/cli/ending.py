@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 import yaml
 
+from ..cases.operator_rules import rules_played
 from ..commands import command
 from ..runfile import SUFFIX, is_hidden
 
@@ -34,7 +35,7 @@ def say_what_next(run: RunFile) -> None:
 
 
 def next_steps(run: RunFile, entry: str) -> Sequence[str]:
-    """Three commands that go on from a finished run."""
+    """Three commands that go on from a finished run; a fourth where it was told an operator's rules."""
     path = _short(run.path)
     here = run.path.parent
     runs = [] if (here.name, here.parent.name) == ("runs", "data") else ["-p", f"runs={orjson.dumps([path]).decode()}"]
@@ -42,6 +43,11 @@ def next_steps(run: RunFile, entry: str) -> Sequence[str]:
         "next:",
         f"  a report on this run: {command('notebook', '20_model_report', '-p', f'entry={_as_yaml(entry)}', *runs)}",
         f"  its conversations: {command('watch', path, '--page')}",
+        *(
+            [f"  how it keeps its rules: {command('notebook', '22_operator_rules', *runs)}"]
+            if rules_played(run.manifest)
+            else []
+        ),
         f"  every run in data/runs as pages to share: {command('site')}",
     )
 

@@ -143,6 +143,7 @@ def _placed(
     dots = [ax.transData.transform((x, y)) for x, y, _ in points]
     taken = [t.get_window_extent() for t in ax.texts if t.get_text()]
     inside, left = ax.get_window_extent(), []
+    gap = 2.4 * figure_of(ax).dpi / 72  # half a mark: a name covers none
     for group in sorted(groups, key=lambda g: -ax.transData.transform(g[:2])[1]):
         x, y, names = group
         text = ax.annotate(
@@ -160,7 +161,11 @@ def _placed(
             text.set(position=(dx, dy), ha=ha, va=va)
             box = text.get_window_extent()
             out = box.x0 < inside.x0 - 2 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1
-            if not out and not any(map(box.overlaps, taken)) and not any(box.contains(*dot) for dot in dots):
+            if (
+                not out
+                and not any(map(box.overlaps, taken))
+                and not any(box.padded(gap).contains(*dot) for dot in dots)
+            ):
                 taken.append(box)
                 break
         else:

@@ -297,7 +297,10 @@ def _widths(table: _Table) -> list[dict[str, str]]:
     """
     cells = _longest(table)
     words = [max(map(len, unbroken(_one_line(head)).split(" ")), default=0) for head, _ in table.heads]
-    wide = [max(LETTER_PIXELS * max(size if size <= SHORT else 0, word), TEXT_PIXELS * (size > SHORT)) for size, word in zip(cells, words, strict=True)]
+    wide = [
+        max(LETTER_PIXELS * max(size if size <= SHORT else 0, word), TEXT_PIXELS * (size > SHORT))
+        for size, word in zip(cells, words, strict=True)
+    ]
     tight = sum(wide) + PADDING_PIXELS * len(wide) > PAGE_PIXELS
     longest, text = (SHORT_WHERE_TIGHT, "min-width:5rem") if tight else (SHORT, "min-width:14rem")
     return [

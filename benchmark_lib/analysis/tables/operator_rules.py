@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ...runfile import RunFile
     from ..frames import Results
 
 ALL = "all of them"
@@ -221,6 +222,19 @@ def with_and_without_rules(results: Results) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=["with_rules", "without", "rules"])
+
+
+def runs_with_rules(results: Results) -> list[RunFile]:
+    """The runs that were told rules, and those that differ from one of them in the rules alone.
+
+    Parameters
+    ----------
+    results : Results
+        What `load_results` gives.
+    """
+    pairs = with_and_without_rules(results)
+    wanted = {*pairs["with_rules"], *pairs["without"]}
+    return [run for run in results.runs if results.entries[run.run_id] in wanted]
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
