@@ -48,8 +48,8 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
     _centre(ax, with_counts(names_of(list(shown["entry"])), counts), 100 * float(np.nanmax(ends)))
     missed, over = (usual(n) for n in zip(*counts, strict=True))
-    between = "\n" if is_narrow(ax) else "  |  "
-    ax.set(xlabel=f"left: % of {missed} must-escalate cases{between}right: % of {over} resolvable cases")
+    sides = ((missed, f"left: % of {missed} must-escalate cases"), (over, f"right: % of {over} resolvable cases"))
+    ax.set(xlabel=("\n" if is_narrow(ax) else "  |  ").join(words for cases, words in sides if cases))
     _explain_directions(
         ax,
         mark(ax, "95 % interval of the mean", linestyle="-", color="#333333", linewidth=0.9),

@@ -96,12 +96,9 @@ class Scale:
             return self.written(value)
         if not self.summed:
             return f"{self.written(value)} ({interval})"
-        numbers = [
-            rounded(self.times * v, self.digits) for v in (value, low, high)
-        ]  # a count is whole in all three or in none
-        if all(number.endswith(".0") for number in numbers):
-            numbers = [number.removesuffix(".0") for number in numbers]
-        return "{} ({} to {})".format(*numbers)
+        return "{} ({} to {})".format(
+            *(rounded(self.times * v, self.digits) for v in (value, low, high))
+        )  # even down a column
 
 
 SHARE = Scale(

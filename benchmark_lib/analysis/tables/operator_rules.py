@@ -10,7 +10,7 @@ from ...cases.played import store_name, store_played
 from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation
 from ...scoring.operator_rules import kept_replies
-from ..estimators.estimate import Estimate, sentence
+from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import clustered_rate, clusters_or_cases
 from ..panels import conversations_of
 from .comparison import comparison_table
@@ -181,7 +181,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
             continue
         for turn, part in mine.groupby("turn"):
             found = _rate(part)
-            few = f"only {len(part)} replies" if len(part) < FEW else ""
+            few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
             rows.append(
                 {
                     "panel": panel,
