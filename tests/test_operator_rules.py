@@ -351,5 +351,5 @@ def test_runs_with_rules_are_found_among_others_each_with_the_run_beside_it(resu
 
 def test_the_end_of_a_run_with_rules_names_the_notebook_on_them(results):
     for run in results.runs:
-        said = "\n".join(next_steps(run, "an entry"))
+        said = "\n".join(next_steps(run))
         assert ("22_operator_rules" in said) == ("rules" in run.manifest["inputs"])

@@ -11,6 +11,7 @@ import orjson
 from ..errors import BadInput
 from ..latex import escaped
 from ..records import content_hash
+from .captions import caption, said_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,8 +89,6 @@ def save(
     """
     import matplotlib.pyplot as plt
 
-    from .said import caption, said_of
-
     if why_not_saved(ax):
         return []
     said = said_of(ax)
@@ -138,7 +137,7 @@ def save_all(
     str
         How many were saved, what is not drawn in them, and why the others were not saved.
     """
-    from .said import said_of
+    from .captions import said_of
 
     done, why = 0, []
     for name, ax in drawn.items():
@@ -156,8 +155,6 @@ def save_all(
 
 def why_not_saved(ax: Axes) -> str:
     """Why a picture is not worth keeping, ``there is only one row ...``; empty if it is."""
-    from .said import said_of
-
     return said_of(ax).nothing
 
 

@@ -1,6 +1,6 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
-from ..analysis.tables.answers import Stakes
+from ..analysis.tables.answers import Stakes, read_stakes
 from . import monitoring, paper
 from .answers import Answers, answers
 from .badge import badge
@@ -37,6 +37,7 @@ __all__ = [
     "model_report",
     "monitoring",
     "read_labels",
+    "read_stakes",
     "readable",
     "readable_board",
     "report_cards",

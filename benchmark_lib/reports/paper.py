@@ -150,9 +150,9 @@ def show(
     digits: int | Mapping[str, int] = 2,
 ) -> Any:
     """The same table in a notebook; arguments as for `save`."""
-    from .transcript import Shown
+    from .transcript import Html
 
-    return Shown(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
+    return Html(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
 
 
 def _built(

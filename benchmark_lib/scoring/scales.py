@@ -96,9 +96,8 @@ class Scale:
             return self.written(value)
         if not self.summed:
             return f"{self.written(value)} ({interval})"
-        return "{} ({} to {})".format(
-            *(rounded(self.times * v, self.digits) for v in (value, low, high))
-        )  # even down a column
+        numbers = [rounded(self.times * v, self.digits) for v in (value, low, high) if v is not None]
+        return "{} ({} to {})".format(*numbers)  # with its decimals, so that a column of counts is even
 
 
 SHARE = Scale(
