@@ -10,7 +10,7 @@ from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
 from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, left_out, listed, mark, nothing, span_of
 from .captions import says
-from .labels import halo, name_apart, name_of, name_rows, names_of, with_counts
+from .labels import name_apart, name_of, name_rows, names_of, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -266,9 +266,9 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     for (intent, queue), cell in sums.iterrows():
         x, y, share = queues.index(queue), intents.index(intent), cell["conversations"] / totals[intent]
         wrong = 1 - cell["accepted"] / cell["conversations"]
-        ax.scatter(x, y, s=30 + 420 * share, color=MISSED if wrong > 0.5 else OVER, alpha=0.35, linewidth=0)
+        ax.scatter(x, y, s=90 + 380 * share, color=MISSED if wrong > 0.5 else OVER, alpha=0.35, linewidth=0)
         words = f"{cell['accepted']}{between}{cell['conversations']}"
-        ax.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=0.95, path_effects=halo())
+        ax.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=0.95)
     ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
     name_rows(ax, [i.replace("_", " ") for i in intents])
     ax.set(xlim=(-0.6, len(queues) - 0.4), ylim=(-0.6, len(intents) - 0.4), xlabel="Queue used")
@@ -283,8 +283,8 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     says(
         ax,
         "Right queue?",
-        "Rows: intents; columns: the queue used. Numbers: handovers that the case accepts there, of all handovers there. Area: share of the "
-        "intent's handovers. These are counts of conversations and have no interval.",
+        "Rows: intents; columns: the queue used. Numbers: handovers that the case accepts there, of all handovers there. Area: the larger, "
+        "the greater the share of the intent's handovers. These are counts of conversations and have no interval.",
         f"n = {int(totals.sum())} handovers.",
         rows=len(sums),
     )
