@@ -184,7 +184,9 @@ def _columns(labels: Sequence[str], width: float) -> int:
         tall = [rows + (place < longer) for place in range(columns)]
         starts = [sum(tall[:place]) for place in range(columns)]
         needed = sum(max(inches[start : start + many]) + beside for start, many in zip(starts, tall, strict=True))
-        if needed + (columns - 1) * SMALL / 72 < 0.96 * width - 0.12:  # drawn letters are a little wider than their outlines
+        if (
+            needed + (columns - 1) * SMALL / 72 < 0.96 * width - 0.12
+        ):  # drawn letters are a little wider than their outlines
             return columns
     return 1
 
