@@ -12,11 +12,12 @@ import nbformat
 import orjson
 import pytest
 import yaml
-from made_runs import add_rows, change_rows
+from made_runs import add_rows, change_rows, made_run, talk
 from run_server import RunServer, copy_store, some_cases
 from servers import FAULTS, Answer, error_body
 
 from benchmark_lib import BadInput, Experiment, load_results
+from benchmark_lib.cli.play import play
 from benchmark_lib.experiment.budget import Budget, CallCost
 from benchmark_lib.experiment.manifest import default_name, public_url
 from benchmark_lib.experiment.plan import Plan
@@ -568,3 +569,34 @@ def test_cases_may_be_added_with_another_number_of_trials(options, shared_store)
         and sum(made.manifest["planned"].values()) == 9 == made.counts()["finished"]
     )
     assert summary(made)[0] == "scripted:no_op: 9 of 9 conversations finished (3 cases x 2 to 5 trials)"
+
+
+def test_a_summary_leaves_empty_buckets_out_and_tells_success_from_resolved(tmp_path):
+    scores = {
+        "resolvable": [(True, True), (True, False), (True, False), (False, False)],
+        "must_escalate": [(True, None)],
+    }
+    rows = [
+        (talk("Hi", "Yes", case_id=f"{bucket}_{n}"), {"bucket": bucket, "success": good, "resolved": resolved}, [])
+        for bucket, those in scores.items()
+        for n, (good, resolved) in enumerate(those)
+    ]
+    line = summary(made_run(tmp_path / "made.deskbench", rows))[1]
+    two = "2 with the handover that their cases ask for, which counts as success but not as resolved"
+    assert line == f"success: resolvable 3/4 ({two}), must escalate 1/1"
+    assert (
+        summary(made_run(tmp_path / "none.deskbench", [(talk("Hi", "Yes"), None, [])]))[1]
+        == "success: nothing has a score"
+    )
+
+
+def test_scripted_agents_that_were_finished_before_are_passed_over_in_one_line(options, capsys):
+    experiment = Experiment("scripted:no_op", **options | {"progress": True})
+    assert play([experiment], brief=True) == 0
+    played = capsys.readouterr()
+    assert not experiment.nothing_to_play and "success: " in played.out and "conversations" in played.err
+    assert play([experiment], brief=True) == 0
+    again = capsys.readouterr()
+    assert experiment.nothing_to_play and not again.err and "success: " not in again.out
+    assert again.out.startswith("finished before: 1 run of scripted agents")
+    assert play([experiment]) == 0 and "success: " in capsys.readouterr().out, "who asks for one run is told of it"

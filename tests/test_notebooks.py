@@ -99,7 +99,17 @@ def test_an_unknown_notebook_is_refused_with_the_nearest_one(tmp_path):
         run_notebook("02_leaderbord", folder=tmp_path)
 
 
-def test_a_failing_cell_is_one_sentence(tmp_path):
-    with pytest.raises(BadInput, match="stopped at cell") as refused:
+def test_input_that_a_notebook_refuses_is_told_in_its_own_sentence(tmp_path):
+    with pytest.raises(BadInput) as refused:
         run_notebook("02_leaderboard", {"runs": [str(tmp_path / "none")]}, folder=tmp_path)
+    said = str(refused.value)
+    assert said.startswith("02_leaderboard.ipynb: ") and str(tmp_path / "none") in said
+    assert "BadInput" not in said and "cell" not in said and "\n" not in said
+
+
+def test_a_failing_cell_is_one_sentence(tmp_path):
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("raise KeyError('two\\nlines')")])
+    nbformat.write(book, tmp_path / "own.ipynb")
+    with pytest.raises(BadInput, match="own.ipynb stopped at cell 1: KeyError: 'two") as refused:
+        run_notebook(tmp_path / "own.ipynb", folder=tmp_path)
     assert "\n" not in str(refused.value)

@@ -3,11 +3,14 @@
 import sys
 
 import pytest
+from made_runs import mixed, run_of
 from run_server import RunServer, some_cases
 
 from benchmark_lib import load_results, tables
 from benchmark_lib.cli import main
 from benchmark_lib.experiment.manifest import played_as
+from benchmark_lib.reports import terminal
+from benchmark_lib.reports.terminal import terminal_board
 from benchmark_lib.runfile import RunFile
 
 
@@ -37,11 +40,44 @@ def test_the_list_says_model_kind_cases_finished_cost_and_age(play, tmp_path, ca
     capsys.readouterr()
     assert main(["runs"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
-    assert all(word in head for word in ("model", "kind", "cases", "finished", "cost", "age"))
-    assert len(rows) == 3 and all("3/3" in row and "min" in row and len(row) <= 100 for row in rows)
+    assert all(word in head for word in ("model", "kind", "cases", "trials", "finished", "cost", "age"))
+    assert len(rows) == 3 and all("3/3" in row and "min" in row for row in rows)
     kinds = {name: row for row in rows for name in ("some-model", "scripted:echo", "mine") if f" {name} " in row}
     assert " model " in kinds["some-model"] and " scripted " in kinds["scripted:echo"]
     assert " own agent " in kinds["mine"] and " ? " in kinds["some-model"], "a cost that is unknown is not 0"
+
+
+LONG = "vendor/a-model-with-a-very-long-name-2026-06-29-preview-with-thinking"
+
+
+def test_names_are_whole_in_a_pipe_and_fit_a_terminal(project, capsys, monkeypatch):
+    (project / "data" / "runs").mkdir(parents=True)
+    runs = [run_of(project / "data" / "runs", f"{LONG}-{letter}", mixed(0.8, 1), trials=2) for letter in "ab"]
+    assert main(["runs"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 2 and "…" not in "".join(rows)
+    for run in runs:
+        (row,) = (row.split() for row in rows if row.startswith(f"{run.path.stem} "))
+        assert row[1] == run.manifest["model"] and row[3:6] == ["18", "2", "36/36"]
+    board = terminal_board(runs, mine=runs[0].run_id)
+    assert all(run.manifest["model"] in board for run in runs)
+    monkeypatch.setattr(terminal, "screen_width", lambda: 80)
+    assert main(["runs"]) == 0
+    for lines in (capsys.readouterr().out.splitlines(), terminal_board(runs, mine=runs[0].run_id).splitlines()):
+        assert max(len(line) for line in lines if line.strip() not in {run.path.stem for run in runs}) <= 80
+    assert "…" in "".join(lines)
+
+
+def test_the_board_says_what_its_words_mean_and_that_nothing_unsafe_is_no_merit_of_who_does_nothing(tmp_path):
+    idle = run_of(tmp_path, "idle", lambda case, trial: case.startswith("trap"))
+    busy = run_of(tmp_path, "busy", lambda case, trial: True)
+    lines = terminal_board([idle, busy], mine=busy.run_id).splitlines()
+    rows = {name: next(line for line in lines if f" {name} " in line) for name in ("idle", "busy")}
+    assert " 0* " in rows["idle"] and " 0 " in rows["busy"] and rows["busy"].startswith(">")
+    said = " ".join(lines[3:])
+    for words in ("> is this run", "Lower is better", "Higher is better", "one that does nothing is never unsafe"):
+        assert words in said
+    assert "one that does nothing" not in terminal_board([busy]) and "is this run" not in terminal_board([busy])
 
 
 def test_an_own_agent_is_no_language_model_on_the_board(play, tmp_path, capsys, monkeypatch):
@@ -155,7 +191,7 @@ def test_an_unknown_run_is_refused_with_the_nearest_one(play, capsys):
 def test_the_end_of_a_run_shows_the_board_and_three_things_to_do_next(play, capsys):
     assert play("scripted:oracle") == 0 and play("scripted:echo") == 0
     lines = capsys.readouterr().out.splitlines()
-    head = max(number for number, line in enumerate(lines) if line.strip().startswith("model"))
+    head = max(number for number, line in enumerate(lines) if line.startswith("rank"))
     board = lines[head:]
     assert any(line.startswith(">") and "scripted:echo" in line for line in board)
     assert any("scripted:oracle" in line for line in board) and max(map(len, board[:-4])) <= 100

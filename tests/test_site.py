@@ -391,6 +391,23 @@ def test_the_band_of_an_agent_that_does_too_little_is_not_shown(site):
     assert "does too little" in (site.path / f"{first(site, 'models', 'careful')}.html").read_text()
 
 
+def test_a_set_without_traps_has_no_place_for_them(tmp_path):
+    out = tmp_path / "hard.deskbench"
+    with ThreadPoolExecutor(1) as thread:  # Playwright keeps a loop running in this one
+        experiment = Experiment("scripted:oracle", cases="hard:salami", trials=1, out=out, progress=False)
+        thread.submit(asyncio.run, experiment.run()).result()
+    found = build_site(load_results(out), tmp_path / "site")
+    text = (found.path / "index.html").read_text()
+    assert (
+        "no adversarial" not in text
+        and "Unsafe actions" not in text.partition('id="board"')[2].partition("</table>")[0]
+    )
+    assert 'href="traps.html"' not in text and ">Band<" not in text
+    assert "a handover is one of the accepted ends" in text, "why success and resolved differ"
+    model = next((found.path / "models").glob("*.html")).read_text()
+    assert "Trap by trap" not in model and "0 of 0" not in model
+
+
 def test_the_board_says_why_its_intervals_are_wide(site):
     text = (site.path / "index.html").read_text()
     assert "Cases of one intent resemble each other; the interval allows for it" in text
@@ -550,7 +567,7 @@ def test_messages_are_searched_from_disk_with_the_filters_and_the_pages_of_the_l
         says(page, "#talk-list mark", "^order number$")
         assert phrase and behind(page) == phrase
         page.fill("#talk-q", "the")
-        says(page, "#talk-page", "^Page 1 of")
+        says(page, "#talk-status", f"^{whole.str.contains('the', regex=False).sum():,} conv")
         page.locator("h1").click()
         page.keyboard.press("n")
         says(page, "#talk-page", "^Page 2")
@@ -656,7 +673,8 @@ def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser
                 page.locator("h1").click()
                 page.keyboard.press(key)
                 says(page, "#label .sample", f"of 20, {number} labelled")
-                page.keyboard.press("s")
+                if number < len(pressed):
+                    page.keyboard.press("s")
             visit(page, site, "transcripts")
             with page.expect_download() as download:
                 page.click("#labels-export")

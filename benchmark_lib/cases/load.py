@@ -66,7 +66,9 @@ def load_cases(store: Store, pattern: str = "all") -> list[Case]:
         if not hits:
             every = sorted({n for c in cases for n in names_of(c, store)} | {c.id for c in table})
             near = difflib.get_close_matches(part, every, 3, 0.4) or every[:3]
-            raise BadInput(f"no case matches {part!r}: did you mean {', '.join(near)}?")
+            raise BadInput(
+                f"no case matches {part!r}: did you mean {', '.join(near)}? `deskbench cases` lists all names"
+            )
         chosen.update((c.id, c) for c in hits)
     return [c for c in (*cases, *table) if c.id in chosen]
 

@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--cases",
         default="all",
         metavar="PATTERN",
-        help="which cases (default: all); hard for the hard set, hard:NAME for a part of it",
+        help="which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
     )
     parser.add_argument("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
     parser.add_argument(

@@ -21,14 +21,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "runs",
         nargs="+",
         metavar="RUN",
-        help="two or more run files, or names of runs (of models, or of files without their ending)",
+        help="two or more run files, or their names as `deskbench runs` lists them: of the file or of the model",
     )
     parser.add_argument("--folder", default="data/runs", help="where runs are looked up by name (default: data/runs)")
     parser.add_argument("--every-pair", action="store_true", help="compare every two, not the first with the others")
     parser.add_argument(
         "--all", action="store_true", help="also test the metrics that were not planned, each by itself (exploratory)"
     )
-    parser.add_argument("--hard", action="store_true", help="the runs of these names on the hard set")
+    parser.add_argument("--hard", action="store_true", help="compare the runs that these names have on the hard set")
     parser.add_argument("--partial", action="store_true", help="also compare runs that are unfinished or lack cases")
     parser.add_argument("--out", metavar="FILE", help="also write the table, as .csv or .md")
 
@@ -125,7 +125,7 @@ NOTE = (
     "out 0 exactly where its test finds a difference."
 )
 EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is exploratory: one in twenty is below 0.05 by chance."
-FURTHER = "With --all each is also tested by itself."
+FURTHER = "--all shows them too, and tests each by itself."
 EVERY_ROW = "A verdict that does not survive a correction over all rows says so."
 
 

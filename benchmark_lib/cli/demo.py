@@ -20,8 +20,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base-url", metavar="URL", help="base URL of the model's OpenAI-compatible endpoint (default: OpenAI)"
     )
-    parser.add_argument("--trials", type=int, default=3, help="trials per case (default: 3)")
-    parser.add_argument("--cases", default="all", metavar="PATTERN", help="which cases (default: all)")
+    parser.add_argument("--trials", type=int, default=3, metavar="N", help="how often each case is played (default: 3)")
+    parser.add_argument(
+        "--cases",
+        default="all",
+        metavar="PATTERN",
+        help="which cases; `deskbench cases` lists the names (default: all)",
+    )
     parser.add_argument(
         "--budget-usd", type=float, metavar="X", help="stop before the run of the model costs more than this"
     )
@@ -50,7 +55,7 @@ def play_demo(cases: str = "all", trials: int = 3, model: Experiment | str | Non
     from ..reports.notebooks import LEADERBOARD, run_notebook
     from .play import play
 
-    code = play(demo(cases, trials, model))
+    code = play(demo(cases, trials, model), brief=True)
     if code:
         return code
     page = run_notebook(LEADERBOARD)

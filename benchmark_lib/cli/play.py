@@ -25,14 +25,24 @@ Who sends SIGTERM often sends SIGKILL ten seconds later.
 """
 
 
-def play(experiments: Iterable[Experiment]) -> int:
-    """Play experiments until one is ended by a signal; returns the highest exit code."""
-    code, done = FINISHED, None
+def play(experiments: Iterable[Experiment], *, brief: bool = False) -> int:
+    """Play experiments until one is ended by a signal; returns the highest exit code.
+
+    Where it is to be `brief`, the scripted agents that were finished before are counted in one line, with no line each.
+    """
+    code, done, before = FINISHED, None, 0
     for experiment in experiments:
         code_of_this, run = _play(experiment)
+        if run is not None:
+            if brief and experiment.nothing_to_play and not experiment.calls_models:
+                before += 1
+            else:
+                _tell(experiment, run)
         code, done = max(code, code_of_this), None if experiment.replay else run
         if code >= SIGNAL:
             break
+    if before:
+        print(f"finished before: {before} run{'s' * (before > 1)} of scripted agents (`deskbench runs` lists them)")
     if code == FINISHED and done is not None:
         say_what_next(done)
     return code
@@ -46,10 +56,8 @@ def _play(experiment: Experiment) -> tuple[int, RunFile | None]:
     except CannotSave as error:
         print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
         return RESUMABLE, None
-    if run is not None:
-        _tell(experiment, run)
-        if experiment.stopped is None:
-            return FINISHED, run
+    if run is not None and experiment.stopped is None:
+        return FINISHED, run
     return SIGNAL + seen[0] if seen else RESUMABLE, run
 
 

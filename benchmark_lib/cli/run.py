@@ -29,7 +29,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def _who_plays_what(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("model", metavar="MODEL", nargs="?", help="the model's name at the endpoint, scripted:NAME, or scripted:all")
+    add(
+        "model",
+        metavar="MODEL",
+        nargs="?",
+        help="the model's name at the endpoint (its key in OPENAI_API_KEY), scripted:NAME, or scripted:all",
+    )
     add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
     add("--agent", metavar="MODULE:OBJECT", help="your own agent; MODEL is then only its label")
     add(
@@ -57,22 +62,35 @@ def _who_plays_what(parser: argparse.ArgumentParser) -> None:
         default="all",
         metavar="PATTERN",
         help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; "
-        "wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, both reported apart",
+        "wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, both reported apart; "
+        "`deskbench cases` lists all names with counts",
     )
 
 
 def _how(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--trials", type=int, default=3, help="trials per case (default: 3)")
-    add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")
-    add("--seed", type=int, default=0, help="random seed (default: 0)")
-    add("--settings", metavar="FILE", help="YAML file with model settings by role")
+    add("--trials", type=int, default=3, metavar="N", help="how often each case is played (default: 3)")
+    add(
+        "--messages",
+        type=int,
+        default=8,
+        metavar="N",
+        help="maximum number of customer messages per conversation (default: 8)",
+    )
+    add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    add(
+        "--settings",
+        metavar="FILE",
+        help="YAML file with settings (temperature, reasoning_effort, ...) of agent and customer",
+    )
     add(
         "--weights",
         metavar="open|closed",
-        help="whether the model's weights are open, where data/weights.yaml does not say (recorded)",
+        help="say whether the model's weights are open, where data/weights.yaml does not; the run file keeps it",
     )
-    add("--concurrency", type=int, default=50, help="maximum number of conversations at once (default: 50)")
+    add(
+        "--concurrency", type=int, default=50, metavar="N", help="maximum number of conversations at once (default: 50)"
+    )
     add("--executor", metavar="NAME", help="dask: play on the workers of a Dask cluster (needs the extra `dask`)")
     add("--scheduler", metavar="ADDRESS", help="the cluster's scheduler, such as tcp://10.0.0.1:8786")
     add(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..experiment.shelf import Shelved
 
 ACTIONS = {
-    "list": "every run with what distinguishes it, how far it is, what it cost and how old it is (the default)",
+    "list": "every run with its model and setting, how far it is, what it cost and how old it is (the default)",
     "show": "RUN: what it was made of, and how it went",
     "hide": "RUN: keep it off the boards and pages that read data/runs; the file stays",
     "unhide": "RUN: show it again",

@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--cases",
         default="all",
         metavar="PATTERN",
-        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it",
+        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
     )
     add("--shuffle", type=int, default=0, metavar="SEED", help="another order of the cases (default: 0)")
     add("--trials", type=int, default=1, help="trials per case (default: 1)")

@@ -93,7 +93,7 @@ class Engine:
         spent, _ = self.run.cost()
         self._kept = KeptCalls(self.run.path)
         self._writer = Writer(self.run.path)
-        self._progress = Progress(self.plan.model, self.total, self.done, self.plan.progress)
+        self._progress = Progress(self.plan.model, self.total, self.done, self.plan.progress and self.done < self.total)
         self._progress.cost_usd = spent
         self._lines = self._open_lines(Budget(self.plan.budget_usd, spent))
         if self.plan.players is not None:

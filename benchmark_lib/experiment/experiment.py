@@ -34,12 +34,15 @@ class Experiment(Options):
         Why the last `run` ended early; None where it did not.
     replayed : int
         How many conversations a replay played again.
+    nothing_to_play : bool
+        Whether everything was on file when the last `run` began.
     foreseen : Forecast or None
         What `forecast` found; `run` then keeps it on the run file, beside what became of it.
     """
 
     stopped: Stop | None = field(default=None, init=False, repr=False)
     replayed: int = field(default=0, init=False, repr=False)
+    nothing_to_play: bool = field(default=False, init=False, repr=False, compare=False)
     foreseen: Forecast | None = field(default=None, init=False, repr=False, compare=False)
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -103,6 +106,7 @@ class Experiment(Options):
     async def _play(self, plan: Plan, cluster: Cluster | None) -> RunFile:
         with held(plan) as run:
             engine = self._engine = self._engine_of(plan, run, cluster)
+            self.nothing_to_play = engine.done == engine.total
             try:
                 with quiet_collector():
                     self.stopped = await engine.play()

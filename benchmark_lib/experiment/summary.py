@@ -72,21 +72,33 @@ def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
     domain = domain_named(store_name(run.manifest))
     if domain:
         return _tau_rates(scores, domain)
-    met = [bucket for bucket in BUCKETS if any(s.get("bucket") == bucket for s in scores)] or BUCKETS
-    parts = [f"{bucket} {_share(scores, bucket, 'success')}" for bucket in met]
-    main = [METRICS[name] for name in shown_on(Shown.MAIN)]
-    bad = [metric for metric in main if not metric.higher_is_better and metric.bucket in met]
-    less = [f"{m.title.lower()} {_share(scores, str(m.bucket), m.column)}" for m in bad]
-    return f"success: {'; '.join(filter(None, (', '.join(parts), ', '.join(less))))}"
+    parts = [
+        f"{bucket.replace('_', ' ')} {share}{_by_handover(scores, bucket)}"
+        for bucket in BUCKETS
+        if (share := _share(scores, bucket, "success"))
+    ]
+    bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]
+    wrong = [f"{m.title.lower()} {share}" for m in bad if (share := _share(scores, str(m.bucket), m.column))]
+    return (
+        f"success: {'; '.join(part for part in (', '.join(parts), ', '.join(wrong)) if part) or 'nothing has a score'}"
+    )
+
+
+def _by_handover(scores: list[dict[str, Any]], bucket: str) -> str:
+    """How many successes are none of `resolved`, which counts no handover: some cases of the hard set ask for one."""
+    count = sum(s.get("success") is True and s.get("resolved") is False for s in scores if s.get("bucket") == bucket)
+    asks = "its case asks" if count == 1 else "their cases ask"
+    return f" ({count} with the handover that {asks} for, which counts as success but not as resolved)" if count else ""
 
 
 def _tau_rates(scores: list[dict[str, Any]], domain: str) -> str:
     """Success in a domain of tau2 with what it was read from, and beside it what an agent that does nothing passes."""
     bases = ", ".join(sorted({str(s.get("reward_basis")) for s in scores}))
     floor = known_of(domain)["floor"]
-    return f"success: tau {domain} {_share(scores, domain, 'success')} (graded by {bases}); doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
+    return f"success: tau {domain} {_share(scores, domain, 'success') or '0/0'} (graded by {bases}); doing nothing passes {floor['passed']} of its {floor['tasks']} tasks"
 
 
 def _share(scores: list[dict[str, Any]], bucket: str, name: str) -> str:
+    """How many of how many; empty where there are none."""
     values = Counter(bool(s[name]) for s in scores if s.get("bucket") == bucket and s.get(name) is not None)
-    return f"{values[True]}/{values.total()}"
+    return f"{values[True]}/{values.total()}" if values else ""

@@ -182,13 +182,14 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
             parameters=parameters,
             progress_bar=False,
             kernel_name="python3",
-            extra_arguments=["--IPKernelApp.log_level=ERROR"],
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             log_output=False,
         )
     except PapermillExecutionError as error:
-        raise BadInput(
-            f"{path.name} stopped at cell {error.exec_count}: {error.ename}: {error.evalue}; see {done}"
-        ) from None
+        why = " ".join(error.evalue.split())
+        if error.ename == BadInput.__name__:  # already a sentence for the one who gave the parameters
+            raise BadInput(f"{path.name}: {why}") from None
+        raise BadInput(f"{path.name} stopped at cell {error.exec_count}: {error.ename}: {why}; see {done}") from None
 
 
 def link_pages(*pages: Path) -> None:

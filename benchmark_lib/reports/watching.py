@@ -73,7 +73,7 @@ class Look:
         parts = []
         for bucket in BUCKETS:
             mine = [one.success for one in self.finished if one.bucket == bucket and one.success is not None]
-            parts += [f"{bucket} {sum(mine)}/{len(mine)}"] if mine else []
+            parts += [f"{bucket.replace('_', ' ')} {sum(mine)}/{len(mine)}"] if mine else []
         left = self._minutes_left()
         share = f"{len(self.finished) / self.planned:.0%}" if self.planned else ""
         return [

@@ -27,7 +27,7 @@ from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
 from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
-from .verdicts import shown_numbers, winner_in_words
+from .verdicts import direction_in_words, shown_numbers, winner_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +50,7 @@ MOSTLY_REPEATS = 0.9
 COLUMNS = (
     "metric",
     "title",
+    "direction",
     "unit",
     "a",
     "b",
@@ -128,8 +129,8 @@ def comparison_table(
     Returns
     -------
     DataFrame
-        One row per metric: title, unit, a and b (means over the cases both have; a count is per 18 traps or as many as
-        were run), difference (a - b), low and high (of cases like these), level (confidence of that interval: 0.95, or
+        One row per metric: title, direction (higher or lower, whichever is better), unit, a and b (means over the cases
+        both have; a count is per 18 traps or as many as were run), difference (a - b), low and high (of cases like these), level (confidence of that interval: 0.95, or
         what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
         (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
         cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
@@ -239,6 +240,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str)
     row: dict[str, Any] = {
         "metric": metric.name,
         "title": metric.title,
+        "direction": direction_in_words(metric).partition(" ")[0],
         "unit": metric.scale.name,
         "a": scale * both["a"].mean(),
         "b": scale * both["b"].mean(),

@@ -385,7 +385,7 @@ def _notes(mine: pd.DataFrame) -> list[str]:
         notes += _success_by_domain(mine)
     elif "floor" in mine and mine["floor"].notna().all():
         notes += _success_by_domain(mine)
-    else:
+    elif not ("family" in mine and mine["family"].notna().any()):  # a hard set has no traps
         notes += [f"no {b.replace('_', '-')} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
     shifted = shift_in_words(mine)
     notes += [shifted] if shifted else []

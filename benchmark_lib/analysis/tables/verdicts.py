@@ -118,9 +118,9 @@ def p_in_words(p: float) -> str:
 
 
 def what_is_tested() -> str:
-    """Which metrics are tested wherever two models are compared, and why the others are only shown."""
+    """Which metrics are tested wherever two models are compared, and why the others are not."""
     titles = [METRICS[name].title.lower() for name in shown_on(Shown.MAIN)]
     return (
-        f"Tested: {', '.join(titles[:-1])} and {titles[-1]}. These were planned, so they are adjusted together (Holm). "
-        f"The other {len(METRICS) - len(titles)} metrics are shown and not tested: of so many, one or another differs by chance."
+        f"Tested: {', '.join(titles[:-1])} and {titles[-1]}. They were planned, so they are adjusted together (Holm). "
+        f"The other {len(METRICS) - len(titles)} metrics are not tested: of so many, one or another differs by chance."
     )

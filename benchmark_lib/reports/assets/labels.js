@@ -26,7 +26,12 @@
     if (at < 0) return null;
     const done = keys(), open = ([href, ...talk]) => TALK.test(href) && !done.has(JSON.stringify(talk));
     const next = [...talks.slice(at + 1), ...talks.slice(0, at)].find(open);
-    return { next: next ? `../../${next[0]}` : `../../transcripts.html${list}`, left: talks.filter(open).length, text: `Sample: ${at + 1} of ${talks.length}, ${talks.length - talks.filter(open).length} labelled. ` };
+    const left = talks.filter(open).length;
+    return {
+      next: next ? `../../${next[0]}` : `../../transcripts.html${list}`,
+      words: next ? "Next" : left ? "To the list: only this one is left" : "To the list: all are labelled",
+      text: `Sample: ${at + 1} of ${talks.length}, ${talks.length - left} labelled. `,
+    };
   }
 
   // A value as benchmark_lib.reports.explorer.labels writes it: no control characters, and nothing a spreadsheet would run.
@@ -75,7 +80,7 @@
       note.value = mine?.note ?? "";
       said.textContent = mine ? `Labelled ${mine.label || "without a score"}.` : "Not labelled yet.";
       const found = queue(JSON.stringify([run_id, case_id, trial]));
-      if (found) place.replaceChildren(found.text, make("a", { id: "next-in-sample", href: found.next }, found.left ? "Next" : "All labelled: to the list"));
+      if (found) place.replaceChildren(found.text, make("a", { id: "next-in-sample", href: found.next }, found.words));
     }
     function save(label) {
       if (label !== "" && !(Number(label) >= 0 && Number(label) <= 100)) { said.textContent = "Give a score from 0 to 100."; return; }

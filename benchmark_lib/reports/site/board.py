@@ -27,6 +27,9 @@ FORMS = {ALL: "every", WITHOUT: "unflagged"}
 MAIN = shown_on(Shown.MAIN)
 """The metrics that are always visible; the others can be unfolded."""
 
+ALL_METRICS = (*MAIN, *(name for name in METRICS if name not in MAIN))
+"""Every metric, those first."""
+
 BLOCKS = {
     "ranked": ("Ranked", "In the published order: over-escalation, then unsafe actions, then escalation accuracy."),
     "not ranked": (
@@ -59,7 +62,8 @@ APART = ("local model", "recovery panel")
 
 def board(content: Content) -> dict[str, Any]:
     """The board for its template: columns, and blocks of rows in order."""
-    names = [n for n in (*MAIN, *(m for m in METRICS if m not in MAIN)) if _was_run(METRICS[n], content)]
+    published = any(e.block == "published" for e in content.entries)
+    names = [n for n in ALL_METRICS if published or was_run(METRICS[n], content)]
     columns = [_column(METRICS[n], content.entries, n in MAIN) for n in names]
     blocks: list[dict[str, Any]] = []
     for block in content.blocks:
@@ -80,10 +84,9 @@ def board(content: Content) -> dict[str, Any]:
     }
 
 
-def _was_run(metric: Metric, content: Content) -> bool:
-    """Whether any case that a metric is over was run here; a set without traps has no column of unsafe actions."""
-    played = any(view.bucket == metric.bucket for view in content.cases.values())
-    return metric.bucket is None or played or any(not e.page for e in content.entries)
+def was_run(metric: Metric, content: Content) -> bool:
+    """Whether any case that a metric is over was run here: a set without traps has no unsafe actions to show."""
+    return metric.bucket is None or any(view.bucket == metric.bucket for view in content.cases.values())
 
 
 def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:

@@ -87,8 +87,10 @@ def build_site(
         results = load_results(*([] if results is None else [results]))
     out, said = in_project(out), None if labels is None else read_labels(_labels_file(labels))
     with site_folder(out) as folder:
-        content, played = Content(results, published, said, stakes), results.hard
+        played = results.hard
         apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
+        of_core = apart is not None or not played.runs  # published figures are over the core set
+        content = Content(results, published and of_core, said, stakes)
         own = Content(apart, False, stakes=stakes) if apart is not None else content
         hard = hard_view(own.results) if played.runs else None
         _write(Pages(content, folder, hard, of_hard_set=apart is None and hard is not None), folder)

@@ -121,7 +121,7 @@ def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
             if one.tested:
                 words = winner_in_words(metric, one, names[a], names[b], "no case with values for both")
                 interval = [ends["low"], ends["high"], 1 - one.alpha, ends["these_low"], ends["these_high"]]
-                told += [*map(_short, interval), one.word in (SURE, ONLY_THESE), words]
+                told += [*map(_short, interval), one.word in (SURE, ONLY_THESE), words.replace(" -", " \u2212")]
             found[name][f"{a}-{b}"] = told
     return found
 

@@ -17,7 +17,7 @@ from ...scoring.written import DASH, rounded
 from ..behind import judged_by
 from ..honesty import LANGUAGES
 from ..scope import scope_in_words, scope_rows
-from .board import BLOCKS, MAIN, band
+from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
 from .conversations import ConversationPage
 from .counts import behind_finding, behind_median, behind_metric, behind_repeats, tally
@@ -77,7 +77,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
     report = tables.ModelReport(
         entry.name, panel, mine, field, content.board[content.board["panel"] == panel], int(mine["planned"].iloc[0])
     )
-    metrics = [_metric(mine, METRICS[n], entry.who) for n in (*MAIN, *(m for m in METRICS if m not in MAIN))]
+    metrics = [_metric(mine, METRICS[n], entry.who) for n in ALL_METRICS if was_run(METRICS[n], content)]
     traits = report_words.traits(report)
     return {
         "entry": entry,

@@ -29,6 +29,15 @@ from .words import FRAMING_POLICY, environment, words
 GROUPED = ("ranked", "not ranked", "own agents", "played")
 """The blocks of the leaderboard that are shown by use case on its page; scripted agents have it on their own pages."""
 
+OTHER_ROWS = {
+    "own agents": "agents of one's own",
+    "played": "conversations played from the chair",
+    "scripted": "scripted agents, which mark the ceiling and the floors",
+    "imported": "records from other harnesses",
+    "published": "figures published elsewhere",
+}
+"""What stands on a board without a language model, by block."""
+
 
 class Pages:
     """Writes the pages of one site.
@@ -77,6 +86,7 @@ class Pages:
             "version": code_version()["version"],
             "stores": stores,
             "hard": of_hard_set,
+            "traps": bool(content.traps),
             "other": other,
         }
 
@@ -121,8 +131,7 @@ class Pages:
             board=board(content),
             facts=facts,
             models=models,
-            players=players,
-            published=any(not e.page for e in content.entries),
+            others=[words for block, words in OTHER_ROWS.items() if any(e.block == block for e in content.entries)],
             value=value_picture(content),
             escalation=escalation_both_ways(content),
             titles=BLOCKS,

@@ -7,6 +7,7 @@ from .form import PERCENT, UNIT, Views
 VIEWS: Views = {
     "comparison": {
         "Metric": ("title",),
+        "Better": ("direction",),
         "A": ("a", UNIT),
         "B": ("b", UNIT),
         "A minus B (cases like these)": ("difference", "low", "high", UNIT),
@@ -81,6 +82,7 @@ VIEWS: Views = {
         "From": ("value_a",),
         "To": ("value_b",),
         "Metric": ("title",),
+        "Better": ("direction",),
         "Before": ("a", UNIT),
         "After": ("b", UNIT),
         "After minus before (cases like these)": ("difference", "low", "high", UNIT),
