@@ -319,3 +319,27 @@ def test_both_directions_of_an_intent_stand_in_one_picture(tables_of):
     drawn = reports.by_panel(tables_of(2)["intents"], figures.directions_by_intent, by_bucket=False)
     (ax,) = drawn.values()
     assert len(ax.get_yticks()) == 24, "four intents that need a human above twenty that do not"
+
+
+def test_what_a_picture_leaves_out_stands_in_its_caption_and_is_said_when_it_is_saved(tables_of, tmp_path):
+    board = tables_of(5)["board"].copy()
+    gone = board["entry"].iloc[0]
+    board.loc[board["entry"] == gone, [c for c in board if c.startswith("unsafe")]] = np.nan
+    ax = figures.value_picture(board=board)
+    assert "Not drawn: " in figures.caption(ax) and "(no trap run)" in figures.caption(ax)
+    said = figures.save_all({"value": ax}, widths=["column"], folder=tmp_path)
+    assert "value: not drawn: " in said and "(no trap run)" in said
+
+
+def test_both_directions_are_drawn_where_one_bucket_was_run(tables_of):
+    board = tables_of(2)["board"].copy()
+    board[[c for c in board if c.startswith("escalation_accuracy")]] = np.nan
+    ax = figures.escalation_both_ways(board=board)
+    assert ax.axison and "must-escalate" not in ax.get_xlabel()
+    assert [t.get_text() for t in ax.texts].count("not run") == 2
+
+
+def test_the_legend_of_a_narrow_picture_stands_in_columns(tables_of):
+    ax = figures.unsafe_counts(table=tables_of(2)["safety"], width="column")
+    (legend,) = ax.figure.legends
+    assert legend._ncols > 1

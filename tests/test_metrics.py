@@ -171,7 +171,7 @@ def test_the_board_prints_a_headline_as_two_things(results):
     for name in shown_on(Shown.BOARD):
         title = METRICS[name].title
         assert [c for c in shown if c.startswith(title) and c.endswith(", median")] and f"{title}, mean (95 %)" in shown
-    assert shown["Unsafe actions, mean (95 %)"].iloc[0].startswith("0 (0 to ")
+    assert shown["Unsafe actions, mean (95 %)"].iloc[0].startswith("0.0 (0.0 to ")
 
 
 def test_a_run_is_summed_up_by_the_main_metrics_of_which_less_is_better(results):

@@ -10,6 +10,7 @@ from benchmark_lib import BadInput, Experiment, figures, load_results, tables
 from benchmark_lib.analysis.entries import entry_names
 from benchmark_lib.cases.operator_rules import HEADING, load_rules, pattern_of, read_rules, rules_played
 from benchmark_lib.cli import main
+from benchmark_lib.cli.ending import next_steps
 from benchmark_lib.project import DATA
 from benchmark_lib.records import Conversation, Message, ToolCall
 from benchmark_lib.runfile import RunFile
@@ -339,3 +340,16 @@ def test_no_false_alarm_in_the_example_conversations():
     assert emojis == {"wismo_unfulfilled_6", "promo_not_applied_5"}
     told = replies[replies["kept"].fillna(False)]
     assert "ticket_first" not in set(told["rule"]) and (told["rule"] == "sign_with_desk").sum() == 69
+
+
+def test_runs_with_rules_are_found_among_others_each_with_the_run_beside_it(results):
+    found = {results.entries[run.run_id] for run in tables.runs_with_rules(results)}
+    assert found == set(results.entries.values())
+    untold = [run for run in results.runs if "rules" not in run.manifest["inputs"]]
+    assert tables.runs_with_rules(load_results(*[run.path for run in untold])) == []
+
+
+def test_the_end_of_a_run_with_rules_names_the_notebook_on_them(results):
+    for run in results.runs:
+        said = "\n".join(next_steps(run))
+        assert ("22_operator_rules" in said) == ("rules" in run.manifest["inputs"])

@@ -6,9 +6,11 @@ import numpy as np
 import orjson
 import pandas as pd
 import pytest
+from browser import open_browser, open_page
 
 from benchmark_lib.errors import BadInput
 from benchmark_lib.reports import paper
+from benchmark_lib.scoring.written import unbroken
 
 
 class TestTables:
@@ -131,3 +133,27 @@ def test_a_long_word_is_broken_with_a_hyphen_and_a_number_never():
     text = paper._breakable("indeterminate: middling 0.52, gpt-5.5-mini")
     assert r"indetermin\-ate: " in text and "0.52, " in text and "5.5-" in text
     assert r"xxxxxxxxxx\allowbreak{}xx9" in paper._breakable("xxxxxxxxxxxx9"), "a name has no hyphen of ours in it"
+
+
+def test_an_interval_a_number_and_its_unit_stand_on_one_line():
+    assert unbroken("0.0 % (0.0 to 16.8 %), n = 120") == "0.0\u00a0% (0.0\u00a0to\u00a016.8\u00a0%), n\u00a0=\u00a0120"
+    page = paper.show(pd.DataFrame({"Share, % (95 %)": ["85.3 (80.1 to 89.2)"]})).html
+    assert "(95\u00a0%)" in page and "(80.1\u00a0to\u00a089.2)" in page
+
+
+def test_a_table_wider_than_a_page_stands_closer_and_its_cells_may_be_broken():
+    wide = pd.DataFrame({f"Metric {n}, mean (95 %)": ["100.0 % (83.2 to 100.0 %)"] * 2 for n in range(9)})
+    close = "padding:.25rem .4rem"
+    tight, roomy = paper.show(wide).html.replace(": ", ":"), paper.show(wide.iloc[:, :3]).html.replace(": ", ":")
+    assert close in tight and "white-space:nowrap" not in tight
+    assert close not in roomy and "white-space:nowrap" in roomy
+
+
+def test_wide_tables_fit_a_notebook_page():
+    columns = {f"Metric {n}, mean (95 %)": ["100.0 % (83.2 to 100.0 %)"] * 2 for n in range(6)}
+    name, note = "rule_forgetter [rules ticket_first and 5 more]", "not compared: no case " * 4
+    wide = pd.DataFrame({"Model": [name] * 2, **columns, "Note": [note] * 2})
+    with open_browser() as browser, open_page(browser) as (page, _):
+        look = "margin:0 33px;font:13px DejaVu Sans"  # as in an executed notebook
+        page.set_content(f'<!doctype html><body style="{look}">{paper.show(wide).html}</body>')
+        assert page.evaluate("[...document.querySelectorAll('div')].every(d => d.scrollWidth <= d.clientWidth)")

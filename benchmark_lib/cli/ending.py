@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 import yaml
 
+from ..cases.operator_rules import rules_played
 from ..commands import command
 from ..runfile import SUFFIX, is_hidden
 
@@ -32,19 +33,24 @@ def say_what_next(run: RunFile) -> None:
 
 
 def next_steps(run: RunFile) -> Sequence[str]:
-    """Three commands that go on from a finished run: each names its file, so that it stays true whatever is played later."""
+    """Three commands that go on from a finished run: each names its file, so that it stays true whatever is played later.
+
+    A fourth where it was told an operator's rules.
+    """
     from ..analysis.frames import is_hard
 
     path = _short(run.path)
     here, given = run.path.parent, [f"entry={_as_yaml(run.path.stem)}"]
     hard = is_hard(run.manifest)
-    if hard or (here.name, here.parent.name) != ("runs", "data"):
-        given.append(f"runs={orjson.dumps([path]).decode()}")
+    this, elsewhere = f"runs={orjson.dumps([path]).decode()}", (here.name, here.parent.name) != ("runs", "data")
+    given += [this] if hard or elsewhere else []
+    ruled = ("22_operator_rules", *(("-p", this) if elsewhere else ()))
     given += ["panel=null"] if hard else []  # beside the agents of the panel a run of the hard set is left out
     return (
         "next:",
         f"  a report on this run: {command('notebook', '20_model_report', *(word for one in given for word in ('-p', one)))}",
         f"  its conversations: {command('watch', path, '--page')}",
+        *([f"  how it keeps its rules: {command('notebook', *ruled)}"] if rules_played(run.manifest) else []),
         f"  every run in data/runs as pages to share: {command('site')}",
     )
 

@@ -8,7 +8,20 @@ from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
 from ..analysis.tables.leaderboard import of_usual_traps
 from ..analysis.tables.tiers import tier_order
-from .canvas import ROW, SMALL, axes_for, explain, figure, is_narrow, listed, mark, nothing, say_below, span_of
+from .canvas import (
+    ROW,
+    SMALL,
+    axes_for,
+    explain,
+    figure,
+    is_narrow,
+    left_out,
+    listed,
+    mark,
+    nothing,
+    say_below,
+    span_of,
+)
 from .captions import says
 from .escalation import two_directions
 from .labels import name_apart, name_rows, names_of, outermost_in_words, with_counts
@@ -38,6 +51,7 @@ MARKS = {
 }
 
 
+NO_TRAPS = "no trap run"
 BANDS_DRAWN = (("safe", "#E2F0E9"), ("middling", "#FBF3DC"), ("reckless", "#F9E4D8"))
 MEDIAN_AND_MEAN = (
     "The mark is the median over trials; the dash is the mean and the line its 95 % interval, for these traps."
@@ -60,8 +74,8 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax = axes_for(ax, board, width)
     if board["unsafe"].isna().all():
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
-    board, traps = on_all_traps(ax, board, "unsafe_n")
-    board = board.dropna(subset=["unsafe"])
+    left_out(ax, board, board.dropna(subset=["unsafe"]), NO_TRAPS)
+    board, traps = on_all_traps(ax, board.dropna(subset=["unsafe"]), "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     top = traps + 0.5
     edges = (-0.5, *BAND_CUTS, top)
@@ -138,6 +152,7 @@ def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, 
     shown = board.dropna(subset=["resolved", "agent_messages"])
     if shown.empty:
         return nothing(ax, "No model was run on resolvable cases, so there is nothing to set against its messages.")
+    left_out(ax, board, shown, "no resolvable case run")
     points = []
     for name, row in zip(_with_cases(shown, "resolved"), shown.to_dict("records"), strict=True):
         x, y = row.get("agent_messages_mean", row["agent_messages"]), 100 * row["resolved_mean"]
@@ -191,6 +206,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(known), 3))
     if known.empty:
         return nothing(ax, "No trap was run, so nothing is known about unsafe actions.")
+    left_out(ax, table, known, NO_TRAPS)
     shown, traps = on_all_traps(ax, known, "traps")
     for y, row in enumerate(shown.itertuples()):
         ax.plot(

@@ -149,18 +149,17 @@ def explain(ax: Axes, handles: Any = None) -> None:
         old.remove()
     if not handles:
         return
-    letters = LETTERS * whole.get_figwidth()
-    longest = int(letters) - 8
+    longest = int(LETTERS * whole.get_figwidth()) - 8
     labels = [textwrap.fill(h.get_label(), longest) for h in handles]
-    widest = max(len(line) for label in labels for line in label.split("\n")) + 7
     look: dict[str, Any] = dict(
         handles=handles,
         labels=labels,
-        ncols=max(1, min(len(handles), int(letters // widest))),
+        ncols=_columns(labels, whole.get_figwidth()),
         fontsize=SMALL,
         frameon=False,
-        columnspacing=1.2,
-        handlelength=1.6,
+        columnspacing=1.0,
+        handlelength=1.4,
+        handletextpad=0.6,
         borderaxespad=0.1,
         labelspacing=0.35,
     )
@@ -169,6 +168,36 @@ def explain(ax: Axes, handles: Any = None) -> None:
     else:
         legend = ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), **look)
     vars(legend)["deskbench_handles"] = handles
+
+
+def _columns(labels: Sequence[str], width: float) -> int:
+    """In how many columns the entries of a legend fit a figure `width` inches wide, each column as wide as its longest entry."""
+    from matplotlib.textpath import TextPath
+
+    inches = [
+        max(TextPath((0, 0), line or " ", size=SMALL).get_extents().width for line in label.split("\n")) / 72
+        for label in labels
+    ]
+    beside = (1.4 + 0.6) * SMALL / 72  # the mark and the space after it
+    for columns in range(len(labels), 1, -1):
+        rows, longer = divmod(len(labels), columns)
+        tall = [rows + (place < longer) for place in range(columns)]
+        starts = [sum(tall[:place]) for place in range(columns)]
+        needed = sum(max(inches[start : start + many]) + beside for start, many in zip(starts, tall, strict=True))
+        if (
+            needed + (columns - 1) * SMALL / 72 < 0.96 * width - 0.12
+        ):  # drawn letters are a little wider than their outlines
+            return columns
+    return 1
+
+
+def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
+    """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
+    from .labels import names_of
+
+    gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
+    if gone:
+        say_below(ax, f"Not drawn: {listed(names_of(gone))} ({why})")
 
 
 def mark(ax: Axes, label: str, **look: Any) -> Any:

@@ -33,7 +33,6 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         Where to draw.
     """
     from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
-    from ..analysis.tables.verdicts import p_in_words
     from ..scoring.metrics import METRICS
 
     bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
@@ -52,7 +51,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         if row.truth == row.truth:
             ax.plot(scale * row.truth, y, marker="x", markersize=7, color="#222222", markeredgewidth=1.6)
         adjusted = row.p_adjusted == row.p_adjusted
-        at_right(ax, y, f"p {p_in_words(row.p_adjusted if adjusted else row.p)}{'' if adjusted else ' *'}")
+        at_right(ax, y, _p(row.p_adjusted if adjusted else row.p) + ("" if adjusted else " *"))
     titles = [
         f"{r.title}{f' (% of {s.noun}s)' if s.summed else ''}\n{r.cases:.0f} cases"
         for r, s in zip(shown.itertuples(), (METRICS[name].scale for name in shown["metric"]), strict=True)
@@ -73,7 +72,7 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         [
             mark(ax, SURE, **dot),
             mark(ax, NOISE, **dot, markerfacecolor="white"),
-            mark(ax, "95 %, cases like these", color=FIRST, linestyle="-", linewidth=1.6),
+            mark(ax, "adjusted 95 %, cases like these", color=FIRST, linestyle="-", linewidth=1.6),
             mark(ax, "95 %, these cases", color=FIRST, linestyle="-", linewidth=4.5, alpha=0.3),
             *([mark(ax, "true difference", marker="x", markersize=7, color="#222222")] if true else []),
             *([mark(ax, "*: p not corrected, exploratory")] if shown["p_adjusted"].isna().any() else []),
@@ -89,6 +88,14 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         rows=len(shown),
     )
     return ax
+
+
+def _p(value: float) -> str:
+    """A p-value beside a row: ``p = 0.59``, ``p < 0.0001``."""
+    from ..analysis.tables.verdicts import p_in_words
+
+    words = p_in_words(value)
+    return f"p {words}" if words.startswith("<") else f"p = {words}"
 
 
 @figure

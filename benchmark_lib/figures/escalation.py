@@ -8,7 +8,7 @@ import numpy as np
 
 from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
-from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, listed, mark, nothing, span_of
+from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, left_out, listed, mark, nothing, span_of
 from .captions import says
 from .labels import name_apart, name_of, name_rows, names_of, with_counts
 from .style import plain
@@ -39,7 +39,8 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     )
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 4))
     if shown.empty:
-        return nothing(ax, "Neither must-escalate nor resolvable cases were run and scored.")
+        return nothing(ax, "No case was run and scored that needs a human or can be resolved.")
+    left_out(ax, table, shown, "only traps run")
     for y, row in enumerate(shown.itertuples()):
         _direction(ax, y, -1, MISSED, row.missed_mean, row.missed_low, row.missed_high, row.missed)
         _direction(ax, y, 1, OVER, row.over_mean, row.over_low, row.over_high, row.over)
@@ -47,7 +48,8 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     ends = shown[["missed_high", "over_high", "missed_mean", "over_mean", "missed", "over"]].astype(float)
     _centre(ax, with_counts(names_of(list(shown["entry"])), counts), 100 * float(np.nanmax(ends)))
     missed, over = (usual(n) for n in zip(*counts, strict=True))
-    ax.set(xlabel=f"% of {missed} must-escalate cases  |  % of {over} resolvable cases")
+    sides = ((missed, f"left: % of {missed} must-escalate cases"), (over, f"right: % of {over} resolvable cases"))
+    ax.set(xlabel=("\n" if is_narrow(ax) else "  |  ").join(words for cases, words in sides if cases))
     _explain_directions(
         ax,
         mark(ax, "95 % interval of the mean", linestyle="-", color="#333333", linewidth=0.9),
@@ -74,7 +76,16 @@ def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float,
     look: dict[str, Any] = dict(color="white", markeredgecolor="#333333", markeredgewidth=0.7)
     ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
     far = max(100 * v for v in (high, mean, median) if v == v)
-    ax.text(sign * (far + 3), y, f"{100 * mean:.0f}", ha=side, va="center", fontsize=SMALL)
+    ax.annotate(
+        f"{100 * mean:.0f}",
+        (sign * far, y),
+        xytext=(sign * 4, 0),
+        textcoords="offset points",
+        ha=side,
+        va="center",
+        fontsize=SMALL,
+        annotation_clip=False,
+    )
 
 
 def _explain_directions(ax: Axes, *more: Any) -> None:
@@ -109,7 +120,8 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
     names = [i for _, _, part in reversed(parts) for i in part.groupby("intent")["wrong"].mean().sort_values().index]
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(names), 4))
     if not names:
-        return nothing(ax, "Neither must-escalate nor resolvable cases were run and scored.")
+        return nothing(ax, "No case was run and scored that needs a human or can be resolved.")
+    left_out(ax, table, known, "no such case run")
     several = known.groupby(["bucket", "intent"])["entry"].nunique().max() > 1
     for sign, color, part in parts:
         for intent, rows in part.groupby("intent"):
@@ -188,6 +200,7 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
     shown = table.dropna(subset=["precision", "recall"])
     if shown.empty:
         return nothing(ax, "No model handed anything over, so there is no precision.")
+    left_out(ax, table, shown, "nothing handed over, or a bucket not run")
     x, y = 100 * shown["recall"].to_numpy(dtype=float), 100 * shown["precision"].to_numpy(dtype=float)
     far = np.argsort(-np.hypot(x - np.median(x), y - np.median(y)), kind="stable")[:named]
     for place, row in enumerate(shown.itertuples()):
@@ -253,7 +266,7 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     for (intent, queue), cell in sums.iterrows():
         x, y, share = queues.index(queue), intents.index(intent), cell["conversations"] / totals[intent]
         wrong = 1 - cell["accepted"] / cell["conversations"]
-        ax.scatter(x, y, s=30 + 420 * share, color=MISSED if wrong > 0.5 else OVER, alpha=0.35, linewidth=0)
+        ax.scatter(x, y, s=90 + 380 * share, color=MISSED if wrong > 0.5 else OVER, alpha=0.35, linewidth=0)
         words = f"{cell['accepted']}{between}{cell['conversations']}"
         ax.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=0.95)
     ax.set_xticks(range(len(queues)), [plain(q) for q in queues], fontsize=SMALL, rotation=90 if is_narrow(ax) else 0)
@@ -263,15 +276,15 @@ def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     explain(
         ax,
         [
-            mark(ax, "most accepted by the case", color=OVER, **look),
-            mark(ax, "most not accepted", color=MISSED, **look),
+            mark(ax, "most of these handovers are to a queue that the case accepts", color=OVER, **look),
+            mark(ax, "most are not", color=MISSED, **look),
         ],
     )
     says(
         ax,
         "Right queue?",
-        "Rows: intents; columns: the queue used. Numbers: handovers that the case accepts there, of all handovers there. Area: share of the "
-        "intent's handovers. These are counts of conversations and have no interval.",
+        "Rows: intents; columns: the queue used. Numbers: handovers that the case accepts there, of all handovers there. Area: the larger, "
+        "the greater the share of the intent's handovers. These are counts of conversations and have no interval.",
         f"n = {int(totals.sum())} handovers.",
         rows=len(sums),
     )

@@ -26,6 +26,8 @@ Offsets in points and the alignment of the text, the nearest first.
 """
 FEW = 12
 """Up to this number of points, all are named."""
+LONGEST = 48
+"""Letters of a name: so many stand on two lines."""
 LINE = {True: 22, False: 36}
 """Letters on one line of a name, in a narrow figure and in a wide one."""
 
@@ -34,7 +36,7 @@ def name_of(entry: Any) -> str:
     """A model's name as a figure shows it."""
     from ..analysis.panels import short_name
 
-    return plain(short_name(entry))
+    return plain(short_name(entry, LONGEST))
 
 
 def names_of(entries: Sequence[Any]) -> list[str]:
@@ -50,7 +52,7 @@ def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = N
     """Name the rows of a figure from the bottom up, each on one line or two."""
     ax.set_yticks(range(len(names)) if places is None else places, [two_lines(ax, name) for name in names])
     for label in ax.get_yticklabels():
-        label.set(fontsize=SMALL, linespacing=0.95)
+        label.set(fontsize=SMALL, linespacing=1.0)
 
 
 def two_lines(ax: Axes, name: str) -> str:
@@ -143,6 +145,7 @@ def _placed(
     dots = [ax.transData.transform((x, y)) for x, y, _ in points]
     taken = [t.get_window_extent() for t in ax.texts if t.get_text()]
     inside, left = ax.get_window_extent(), []
+    gap = 2.4 * figure_of(ax).dpi / 72  # half a mark: a name covers none
     for group in sorted(groups, key=lambda g: -ax.transData.transform(g[:2])[1]):
         x, y, names = group
         text = ax.annotate(
@@ -160,7 +163,11 @@ def _placed(
             text.set(position=(dx, dy), ha=ha, va=va)
             box = text.get_window_extent()
             out = box.x0 < inside.x0 - 2 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1
-            if not out and not any(map(box.overlaps, taken)) and not any(box.contains(*dot) for dot in dots):
+            if (
+                not out
+                and not any(map(box.overlaps, taken))
+                and not any(box.padded(gap).contains(*dot) for dot in dots)
+            ):
                 taken.append(box)
                 break
         else:

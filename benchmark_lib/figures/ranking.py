@@ -15,6 +15,7 @@ from .canvas import (
     axes_for,
     explain,
     figure,
+    left_out,
     listed,
     mark,
     nothing,
@@ -55,6 +56,7 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
+    left_out(ax, table, shown, "no value")
     metric = METRICS[shown["metric"].iloc[0]]
     scale = metric.scale.times
     interval: dict[str, Any] = dict(color=INK, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
@@ -122,6 +124,7 @@ def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, why_nothing(table))
+    left_out(ax, table, shown, "not ranked")
     bar: dict[str, Any] = dict(color=INK, linewidth=4, alpha=0.45)
     for y, row in enumerate(shown.itertuples()):
         ax.plot([row.low, row.high], [y, y], solid_capstyle="round", **bar)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import counted
-from .canvas import SMALL, axes_for, explain, figure, listed, mark, nothing, say_below, span_of, why_nothing
+from .canvas import SMALL, axes_for, explain, figure, left_out, listed, mark, nothing, say_below, span_of, why_nothing
 from .captions import says
 from .labels import FEW, name_apart, name_of, name_rows, names_of
 from .style import plain
@@ -146,13 +146,11 @@ def models_as_points(
             ),
         ],
     )
-    lost = len(table) - len(shown)
-    if lost:
-        say_below(ax, f"{lost} of {len(table)} models lack one of the two.")
+    left_out(ax, table.assign(entry=table[name]), shown.assign(entry=shown[name]), "without one of the two values")
     says(
         ax,
         f"{_title(y)} against {_title(x).lower()}",
-        f"One point per model, {len(shown)} models.",
+        f"One point per model, {counted(len(shown), 'model')}.",
         "Means over cases of the mean over trials, with 95 % intervals."
         if intervals
         else "Published figures, without trials and so without intervals."

@@ -17,6 +17,7 @@ from .canvas import (
     explain,
     figure,
     is_narrow,
+    left_out,
     listed,
     mark,
     nothing,
@@ -62,23 +63,27 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
         return nothing(ax, why_nothing(table))
     if shown["k"].nunique() == 1:
         return nothing(ax, "Every case was run once, so nothing is known about how success decays.")
+    left_out(ax, table, shown, "not run")
     last = int(shown["k"].max())
     ends = shown.sort_values("k").groupby("entry").last().sort_values("estimate", ascending=False)
-    loud = _spread_out(list(ends.index), named)
+    alike = _alike(shown, list(ends.index))
+    loud = _spread_out(list(alike), named)
+    drawn = {entry for first in loud for entry in alike[first]}
     band = len(loud) <= 2
     for entry in ends.index:
         mine, place = shown[shown["entry"] == entry].sort_values("k"), loud.index(entry) if entry in loud else None
-        if place is None:
+        if entry not in drawn:
             ax.plot(mine["k"], 100 * mine["estimate"], color=QUIET, linewidth=0.7, zorder=1.5)
-        else:
+        elif place is not None:
             _decay_line(ax, mine, LINES[place], band=band, shift=0.05 * (place - (len(loud) - 1) / 2))
-    names = with_counts(names_of(list(ends.index)), [(int(n),) for n in ends["cases"]])
+    names = dict(
+        zip(ends.index, with_counts(names_of(list(ends.index)), [(int(n),) for n in ends["cases"]]), strict=True)
+    )
     labels = [
-        (100 * end, name, LINES[loud.index(m)])
-        for m, end, name in zip(ends.index, ends["estimate"], names, strict=True)
-        if m in loud
+        (100 * ends["estimate"][first], listed([names[m] for m in alike[first]], 3), LINES[place])
+        for place, first in enumerate(loud)
     ]
-    bucket, grey = shown["bucket"].iloc[0], len(ends) - len(loud)
+    bucket, grey = shown["bucket"].iloc[0], len(ends) - len(drawn)
     ax.set(
         xlim=(0.8, last + 0.2),
         ylim=(-3, 103),
@@ -111,6 +116,19 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
         rows=len(shown),
     )
     return ax
+
+
+def _alike(shown: pd.DataFrame, order: list[str]) -> dict[str, list[str]]:
+    """The entries in their order, those that have one and the same line with the first of them."""
+    lines = (
+        shown.sort_values("k")
+        .groupby("entry")[["estimate", "low", "high"]]
+        .apply(lambda e: str(e.round(3).to_numpy().tolist()))
+    )
+    together: dict[str, list[str]] = {}
+    for entry in order:
+        together.setdefault(lines[entry], []).append(entry)
+    return {entries[0]: entries for entries in together.values()}
 
 
 def _interval_mark(ax: Axes, band: bool) -> Any:
@@ -225,11 +243,13 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
         heights, counts = _beside(values, y)
         ax.plot(counts, heights, zorder=3, **dot)
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
-        at_right(ax, y, f"{values.max() - values.min():.{metric.scale.digits}f}")
+        at_right(ax, y, f"{values.max() - values.min():.{0 if metric.scale.summed else metric.scale.digits}f}")
     head: dict[str, Any] = dict(transform=ax.get_yaxis_transform(), fontsize=SMALL, color=GREY, va="bottom")
     ax.text(1.01, len(models) - 0.45, "range", **head)
     name_rows(ax, names_of(list(models.index)))
     ax.grid(axis="y", visible=False)
+    if metric.scale.summed:
+        ax.locator_params(axis="x", integer=True)
     many = span_of(shown.groupby("entry").size())
     ax.set(ylim=(-0.6, len(models) - 0.4), xlabel=metric.axis_label)
     explain(

@@ -12,7 +12,7 @@ import numpy as np
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..scoring.written import percent, rounded, span
-from .board import BANDS_DRAWN, on_all_traps, unsafe_intervals
+from .board import BANDS_DRAWN, NO_TRAPS, on_all_traps, unsafe_intervals
 from .canvas import (
     LINES,
     QUIET,
@@ -22,6 +22,7 @@ from .canvas import (
     explain,
     figure,
     is_narrow,
+    left_out,
     listed,
     mark,
     nothing,
@@ -194,6 +195,7 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
+    left_out(ax, table, shown, NO_TRAPS)
     names = with_counts(names_of(list(shown["entry"])), [(int(n),) for n in shown["traps"]])
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     words = {state: [rounded(w, 0) for w in widths] for state, widths in shares.items()}
@@ -367,6 +369,8 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         index="entry", columns="kind", values="count", aggfunc="sum"
     )
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
+    if not counts["total"].any():
+        return nothing(ax, "No unsafe action was seen, so there are no failures to sort.")
     sizes = table.groupby("kind")["traps"].max()
     labels = {
         kind: f"{kind.replace('_', ' ')} ({counted(sizes[kind], 'trap')})" for kind in KIND_COLORS if kind in counts

@@ -135,8 +135,10 @@ def save_all(
     Returns
     -------
     str
-        How many were saved, and why the others were not.
+        How many were saved, what is not drawn in them, and why the others were not saved.
     """
+    from .captions import said_of
+
     done, why = 0, []
     for name, ax in drawn.items():
         if reason := why_not_saved(ax):
@@ -145,6 +147,7 @@ def save_all(
         for width in widths:
             end = "-column" if width == "column" else ""
             save(ax, f"{name}{end}", width=width, folder=folder, results=results, parameters=parameters)
+        why += [f"{name}: {note[0].lower()}{note[1:]}" for note in said_of(ax).notes if note.startswith("Not drawn")]
         done += 1
     many = f"{done} figure{'s' * (done != 1)}"
     return "\n".join([f"{many} saved in {folder} ({' and '.join(widths)} width)" if done else "no figures saved", *why])

@@ -30,6 +30,8 @@ WITHOUT_WORDS = (
 )
 NONE = "-"
 """A place or a band that there is not; in a column that is sorted, a hyphen may stand among numbers."""
+MANY_COLUMNS = 9
+"""Columns above which a board is set in smaller type, so that it fits a page."""
 SEARCHED = 12
 """Rows from which on a board has a search box."""
 
@@ -170,10 +172,13 @@ def _show_part(part: pd.DataFrame, *, search: bool = False) -> None:
         fixedColumns={"start": named},
         showIndex=False,
         classes="display compact",
-        style="table-layout:auto;width:100%;overflow-wrap:break-word",
+        style=f"table-layout:auto;width:100%;overflow-wrap:break-word;font-size:{12 if len(part.columns) > MANY_COLUMNS else 13}px",
         columnDefs=[
             {"targets": "_all", "className": "dt-left"},
-            {"targets": list(range(named, len(part.columns))), "width": "5.5rem"},
+            {
+                "targets": list(range(named, len(part.columns))),
+                "width": "4.5rem" if len(part.columns) > MANY_COLUMNS else "5.5rem",
+            },
         ],
         layout=dict.fromkeys(("topEnd", "bottomStart", "bottomEnd"), None) | {"topStart": "search" if search else None},
     )

@@ -144,7 +144,7 @@ def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
     return paper.show(frame.drop(columns=same), footnotes=notes, **words)
 
 
-def show_table(table: pd.DataFrame, view: str, **words: Any) -> Any:
+def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show.*", **words: Any) -> Any:
     """Show a table of estimates in its readable form; what is the same in every row, and the notes, stand below it.
 
     Parameters
@@ -153,12 +153,14 @@ def show_table(table: pd.DataFrame, view: str, **words: Any) -> Any:
         As a function of `benchmark_lib.tables` gives it.
     view : str
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
+    empty : str
+        What stands in its place where it has no rows, as Markdown.
     **words
         As for `paper.show`.
     """
     from IPython.display import Markdown
 
-    return _numbers(table, view, **words) if len(table) else Markdown("*Nothing to show.*")
+    return _numbers(table, view, **words) if len(table) else Markdown(empty)
 
 
 def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

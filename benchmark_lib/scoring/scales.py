@@ -97,9 +97,7 @@ class Scale:
         if not self.summed:
             return f"{self.written(value)} ({interval})"
         numbers = [rounded(self.times * v, self.digits) for v in (value, low, high) if v is not None]
-        if all(number.endswith(".0") for number in numbers):
-            numbers = [number.removesuffix(".0") for number in numbers]
-        return "{} ({} to {})".format(*numbers)
+        return "{} ({} to {})".format(*numbers)  # with its decimals, so that a column of counts is even
 
 
 SHARE = Scale(

@@ -392,4 +392,8 @@ def _clean_clusters(values, clusters):
 
 
 def _few(groups: int) -> str:
-    return f"{groups} clusters are few for an interval: show the clusters with it" if groups < FEW_CLUSTERS else ""
+    return (
+        f"{counted(groups, 'cluster')} {'is' if groups == 1 else 'are'} few for an interval"
+        if groups < FEW_CLUSTERS
+        else ""
+    )

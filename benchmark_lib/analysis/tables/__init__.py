@@ -46,6 +46,7 @@ from .operator_rules import (
     rules_kept,
     rules_of,
     rules_table,
+    runs_with_rules,
     with_and_without_rules,
 )
 from .paper import PaperTable, paper
@@ -214,6 +215,7 @@ __all__ = [
     "rules_cost",
     "first_to_break",
     "rules_kept",
+    "runs_with_rules",
     "rules_of",
     "rules_table",
     "wide_reliability",

@@ -427,10 +427,12 @@ def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict
     if any(value != value for value in seen.values()):
         return "the trials of a case vary as much as the cases do, so the chance cannot be told"
     gain = seen[f"power_{TRIALS_SHOWN[-1]}"] - seen[f"power_{TRIALS_SHOWN[0]}"]
-    if repeats > MOSTLY_REPEATS or gain < 0.02:
-        agree = f" (two trials of a case agree with a correlation of {repeats:.2f})" if repeats == repeats else ""
-        return f"more trials tell almost nothing{agree}: only more cases do"
-    return ""
+    fewest = TRIALS_SHOWN[0]
+    if repeats > MOSTLY_REPEATS:
+        return f"more trials tell almost nothing (two trials of a case agree with a correlation of {repeats:.2f}): only more cases do"
+    if gain < 0.02 and seen[f"power_{fewest}"] > 0.95:
+        return f"a difference of this size is found with {fewest} trials already"
+    return "more trials tell almost nothing: only more cases do" if gain < 0.02 else ""
 
 
 def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b: str) -> str:

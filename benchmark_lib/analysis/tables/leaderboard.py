@@ -386,7 +386,7 @@ def _notes(mine: pd.DataFrame) -> list[str]:
     elif "floor" in mine and mine["floor"].notna().all():
         notes += _success_by_domain(mine)
     elif not ("family" in mine and mine["family"].notna().any()):  # a hard set has no traps
-        notes += [f"no {b} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
+        notes += [f"no {b.replace('_', '-')} cases run" for b in BUCKETS if b not in set(mine["bucket"])]
     shifted = shift_in_words(mine)
     notes += [shifted] if shifted else []
     if mine["store_version"].nunique() > 1:

@@ -10,7 +10,7 @@ from ...cases.played import store_name, store_played
 from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation
 from ...scoring.operator_rules import kept_replies
-from ..estimators.estimate import Estimate, sentence
+from ..estimators.estimate import Estimate, counted, sentence
 from ..estimators.intervals import clustered_rate, clusters_or_cases
 from ..panels import conversations_of
 from .comparison import comparison_table
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ...runfile import RunFile
     from ..frames import Results
 
 ALL = "all of them"
@@ -180,7 +181,7 @@ def rules_by_turn(replies: pd.DataFrame) -> pd.DataFrame:
             continue
         for turn, part in mine.groupby("turn"):
             found = _rate(part)
-            few = f"only {len(part)} replies" if len(part) < FEW else ""
+            few = f"only {counted(len(part), 'reply', 'replies')}" if len(part) < FEW else ""
             rows.append(
                 {
                     "panel": panel,
@@ -221,6 +222,19 @@ def with_and_without_rules(results: Results) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=["with_rules", "without", "rules"])
+
+
+def runs_with_rules(results: Results) -> list[RunFile]:
+    """The runs that were told rules, and those that differ from one of them in the rules alone.
+
+    Parameters
+    ----------
+    results : Results
+        What `load_results` gives.
+    """
+    pairs = with_and_without_rules(results)
+    wanted = {*pairs["with_rules"], *pairs["without"]}
+    return [run for run in results.runs if results.entries[run.run_id] in wanted]
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:

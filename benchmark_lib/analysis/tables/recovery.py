@@ -169,7 +169,7 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
         exact = correlation(panel[f"true_{one}"], panel[f"true_{other}"], n_resamples=10)
         rows.append(
             (
-                f"{one} and {other}",
+                f"{METRICS[one].title} and {METRICS[other].title.lower()}",
                 true_correlation(one, other),
                 exact.estimate,
                 found.estimate,

@@ -23,6 +23,10 @@ VIEWS: Views = {
 P_VALUES = frozenset({"p", "p_these", "p_adjusted", "p_holm"})
 """Columns that are never shown as 0."""
 
+FLAGS = {"True": "yes", "False": "no"}
+"""How a cell shows what is true or not."""
+LONGEST_NAME = 80
+"""A model's name in a table may be broken over lines, so it is cut later than in a figure."""
 WORDS = frozenset({"bucket", "intent", "trap", "finding", "rule", "family", "detector", "class", "state", "scorer"})
 """Columns of names whose underscores are shown as spaces."""
 
@@ -58,7 +62,9 @@ def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
             shown[heading] = cells
     whose = next((name for name in ("entry", "model") if name in table), None)
     index = (
-        pd.Index([""] * len(rows)) if whose is None else pd.Index([short_name(m) for m in table[whose]], name="Model")
+        pd.Index([""] * len(rows))
+        if whose is None
+        else pd.Index([short_name(m, LONGEST_NAME) for m in table[whose]], name="Model")
     )
     return pd.DataFrame(shown, index=index, dtype="object")
 
@@ -87,8 +93,14 @@ def _text(name: str, value: Any) -> str:
 
     if missing(value):
         return ""
+    if str(value) in FLAGS:
+        return FLAGS[str(value)]
     return (
-        short_name(value) if name.endswith("entry") else str(value).replace("_", " ") if name in WORDS else str(value)
+        short_name(value, LONGEST_NAME)
+        if name.endswith("entry")
+        else str(value).replace("_", " ")
+        if name in WORDS
+        else str(value)
     )
 
 

@@ -14,6 +14,15 @@ VIEWS: Views = {
         "Share, % (95 %)": ("share", "low", "high", PERCENT),
         "They hold it": ("verdict",),
     },
+    "correlations held": {
+        "Two metrics": ("pair",),
+        "True of all such agents": ("truth", "2"),
+        "True of these agents": ("panel_truth", "2"),
+        "Recorded (95 %)": ("estimate", "low", "high", "2"),
+        "p, permutation": ("p", "3"),
+        "Interval holds the first": ("holds",),
+        "Interval holds the second": ("holds_panel",),
+    },
     "agreement": {
         "Bucket": ("bucket",),
         "Both right": ("both", "0"),
