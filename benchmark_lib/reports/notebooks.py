@@ -25,6 +25,8 @@ SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "tria
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_MODELS = ("scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME = 160
+PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
+"""What a notebook printed, broken between words and not within them."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 
@@ -313,7 +315,7 @@ def _to_html(notebook: Path) -> Path:
     exporter.require_js_url = ""
     page, _ = exporter.from_notebook_node(_without_widgets(notebook))
     target = notebook.with_suffix(".html")
-    target.write_text(page, encoding="utf-8")
+    target.write_text(page.replace("</head>", f"{PRINTED}</head>", 1), encoding="utf-8")
     return target
 
 

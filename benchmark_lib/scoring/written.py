@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 DASH = "–"
@@ -16,6 +17,14 @@ def missing(value: Any) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):  # NA compares as NA, a list of values is one
         return type(value).__name__ == "NAType"
+
+
+_TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+|[\d)] %")
+
+
+def unbroken(text: str) -> str:
+    """A text that is broken over two lines neither within its brackets, where an interval stands, nor between a number and its unit."""
+    return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 
 def rounded(value: float | None, digits: int = 1) -> str:

@@ -173,8 +173,9 @@
       const test = testOf(metric, a, b);
       const [x, y] = [entries[a].values[metric.key][2], entries[b].values[metric.key][2]];
       if (a === b || x === null || y === null) return make("td", { class: "none" }, "–");
-      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, "difference of the medians, not tested"));
+      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, `difference of the medians, not tested${test ? ": no case has values for both" : ""}`));
       const flip = a < b ? 1 : -1, [value, low, high, level, theseLow, theseHigh, , words] = test;
+      if (!words) return make("td", {}, signed(value * flip, metric), make("small", {}, "shown, not tested"));
       const ends = (from, to, what) => (from === null ? [] : [make("small", {}, `${what}: ${[from * flip, to * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}`)]);
       return make("td", {}, signed(value * flip, metric), make("small", {}, make("strong", {}, words)),
         ...ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)} %`), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
@@ -198,7 +199,7 @@
       for (const [id, entry] of [["name-a", entries[a]], ["name-b", entries[b]]]) {
         one(id).replaceChildren(entry.name, ...(entry.settings ? [make("small", {}, entry.settings)] : []));
       }
-      rows.replaceChildren(...metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric.title), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
+      rows.replaceChildren(...metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric.title, ...(metric.direction ? [make("small", {}, metric.direction)] : [])), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
       const shared = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([, x, y]) => x !== null && y !== null);
       const apart = shared.filter(([c, x, y]) => x !== y || risky(a, c) !== risky(b, c));
       apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);

@@ -6,7 +6,8 @@ is a share of in the numerator. `where_of` says with which filters, for the boar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -14,6 +15,8 @@ import ipywidgets as w
 from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
 from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
+from ...scoring.written import unbroken
+from ..transcript import visible
 from ..views import VIEWS, readable
 from .filters import promise_label
 from .table import PressTable
@@ -131,6 +134,10 @@ class LinkedTable(w.VBox):
         Of each cell, the filters; None for a cell that leads nowhere.
     static : str
         The same table for viewers without widgets.
+    parts : list of list of int, optional
+        The columns of each of the tables, one below the other, that it is shown as; one table by default.
+    notes : sequence of str
+        What stands below.
     labels : path
         Where labels given below it go.
 
@@ -141,20 +148,33 @@ class LinkedTable(w.VBox):
     """
 
     def __init__(
-        self, results: Results, shown: pd.DataFrame, where: list[list[Where | None]], static: str, **options: Any
+        self,
+        results: Results,
+        shown: pd.DataFrame,
+        where: list[list[Where | None]],
+        static: str,
+        *,
+        parts: list[list[int]] | None = None,
+        notes: Sequence[str] = (),
+        **options: Any,
     ):
         super().__init__(layout=w.Layout(width="100%"))
         self._results, self._where, self._static, self._options = results, where, static, options
         self.explorer: Any = None
-        cells = shown.astype(object).to_numpy().tolist()
-        self.table = PressTable(
-            self._open,
-            heads=[str(c) for c in shown.columns],
-            rows=[[short(v, 400) for v in row] for row in cells],
-            links=[[there is not None for there in row] for row in where],
-            numeric=[any(row[n] is not None for row in where) for n in range(len(shown.columns))],
+        self.tables = [self._press_table(shown, columns) for columns in parts or [list(range(len(shown.columns)))]]
+        self.table = self.tables[0]
+        self.children = [w.HTML(part("style")), *self.tables, *(w.HTML(escape(visible(note))) for note in notes)]
+
+    def _press_table(self, shown: pd.DataFrame, columns: list[int]) -> PressTable:
+        """A table of some of the columns."""
+        cells = shown.iloc[:, columns].astype(object).to_numpy().tolist()
+        return PressTable(
+            lambda row, column: self._open(row, columns[column]),
+            heads=[unbroken(str(shown.columns[n])) for n in columns],
+            rows=[[unbroken(short(v, 400)) for v in row] for row in cells],
+            links=[[row[n] is not None for n in columns] for row in self._where],
+            numeric=[any(row[n] is not None for row in self._where) for n in columns],
         )
-        self.children = [w.HTML(part("style")), self.table]
 
     def _open(self, row: int, column: int) -> None:
         """Show the conversations behind a cell."""
@@ -224,17 +244,18 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
         As for `explore`: labels, labeller, store.
     """
     from .. import paper
-    from ..board import readable_board, with_flagged
+    from ..board import as_text, board_parts, notes_of, readable_board, with_flagged
 
-    shown = with_flagged(readable_board(board)).drop(columns=["Block", "Cases of"])
-    text = shown.astype(object).map(
-        lambda v: "-" if v is None or v != v else f"{v:g}" if isinstance(v, float) else str(v)
-    )
+    shown = with_flagged(readable_board(board))
+    text, notes = as_text(shown), notes_of(shown)
     titles = {METRICS[name].title: name for name in shown_on(Shown.BOARD)}
     where = [
         [_where_on_board(str(heading), row, titles) for heading in shown.columns] for row in board.to_dict("records")
     ]
-    return LinkedTable(results, text, where, paper.show(text).html, **options)
+    names = [list(table) for table in board_parts(shown)[:2]]
+    static = [paper.show(text[columns], footnotes=() if columns is names[0] else notes).html for columns in names]
+    parts = [[shown.columns.get_loc(name) for name in columns] for columns in names]
+    return LinkedTable(results, text, where, "\n".join(static), parts=parts, notes=notes, **options)
 
 
 def _where_on_board(heading: str, row: Row, titles: dict[str, str]) -> Where | None:

@@ -9,7 +9,7 @@ from ...analysis.estimators.unsafe import BANDS
 from ...analysis.panels import PANELS
 from ...analysis.settings import DEFAULT
 from ...analysis.tables.customers import flags_of
-from ...analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
+from ...analysis.tables.leaderboard import ALL, WITHOUT, band_in_words, is_hollow
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from ..behind import NO
@@ -166,8 +166,8 @@ def _at(share: float) -> str:
 
 
 def band(row: dict[str, Any]) -> dict[str, Any] | None:
-    """The band of unsafe actions with the probability of each; None where there is none."""
-    if row["band"] in ("none", "", None):
+    """The band of unsafe actions with the probability of each; None where there is none, or none that says anything."""
+    if row["band"] in ("none", "", None) or is_hollow(row):
         return None
     chances = [(b, float(row[f"p_{b}"])) for b in BANDS]
     words = ", ".join(f"{b} {rounded(p, 2)}" for b, p in chances)

@@ -205,9 +205,9 @@ def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
 
 
 def _scope(content: Content, entry: Entry) -> dict[str, Any] | None:
-    """What the entry may answer alone at the default stakes, as sentences and rows; None without use cases."""
+    """What the entry may answer alone at the stakes of the site, as sentences and rows; None without use cases."""
     table = content.scope.get((entry.name, entry.source))
-    return None if table is None else {"said": scope_in_words(table), "rows": scope_rows(table)}
+    return None if table is None else {"said": scope_in_words(table, content.stakes), "rows": scope_rows(table)}
 
 
 def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:

@@ -133,7 +133,7 @@ class Pages:
     def answers(self) -> None:
         """Which model for which reader; of the core set alone, whose metrics the answers rest on."""
         content = self.content
-        found = answers_view(answers(content.results, board=content.board))
+        found = answers_view(answers(content.results, content.stakes, board=content.board))
         pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
         self._write("answers", "answers", "page", "answers", found=found, pages=pages)
 
