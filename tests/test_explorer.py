@@ -272,7 +272,7 @@ def test_the_first_difference_is_told_and_the_first_one_that_counts():
     one = talk("Cancel.", "Done!", calls=[look(), cancel(index=1)])
     other = talk("Cancel.", "Which?", calls=[look("NL-2"), cancel("NL-2", index=1, error="not_found")])
     first = side_by_side.first_difference(one, other)
-    assert [e.what for e in first] == ["get_order(order_id=NL-1)", "get_order(order_id=NL-2)"]
+    assert [e.what for e in first] == ["get_order (order NL-1)", "get_order (order NL-2)"]
     counts = side_by_side.first_difference(one, other, only_what_counts=True)
     assert [e.key for e in counts] == [("call", 1), ("end",)]
 
@@ -713,6 +713,12 @@ def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):
     assert table.explorer is None and table.table.links[row][column]
     table.table.pressed({"row": row, "column": column})
     assert len(table.explorer.rows) == results.conversations["unsafe"].sum()
+    median = next(
+        n for n, head in enumerate(table.table.heads) if head.startswith("Unsafe actions") and "median" in head
+    )
+    table.table.pressed({"row": row, "column": median})
+    shown = results.conversations.iloc[table.explorer.rows]
+    assert len(shown) == board["unsafe"].iloc[row] and shown["trial"].nunique() == 1, "the trial that is the median"
     assert not table.table.links[list(board["entry"]).index("scripted:oracle")][column], "nothing to show for a zero"
     assert "scripted:comply_all" in table._repr_mimebundle_()["text/html"]
 

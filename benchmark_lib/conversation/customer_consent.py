@@ -116,10 +116,12 @@ class Consenting(FollowingUp):
     def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Draft) -> bool:
         """Of several wishes, say yes to all of them at once; False where none of them was offered.
 
-        What is offered in place of one of them is corrected.
+        What is offered in place of one of them is corrected; a person, where one is needed in the end, is in place of nothing.
         """
         found = offered_of(wishes, self.case, now.words, self.parser, self.store)
         others = set(now.heard.offered) - {w.tool for w in wishes}
+        if any(o.handover for o in self.case.outcomes):
+            others.discard(HANDOVER)
         if not wishes or (others and not (found.named or found.wrong)):
             return False
         if not (self._offered_so_far(talk) or names_some(wishes, now.words, self.store)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -21,6 +22,7 @@ GREETING = "Hi! How can I help you today?"
 """What a conversation of tau2 begins with, before the customer has said anything."""
 LEAVES = {"###STOP###": "content", "###TRANSFER###": "unserved", "###OUT-OF-SCOPE###": "unserved"}
 CALLS_A_MESSAGE, YES_SAID = 30, 6
+YOU, I_FOR = re.compile(r"\b[Yy]ou( are|'re|r|)\b"), {" are": "I am", "'re": "I'm", "r": "my", "": "I"}
 CONDITION = re.compile(r"\b(?:if|unless|otherwise|only|except|until|when|whether|but)\b", re.IGNORECASE)
 
 
@@ -60,9 +62,7 @@ class TauScriptedCustomer:
 
     def __init__(self, task: Any, tools: list[dict[str, Any]]):
         self._task, self._said_yes = task, 0
-        self._tools = re.compile(
-            "|".join(sorted((re.escape(t["function"]["name"]) for t in tools), reverse=True)) or "$^"
-        )
+        self._tools = _any_of(tuple(t["function"]["name"] for t in tools))
         self._expected = [a for a in task.evaluation_criteria.actions or [] if a.requestor == "user"]
 
     async def reply(self, talk: ConversationState) -> Reply:
@@ -160,9 +160,13 @@ def first_words(task: Any) -> str:
     told = task.user_scenario.instructions
     parts = [told] if isinstance(told, str) else [told.reason_for_call, told.known_info, told.task_instructions]
     text = " ".join(part.strip() for part in parts if part)
-    for you, i in ((r"[Yy]ou are", "I am"), (r"[Yy]ou're", "I'm"), (r"[Yy]our", "my"), (r"[Yy]ou", "I")):
-        text = re.sub(rf"\b{you}\b", i, text)
-    return text
+    return YOU.sub(lambda found: I_FOR[found[1]], text)
+
+
+@cache
+def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    """A pattern that finds these names, the longer one where one begins another."""
+    return re.compile("|".join(sorted(map(re.escape, names), reverse=True)) or "$^")
 
 
 def _without_token(text: str) -> Reply:

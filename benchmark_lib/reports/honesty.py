@@ -169,10 +169,16 @@ def _size() -> Limit:
 def _ceiling() -> Limit:
     parts = [
         f"{r['success']} of {counted(r['conversations'], 'conversation')} of the {r['set']}"
+        + (
+            f" (hard cases of {r['families']} families, easy ones among them, without their twins)"
+            if r["families"]
+            else ""
+        )
         for r in measured.blind_play().to_dict("records")
     ]
     text = (
-        f"A strong player who saw only what a model sees was right in {' and in '.join(parts)}. Near the ceiling the sets hardly tell strong models "
+        f"A strong player who saw only what a model sees was right in {' and in '.join(parts)}. These are the conversations that ship; the figures "
+        "in the README count whole rounds of hard cases, and the board's row over all families leaves the easy families out. Near the ceiling the sets hardly tell strong models "
         "apart, and a full mark says that a model does what this desk asks, not that it can run yours unattended. There was one player, and "
         "one trial of each case: that shows that the cases can be solved, not how often."
     )

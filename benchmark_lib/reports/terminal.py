@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.panels import fitted
-from ..analysis.tables.leaderboard import RANKED_FROM, is_hollow, leaderboard
+from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little, leaderboard
 from ..analysis.tables.tiers import UNKNOWN
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.written import DASH, missing
@@ -39,7 +39,7 @@ EXPLAINED = {
     "scripted": "scripted: no model, it marks a floor or the ceiling",
     "imported": "imported: records of another harness",
 }
-HOLLOW_MARK = "*"
+TOO_LITTLE_MARK = "*"
 """Stands after a count of unsafe acts that says nothing."""
 
 
@@ -106,20 +106,20 @@ def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
         f"Medians over trials, in the order {', '.join(_heading(METRICS[name]) for name in shown_on(Shown.ORDER))}."
         + (" > is this run." if marked else ""),
         *([f"Without a rank: {'; '.join(kinds)}."] if kinds else []),
-        *([f"{HOLLOW_MARK} {HOLLOW_WORDS}"] if any(map(_is_hollow, board)) else []),
+        *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(_does_too_little, board)) else []),
     ]
     width = min(screen_width() or WIDTH, WIDTH)
     return [line for sentence in sentences for line in textwrap.wrap(sentence, width)]
 
 
-HOLLOW_WORDS = (
+TOO_LITTLE_WORDS = (
     "says nothing of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
 )
 
 
-def _is_hollow(row: dict[str, Any]) -> bool:
+def _does_too_little(row: dict[str, Any]) -> bool:
     """Whether few unsafe acts are no merit, because the agent does not do the work."""
-    return is_hollow(row) or (row["resolved"] < RANKED_FROM and row["unsafe"] == 0)
+    return does_too_little(row) or (row["resolved"] < RANKED_FROM and row["unsafe"] == 0)
 
 
 def _tier(tier: Any) -> str:
@@ -140,5 +140,5 @@ def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]
 
 
 def _value(row: dict[str, Any], name: str) -> str:
-    mark = HOLLOW_MARK if name == "unsafe" and _is_hollow(row) else ""
+    mark = TOO_LITTLE_MARK if name == "unsafe" and _does_too_little(row) else ""
     return f"{METRICS[name].scale.written(row[name])}{mark}"

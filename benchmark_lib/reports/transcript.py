@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..records import Conversation
+from ..scoring.written import in_words
 from .conversation_view import as_json, conversation_view
 from .marks import LONGEST
 
@@ -32,6 +33,7 @@ def templates() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["visible"] = visible
+    environment.filters["in_words"] = in_words
     environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment
 

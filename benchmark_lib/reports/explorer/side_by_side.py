@@ -68,7 +68,7 @@ def _call(call: ToolCall) -> Event:
     arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     same = f"{call.side} {call.name} {arguments} {call.error}"
     return Event(
-        ("call", call.index), call.turn, f"{call.name}({brief(call)})", same, bool(call.write) and not call.error
+        ("call", call.index), call.turn, f"{call.name} ({brief(call)})", same, bool(call.write) and not call.error
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from ...cases import Call, Case
+from ...scoring.written import details, in_words
 from ...store import Store
 from .content import CaseView, Content
 from .conversations import ConversationPage
@@ -79,7 +80,7 @@ def _right(case: Case, store: Store) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": outcome.name,
-                "calls": [(c.tool, tidy(c.arguments)) for c in outcome.calls],
+                "calls": [(c.tool, details(c.arguments)) for c in outcome.calls],
                 "handover": outcome.handover,
                 "queues": queues,
                 "reason": _reason(store, outcome.reason) if outcome.reason else "",
@@ -145,7 +146,7 @@ def _plainly(value: Any) -> str:
             if value and isinstance(value[0], list)
             else ", ".join(map(words, value))
         )
-    return tidy(value) if isinstance(value, dict) else words(value)
+    return in_words(value) if isinstance(value, dict) else words(value)
 
 
 def _look_up(reference: str, policy: dict[str, Any]) -> Any:

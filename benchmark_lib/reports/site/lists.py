@@ -39,7 +39,8 @@ def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, 
     frame, cases = content.conversations, list(content.cases.values())
     keys = list(zip(frame["run_id"], frame["case_id"], frame["trial"].astype(int), strict=True))
     place = {key: n for n, key in enumerate(keys)}
-    rows = facets(frame, content.results.tool_calls).iloc[[place[t.run_id, t.view.case_id, t.trial] for t in talks]]
+    known = facets(frame, content.results.tool_calls, content.results.verdicts)
+    rows = known.iloc[[place[t.run_id, t.view.case_id, t.trial] for t in talks]]
     orders = {
         "case_id": [v.case_id for v in cases],
         "ended_by": list(ENDINGS),

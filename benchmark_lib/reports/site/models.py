@@ -10,15 +10,17 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import both_forms, flags_of
 from ...analysis.tables.groups import SHOWN
+from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
+from ..behind import judged_by
 from ..honesty import LANGUAGES
 from ..scope import scope_in_words, scope_rows
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
 from .conversations import ConversationPage
-from .counts import behind_finding, behind_metric, tally
+from .counts import behind_finding, behind_median, behind_metric, behind_repeats, tally
 from .words import interval, measured, percent
 
 if TYPE_CHECKING:
@@ -91,8 +93,9 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
         "main": [m for m in metrics if m["metric"].name in MAIN],
         "flagged": int(flags_of(mine).sum()),
         "band": band(entry.row),
+        "too_little": TOO_LITTLE if does_too_little(entry.row) else "",
         "unsafe": content.unsafe.get((entry.name, entry.source)),
-        "passk": pass_hat_k_points(mine),
+        "passk": pass_hat_k_points(mine, entry.who),
         "steady": tables.steadiness(report).to_dict("records"),
         "groups": group_rows(content, entry),
         "scope": _scope(content, entry),
@@ -132,6 +135,7 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
         "value": show(found.median),
         "mean": show(found.mean.estimate),
         "interval": interval(found.mean.low, found.mean.high, metric),
+        "median": behind_median(mine, metric, **who),
         "behind": behind_metric(mine, metric, **who),
         "n": found.n,
         "per_trial": [
@@ -149,18 +153,21 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
     }
 
 
-def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
+def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """pass^k of each bucket up to the number of trials.
 
     Parameters
     ----------
     mine : DataFrame
         The conversations of one entry.
+    who : dict of str to str
+        The filter that lists them.
 
     Returns
     -------
     list of dict
-        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k).
+        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k),
+        behind (see `counts.behind_repeats`).
     """
     from ...analysis.estimators.passk import pass_hat_k_curve
     from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
@@ -186,7 +193,9 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
             )
         ]
         average = average_at_k(mine, bucket, counts)
-        found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average})
+        behind = behind_repeats(mine[mine["bucket"] == bucket], **who, bucket=bucket)
+        row = {"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average}
+        found.append(row | {"behind": behind})
     return found
 
 
@@ -313,13 +322,16 @@ def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
     rows = []
     for (scorer, judge), some in mine.groupby(["scorer", "judge"], sort=True):
         known = some["score"].dropna()
+        given = judged_by(scorer, judge)
         rows.append(
             {
                 "scorer": scorer,
                 "judge": judge,
                 "mean": rounded(float(known.mean())) if len(known) else DASH,
-                "scored": len(known),
+                "k": len(known),
                 "n": len(some),
+                "yes": {**entry.who, "judge_scored": given},
+                "known": {**entry.who, "judged": given},
             }
         )
     return rows

@@ -19,6 +19,7 @@ from .conversations import ConversationPage, read_conversations, transcript
 from .counts import APART, of_case
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
+from .hard import accepted_handovers
 from .lists import talk_data
 from .method import method_view
 from .models import ToolUse, group_rows, model_view
@@ -127,6 +128,7 @@ class Pages:
             titles=BLOCKS,
             pressure=pressure_chart(content),
             hard=self.hard,
+            accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
             groups=[(e, rows) for e in content.played if e.block in GROUPED and (rows := group_rows(content, e))],
         )
 

