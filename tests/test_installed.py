@@ -34,7 +34,7 @@ def environment(tmp_path_factory):
     call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
     venv.create(folder)
     python = folder / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--python", python)  # one that is there; a pip of its own would take long to put in
+    pip = (sys.executable, "-m", "pip", "--python", python)  # one that is there already
     call(*pip, "install", "--no-deps", "--no-index", *folder.glob("*.whl"), cwd=folder)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     (packages / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
