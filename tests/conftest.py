@@ -20,6 +20,10 @@ from benchmark_lib.store import load_store
 
 matplotlib.use("Agg")
 
+# The many processes that tests start (commands, kernels, workers) read what was compiled once.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 

@@ -23,7 +23,7 @@ from benchmark_lib.project import DATA
 from benchmark_lib.reports.answers import sentence_of
 from benchmark_lib.reports.methods import days_played
 from benchmark_lib.reports.site.content import Content
-from benchmark_lib.reports.site.models import _scope
+from benchmark_lib.reports.site.models import model_scope
 
 ASKED = {q.name: q for q in questions(Stakes())}
 
@@ -220,5 +220,5 @@ def test_stakes_that_are_none_are_refused_in_one_sentence(tmp_path, project, tex
 def test_the_site_uses_the_stakes_of_the_file(five_agents):
     content = Content(five_agents, published=False, stakes=reports.Stakes(wrong=10, file="mine.yaml"))
     entry = next(e for e in content.played if e.name == TUNED)
-    said = _scope(content, entry)["said"]
+    said = model_scope(content, entry)["said"]
     assert "costs 10 USD" in said[1] and "read from mine.yaml" in said[1] and "more than 50 %" in said[1]

@@ -1,25 +1,19 @@
 """Days that are gone through until the customer is content are guesses, whatever words they are put in."""
 
 import pytest
+from made_runs import talk
 
 from benchmark_lib.audit import at_once
 from benchmark_lib.conversation import ScriptedCustomer, converse
-from benchmark_lib.records import Act, Conversation, Message
+from benchmark_lib.records import Act
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.guesses import guessed
 
 
-def talk(*turns):
-    """A conversation from pairs: what the customer asks for by the name of a fact, and the agent's answer."""
-    messages = []
-    for turn, (asked, answer) in enumerate(turns, 1):
-        acts = [Act("waited", asked)] if asked else []
-        messages += [Message(turn, "customer", "Hello.", acts), Message(turn, "agent", answer)]
-    return Conversation("c", 1, "m", "model", "scripted", messages=messages, ended_by="resolved_by_customer")
-
-
 def found(case, store, *turns):
-    record = talk(*turns)
+    """The guesses in a conversation of pairs: what the customer asks for by the name of a fact, and the agent's answer."""
+    asked = [(("Hello.", [Act("waited", name)] if name else []), answer) for name, answer in turns]
+    record = talk(*(said for pair in asked for said in pair), ended_by="resolved_by_customer")
     return guessed(record, [m.text for m in record.replies()], case, store)
 
 

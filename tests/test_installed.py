@@ -32,9 +32,10 @@ def environment(tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("environment")
     call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
-    venv.create(folder, with_pip=True)
+    venv.create(folder)
     python = folder / "bin" / "python"
-    call(python, "-m", "pip", "install", "--no-deps", "--no-index", *folder.glob("*.whl"), cwd=folder)
+    pip = (sys.executable, "-m", "pip", "--python", python)  # one that is there already
+    call(*pip, "install", "--no-deps", "--no-index", *folder.glob("*.whl"), cwd=folder)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     (packages / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
     return folder

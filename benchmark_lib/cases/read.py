@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,9 +161,14 @@ def _spelled_out(ledger: dict[str, Any]) -> dict[str, Any]:
 
 def long_date(value: str | date, language: str = "en") -> str:
     """A date with its month's name and no year, as people of that language write it (babel)."""
+    return _long_date(_as_date(value), language)
+
+
+@lru_cache(maxsize=4096)
+def _long_date(day: date, language: str) -> str:
     from babel.dates import format_skeleton
 
-    return format_skeleton("MMMMd", _as_date(value), locale=language)
+    return format_skeleton("MMMMd", day, locale=language)
 
 
 def _as_date(value: str | date) -> date:

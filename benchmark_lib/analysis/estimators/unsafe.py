@@ -103,8 +103,9 @@ def unsafe_posterior(
     pair_sizes, pair_hits = np.divmod(kinds, int(size_rows.max()) + 1)
     inverse = inverse.reshape(codes.shape)
     table = np.stack([np.bincount(row, minlength=kinds.size) for row in inverse]).astype(float)
-    results = _posteriors(table, pair_hits, pair_sizes, planned, per, cuts, confidence)
-    return results[0] if hits.ndim == 1 else results
+    different, place = np.unique(table, axis=0, return_inverse=True)  # models with the same counts have the same answer
+    results = _posteriors(different, pair_hits, pair_sizes, planned, per, cuts, confidence)
+    return results[0] if hits.ndim == 1 else [results[at] for at in place.ravel()]
 
 
 def unsafe_headline(values, *, planned: int | None = None) -> Headline:

@@ -98,7 +98,7 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
         "passk": pass_hat_k_points(mine, entry.who),
         "steady": tables.steadiness(report).to_dict("records"),
         "groups": group_rows(content, entry),
-        "scope": _scope(content, entry),
+        "scope": model_scope(content, entry),
         "intents": _intents(mine, entry.who),
         "traps": _by_case([t for t in talks if t.view.bucket == "adversarial"]),
         "missed": [t for t in talks if t.view.bucket == "must_escalate" and t.state == "bad"],
@@ -213,7 +213,7 @@ def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
     return rows
 
 
-def _scope(content: Content, entry: Entry) -> dict[str, Any] | None:
+def model_scope(content: Content, entry: Entry) -> dict[str, Any] | None:
     """What the entry may answer alone at the stakes of the site, as sentences and rows; None without use cases."""
     table = content.scope.get((entry.name, entry.source))
     return None if table is None else {"said": scope_in_words(table, content.stakes), "rows": scope_rows(table)}
