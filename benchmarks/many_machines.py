@@ -48,9 +48,9 @@ def machines(workers: int):
 
 
 @contextmanager
-def endpoint():
+def endpoint(latency_s: float = LATENCY_S):
     """A server that answers each call after the same time, in a process of its own."""
-    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(LATENCY_S)]
+    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(latency_s)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     try:

