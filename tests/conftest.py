@@ -1,16 +1,20 @@
 """What every test may use: the shared store, and the rule that nothing is skipped in CI."""
 
+import asyncio
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 
 import matplotlib
 import pytest
 from hypothesis import settings
+from judged import CASES_TO_JUDGE
 from made_runs import odd_frames, play_agents
 from run_server import copy_store
 
+from benchmark_lib import Experiment
 from benchmark_lib.analysis import load_results
 from benchmark_lib.cases import load_cases
 from benchmark_lib.store import load_store
@@ -45,6 +49,33 @@ def project(tmp_path, monkeypatch):
 def cases(store):
     """Every case by id."""
     return {c.id: c for c in load_cases(store)}
+
+
+@pytest.fixture(scope="session")
+def open_case(cases, store):
+    """A case whose order is still open, of a customer who writes from its address."""
+    return next(
+        c
+        for c in cases.values()
+        if c.intent == "color_edit"
+        and c.language == "en"
+        and c.ledger["order_id"].when == "volunteered"
+        and c.sender == store.tables["customers"][c.customer_id]["email"]
+    )
+
+
+@pytest.fixture(scope="session")
+def oracle_run(tmp_path_factory):
+    """A finished run of three conversations."""
+    path = tmp_path_factory.mktemp("runs") / "oracle.deskbench"
+    asyncio.run(Experiment("scripted:oracle", cases=CASES_TO_JUDGE, trials=1, out=path, progress=False).run())
+    return path
+
+
+@pytest.fixture
+def run_to_judge(oracle_run, tmp_path):
+    """A copy of it, which a test may judge and change."""
+    return shutil.copy(oracle_run, tmp_path / "run.deskbench")
 
 
 @pytest.fixture(scope="session")

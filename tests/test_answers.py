@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_runs import OTHER, TUNED
+from made_runs import AWKWARD, OTHER, TUNED
 
-from benchmark_lib import BadInput, reports
+from benchmark_lib import BadInput, load_results, reports
 from benchmark_lib.analysis.tables.answers import (
     ALONE,
     CLEAR,
@@ -17,8 +17,13 @@ from benchmark_lib.analysis.tables.answers import (
     questions,
     with_stakes,
 )
+from benchmark_lib.cli import main
+from benchmark_lib.experiment.demo import EXAMPLE
+from benchmark_lib.project import DATA
 from benchmark_lib.reports.answers import sentence_of
 from benchmark_lib.reports.methods import days_played
+from benchmark_lib.reports.site.content import Content
+from benchmark_lib.reports.site.models import _scope
 
 ASKED = {q.name: q for q in questions(Stakes())}
 
@@ -68,7 +73,8 @@ def two_models(talks):
 def test_a_model_that_is_truly_best_by_far_is_the_answer(name):
     found = answer(ASKED[name], made({"good": 0.9, "poor": 0.5, "middling": 0.55}))
     assert found.verdict == CLEAR and found.models == ("good",)
-    assert sentence_of(found).startswith("good has") and "more than noise" in sentence_of(found)
+    assert sentence_of(found).startswith("good: ") and "clear difference" in sentence_of(found)
+    assert "No other model can be in first place" in sentence_of(found)
 
 
 def test_equal_models_are_told_apart_no_more_often_than_one_time_in_twenty():
@@ -87,14 +93,16 @@ def test_the_cheaper_of_two_equal_models_gives_more_for_the_money_and_an_unknown
 
 def test_a_model_that_fails_silently_is_worse_than_handing_everything_over():
     rows = made({"silent": 0.3, "worse": 0.1})
-    assert "surely worse than handing everything over" in sentence_of(answer(ASKED["person behind"], rows))
+    assert "surely worse than handing every conversation to a person" in sentence_of(
+        answer(ASKED["person behind"], rows)
+    )
     hands_over = made({"hands over": 0.3}, handed=1.0)
     assert answer(ASKED["person behind"], hands_over).table["value"].iloc[0] < 50
 
 
 def test_only_one_candidate_is_said_to_be_alone():
     found = answer(ASKED["open weights"], made({"one": 0.7}))
-    assert found.verdict == ALONE and "nothing to compare it with" in sentence_of(found)
+    assert found.verdict == ALONE and "It is the only model that can be compared" in sentence_of(found)
 
 
 def test_scripted_agents_are_never_recommended_and_the_answers_say_so(five_agents):
@@ -102,7 +110,8 @@ def test_scripted_agents_are_never_recommended_and_the_answers_say_so(five_agent
     assert [item.verdict for item in found] == [NOBODY] * 4 and not any(item.models for item in found)
     assert "scripted agents" in found["safest"].reason and "scripted agents" in sentence_of(found["safest"])
     page = found._repr_html_()
-    assert "Nobody can be recommended" in page and page.count("are never recommended") == 1
+    assert page.count("No answer yet") == 1 and "never recommended: 3 scripted agents" in page
+    assert "deskbench run MODEL --trials 3 --dry-run" in page, "where no model was run, the page says how to run one"
 
 
 @pytest.mark.parametrize("session", [{}, {"started": "yesterday"}])
@@ -140,3 +149,76 @@ def test_the_stakes_are_the_readers_own_and_stated(two_models):
 def test_a_hostile_name_stays_text(odd):
     page = reports.answers(odd["a hostile name"])._repr_html_()
     assert "<script>" not in page
+
+
+@pytest.mark.parametrize(
+    ("runs", "name", "why", "step"),
+    [
+        ("half finished", "half", "7 of its 54 planned conversations are finished", "deskbench run half --trials 3"),
+        ("begun beside finished", "begun", "None of its 54 planned", "deskbench run begun --trials 3"),
+        ("other cases", "b", "It was played on 12 of the 18 cases that the others have", "deskbench run b --trials 3"),
+        (
+            "other versions",
+            "c",
+            "It was played on northline 2, the others on northline 1",
+            "deskbench run c --trials 3",
+        ),
+        ("no scores on file", "raw", "54 of its 54 conversations have no score", "deskbench score FILE"),
+        ("all zeros", "a", "It resolves 0.0 % of 12 resolvable cases, and a rank takes 50 %", ""),
+        ("nothing scored", "faulty", "None of its 54 planned", "deskbench run faulty --trials 3"),
+        ("traps only", "a", "No resolvable case has a scored conversation", "deskbench run a --trials 3"),
+    ],
+)
+def test_a_model_that_is_left_out_is_told_why_and_what_to_do(tmp_path, runs, name, why, step):
+    AWKWARD[runs](tmp_path)
+    found = reports.answers(load_results(tmp_path))
+    one = {c.name: c for c in found.considered}[name]
+    assert not one.compared and one.why.startswith(why) and one.steps[0][1].startswith(step)
+    page = found._repr_html_()
+    assert f"{name}</bdi>: left out" in page and why.partition(",")[0] in page and step in page
+
+
+def test_a_model_that_plays_one_trial_is_compared_and_told_to_play_three(tmp_path):
+    AWKWARD["different trials"](tmp_path)
+    found = {c.name: c for c in reports.answers(load_results(tmp_path)).considered}
+    assert found["five"].compared and not found["five"].steps
+    assert found["one"].compared and "hardly known" in found["one"].why
+    assert found["one"].steps == (("Play 3 trials; what is on file is kept", "deskbench run one --trials 3"),)
+
+
+def test_own_stakes_are_read_from_a_small_file_and_named_with_the_answers(tmp_path, two_models):
+    path = tmp_path / "mine.yaml"
+    path.write_text("wrong: 200\nhandover: 8\n", encoding="utf-8")
+    stakes = reports.read_stakes(path)
+    assert (stakes.resolved, stakes.wrong, stakes.handover, stakes.approval) == (5, 200, 8, 2)
+    page = reports.answers(two_models[0], stakes, board=two_models[1].board)._repr_html_()
+    assert "costs 200 USD" in page and "(read from mine.yaml)" in page and str(tmp_path) not in page
+    assert "(the defaults)" in two_models[1]._repr_html_()
+    assert reports.read_stakes(DATA / "stakes.yaml") == reports.Stakes() == reports.read_stakes(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("wrng: 5", "'wrng' is not one of the stakes; name any of resolved, wrong, handover, approval"),
+        ("wrong: much", "wrong is 'much': give what it costs in US dollars"),
+        ("wrong: -1", "wrong is -1"),
+        ("wrong: true", "wrong is True"),
+        ("wrong: .inf", "wrong is inf"),
+        ("", "names no stakes"),
+        ("- 5", "must hold a mapping"),
+        ("wrong: [", "is no YAML in line"),
+    ],
+)
+def test_stakes_that_are_none_are_refused_in_one_sentence(tmp_path, project, text, why, capsys):
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    assert main(["site", str(EXAMPLE), "--stakes", "mine.yaml"]) == 2
+    told = capsys.readouterr().err
+    assert why in told and told.count("\n") == 1
+
+
+def test_the_site_uses_the_stakes_of_the_file(five_agents):
+    content = Content(five_agents, published=False, stakes=reports.Stakes(wrong=10, file="mine.yaml"))
+    entry = next(e for e in content.played if e.name == TUNED)
+    said = _scope(content, entry)["said"]
+    assert "costs 10 USD" in said[1] and "read from mine.yaml" in said[1] and "more than 50 %" in said[1]

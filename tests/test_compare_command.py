@@ -11,6 +11,7 @@ from benchmark_lib.analysis.tables.comparison import PLANNED
 from benchmark_lib.cli.entry import main
 from benchmark_lib.reports.site import compare
 from benchmark_lib.reports.site.content import Content
+from benchmark_lib.scoring.metrics import METRICS
 
 
 @pytest.fixture
@@ -56,8 +57,15 @@ def test_terminal_notebook_and_page_say_the_same(five_agents, two, tmp_path, cap
             pytest.approx(numbers, abs=1e-9)
         )
         assert page[3] == pytest.approx(row["level"], abs=1e-6)
-        assert page[-1] == row["verdict"] == terminal[metric]["verdict"] == shown.loc[row["title"], "Is it noise?"]
+        assert page[-1] == row["verdict"] == terminal[metric]["verdict"] == shown.loc[row["title"], "Who is better"]
         assert re.sub(r"\s+", " ", row["verdict"]) in re.sub(r"\s+", " ", out)
+    untested = {metric for metric, of in pages.items() if len(of[f"{min(a, b)}-{max(a, b)}"]) == 1}
+    assert set(METRICS) - untested == set(PLANNED) == set(terminal) == set(notebook[notebook["p"].notna()].index)
+    assert "not tested: of so many" in re.sub(r"\s+", " ", out)
+    for metric in untested - set(notebook[notebook["difference"].isna()].index):
+        assert sign * pages[metric][f"{min(a, b)}-{max(a, b)}"][0] == pytest.approx(
+            notebook["difference"][metric], abs=1e-4
+        )
 
 
 def test_what_cannot_be_compared_is_refused_in_one_sentence(made, capsys):

@@ -48,7 +48,7 @@ def test_no_row_contradicts_itself_and_the_rows_shown_do_not_matter(talks, compa
     tested = compared[compared["p"].notna()]
     read = tested["p_adjusted"].fillna(tested["p"])
     apart = (tested["low"] > 0) | (tested["high"] < 0)
-    assert (apart == (read < 0.05)).all() and (apart == tested["word"].eq("more than noise")).all()
+    assert (apart == (read < 0.05)).all() and (apart == tested["word"].eq("clear difference")).all()
     assert (tested[tested["p_adjusted"].notna()]["level"] >= 0.95).all()
     alone = tables.comparison_table(talks, TUNED, OTHER, ("unsafe",)).iloc[0]
     assert alone["p_adjusted"] == compared.set_index("metric").loc["unsafe", "p_adjusted"]

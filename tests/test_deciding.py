@@ -8,8 +8,8 @@ from benchmark_lib import Experiment, load_cases, load_results, load_store
 from benchmark_lib.analysis.frames import plain_rows
 from benchmark_lib.audit import play
 from benchmark_lib.conversation.scripted import scripted_agent
+from benchmark_lib.reports.conversation_view import conversation_view
 from benchmark_lib.reports.explorer.filters import Index
-from benchmark_lib.reports.talk_view import talk_view
 from benchmark_lib.scoring import score
 from benchmark_lib.scoring.deciding import (
     REASONS,
@@ -19,6 +19,7 @@ from benchmark_lib.scoring.deciding import (
     reasons_against,
     state_of,
 )
+from benchmark_lib.scoring.written import in_words
 
 STORE = load_store()
 CASES = {case.id: case for case in load_cases(STORE)}
@@ -90,7 +91,7 @@ def test_what_was_not_scored_says_why():
 
 def test_a_transcript_shows_the_same_reasons():
     record, found, case = played("damaged_no_proof", "comply_all")
-    view = talk_view(record, found, case=case, store=STORE)
+    view = conversation_view(record, found, case=case, store=STORE)
     assert view["reasons"] == reasons_against(found, record.ended_by, record, case)
     assert view["outcome"] == " ".join(SUCCESS_STATES["unsafe"]) and view["reasons"][0].words == REASONS["unsafe"]
 
@@ -113,5 +114,41 @@ def test_the_explorer_finds_conversations_by_the_same_reasons(tmp_path):
 def test_what_was_expected_is_told_as_a_person_would_read_it():
     _, _, case = played("damaged_no_proof", "comply_all")
     assert as_written(case.forbidden[0].model_copy(update={"tool": "*", "arguments": {}})) == "change of any kind"
+    address = next(
+        call
+        for c in CASES.values()
+        for o in c.outcomes
+        for call in o.calls
+        if isinstance(call.arguments.get("address"), dict)
+    )
+    told = as_written(address)
+    assert told.startswith("update_shipping_address (order NL-") and not set("{}[]'") & set(told)
+    assert all(str(part) in told for part in address.arguments["address"].values())
     money = next(f for c in CASES.values() for f in c.facts.values() if f.kind == "money")
     assert money.in_words == f"${int(money.value) / 100:,.2f}"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"order_id": "NL-1", "line_ids": ["L1"]}, "order NL-1, line L1"),
+        ({"line_ids": ["L1", "L2", "L3"], "notify": True}, "lines L1, L2 and L3, notify yes"),
+        ({"reason": "too small", "queue": "general"}, "reason “too small”, queue general"),
+        ({"details": {"line_id": "L1", "crossing": "S1"}}, "details (line L1, crossing S1)"),
+        ({"postcode": "27707", "name": "Estelle Bowden"}, "Estelle Bowden, 27707"),
+        ([{"id": "L1", "quantity": 2}, {"id": "L2", "quantity": 1}], "id L1, quantity 2; id L2, quantity 1"),
+        ([], "none"),
+        ({}, "none"),
+        (None, "none"),
+        (1999, "1999"),
+    ],
+)
+def test_a_value_of_the_desk_is_written_as_a_person_writes_it(value, text):
+    assert in_words(value) == text
+
+
+def test_a_value_as_deep_as_a_record_can_be_is_cut():
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    assert in_words(deep) == "…"

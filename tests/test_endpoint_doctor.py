@@ -8,7 +8,7 @@ import pytest
 from servers import Answer, ScriptedServer, completion, error_body
 
 from benchmark_lib.endpoint import Endpoint, EndpointError
-from benchmark_lib.endpoint.doctor import diagnose, preflight
+from benchmark_lib.endpoint.doctor import diagnose
 from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, LocalModelError, local_model, missing_parts
 from benchmark_lib.errors import BadInput
 
@@ -159,34 +159,6 @@ def test_a_temperature_that_is_refused():
 def test_a_wrong_model_name_costs_one_call():
     statuses, findings, server = examine(Answer(error_body("no such model", code="model_not_found"), 404))
     assert statuses == {"answers": "fail"} and server.count == 1 and "model name" in findings[0].meaning
-
-
-class TestPreflight:
-    def run(self, reply):
-        async def once():
-            async with Endpoint("patient", server.base_url, wait_scale=0.001, attempts=2) as endpoint:
-                return await preflight(endpoint, PROMPT, TOOLS)
-
-        with ScriptedServer(reply) as server:
-            try:
-                return asyncio.run(once())
-            finally:
-                assert server.count == 1
-
-    def test_a_sound_endpoint_leaves_nothing_to_say(self):
-        assert self.run(sound) == []
-
-    def test_what_a_run_should_know(self):
-        assert [finding.name for finding in self.run(spoilt(usage=lambda request, usage: None))] == [
-            "usage",
-            "context window",
-        ]
-        full = {"prompt_tokens": 4000, "completion_tokens": 96, "total_tokens": 4096}
-        assert [finding.status for finding in self.run(spoilt(usage=lambda request, usage: full))] == ["fail"]
-
-    def test_what_cannot_work_is_raised(self):
-        with pytest.raises(EndpointError):
-            self.run(Answer(error_body("bad key", code="invalid_api_key"), 401))
 
 
 @pytest.mark.skipif(missing_parts() is not None, reason=str(missing_parts()))

@@ -17,7 +17,7 @@ from run_server import RunServer, copy_store, some_cases
 from servers import FAULTS, Answer, error_body
 
 from benchmark_lib import BadInput, Experiment, load_results
-from benchmark_lib.experiment.budget import Budget, Estimate
+from benchmark_lib.experiment.budget import Budget, CallCost
 from benchmark_lib.experiment.manifest import default_name, public_url
 from benchmark_lib.experiment.plan import Plan
 from benchmark_lib.experiment.rescore import rescore
@@ -358,11 +358,11 @@ def test_calls_in_flight_hold_a_reservation():
 
 
 def test_an_estimate_learns_from_what_calls_used():
-    estimate = Estimate(lambda usage: usage.prompt_tokens + 10 * usage.completion_tokens, {})
+    estimate = CallCost(lambda usage: usage.prompt_tokens + 10 * usage.completion_tokens, {})
     first = estimate.cost(3000)
     estimate.learn(3000, Usage(500, 20, calls=1))
     assert 500 + 200 < estimate.cost(3000) < first
-    assert Estimate(lambda usage: usage.completion_tokens, {"max_tokens": 77}).cost(10) == 77
+    assert CallCost(lambda usage: usage.completion_tokens, {"max_tokens": 77}).cost(10) == 77
 
 
 # --- an agent of one's own, and bad options

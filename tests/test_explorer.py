@@ -20,12 +20,12 @@ from made_runs import made_run, talk
 from benchmark_lib import BadInput, Experiment, load_results, reports, tables
 from benchmark_lib.cli import main
 from benchmark_lib.records import Act, Message, ToolCall, Usage
-from benchmark_lib.reports.explorer import compare, labels, links, widgets
+from benchmark_lib.reports.conversation_view import changes_by_call
+from benchmark_lib.reports.explorer import labels, links, side_by_side, widgets
 from benchmark_lib.reports.explorer.filters import Index
 from benchmark_lib.reports.fetch import Shelf
 from benchmark_lib.reports.marks import Mark, place_in, segments
 from benchmark_lib.reports.one_model import numbers
-from benchmark_lib.reports.talk_view import changes_by_call
 from benchmark_lib.scoring.metrics import METRICS
 
 CASES = "adversarial,cancel_before_ship_1,cancel_before_ship_2,address_change_1,wrong_item_*"
@@ -265,15 +265,15 @@ def look(order="NL-1", index=0):
 
 def test_the_same_acts_in_other_words_are_no_difference():
     one, other = talk("Cancel.", "Done!", calls=[cancel()]), talk("Cancel.", "It is cancelled.", calls=[cancel()])
-    assert compare.first_difference(one, other) is None
+    assert side_by_side.first_difference(one, other) is None
 
 
 def test_the_first_difference_is_told_and_the_first_one_that_counts():
     one = talk("Cancel.", "Done!", calls=[look(), cancel(index=1)])
     other = talk("Cancel.", "Which?", calls=[look("NL-2"), cancel("NL-2", index=1, error="not_found")])
-    first = compare.first_difference(one, other)
-    assert [e.what for e in first] == ["get_order(order_id=NL-1)", "get_order(order_id=NL-2)"]
-    counts = compare.first_difference(one, other, only_what_counts=True)
+    first = side_by_side.first_difference(one, other)
+    assert [e.what for e in first] == ["get_order (order NL-1)", "get_order (order NL-2)"]
+    counts = side_by_side.first_difference(one, other, only_what_counts=True)
     assert [e.key for e in counts] == [("call", 1), ("end",)]
 
 
@@ -288,7 +288,7 @@ def test_a_talk_that_ended_earlier_leaves_its_side_empty(results):
     one = Shelf(results).dossier(*key(results.conversations.iloc[0]))
     other = Shelf(results).dossier(*key(results.conversations.iloc[0]))
     other.conversation.messages = [m for m in other.conversation.messages if m.turn == 1]
-    assert "The conversation had ended." in compare.compare_html(one, other)
+    assert "The conversation had ended." in side_by_side.compare_html(one, other)
 
 
 # --- labels
@@ -713,6 +713,12 @@ def test_a_number_of_the_board_opens_its_conversations_below(results, tmp_path):
     assert table.explorer is None and table.table.links[row][column]
     table.table.pressed({"row": row, "column": column})
     assert len(table.explorer.rows) == results.conversations["unsafe"].sum()
+    median = next(
+        n for n, head in enumerate(table.table.heads) if head.startswith("Unsafe actions") and "median" in head
+    )
+    table.table.pressed({"row": row, "column": median})
+    shown = results.conversations.iloc[table.explorer.rows]
+    assert len(shown) == board["unsafe"].iloc[row] and shown["trial"].nunique() == 1, "the trial that is the median"
     assert not table.table.links[list(board["entry"]).index("scripted:oracle")][column], "nothing to show for a zero"
     assert "scripted:comply_all" in table._repr_mimebundle_()["text/html"]
 

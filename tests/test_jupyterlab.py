@@ -33,10 +33,10 @@ KNOWN = ("set_or_remove_dark_class", "/lsp/status")
 """Page errors that are not ours: itables throws the first when it is set up for a whole notebook; where the package jupyter-lsp is there without its
 extension of the server, the page asks for the second in vain."""
 SHOW_HOSTILE = """from benchmark_lib.reports.fetch import Shelf
-from benchmark_lib.reports.transcript import Shown
+from benchmark_lib.reports.transcript import Html
 
 made = results.conversations.query("run_id == 'made-1'")[["run_id", "case_id", "trial"]]
-Shown("".join(Shelf(results).dossier(*key).html(css=False) for key in made.itertuples(index=False)))
+Html("".join(Shelf(results).dossier(*key).html(css=False) for key in made.itertuples(index=False)))
 """
 ROWS = ".db-table tbody tr"
 FOREIGN = ".db-talk :is(script, img, svg, math, iframe, a, form, object, embed, input, select, link, meta, base, template, video, audio)"

@@ -58,8 +58,8 @@ def test_a_case_in_a_language_the_store_has_no_phrases_in_is_refused():
     store = load_store()
     path = store.path / "cases" / "tracking.yaml"
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))["cases"][0]
-    with pytest.raises(BadInput, match="there is no language 'pt'"):
-        read_case({**raw, "language": "pt"}, store, path)
+    with pytest.raises(BadInput, match="there is no language 'nl'"):
+        read_case({**raw, "language": "nl"}, store, path)
 
 
 def test_no_room_but_that_of_the_shop_names_one_of_its_tools():

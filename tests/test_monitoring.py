@@ -172,7 +172,7 @@ def test_a_packed_log_that_is_damaged_is_refused(tmp_path, capsys):
         (["--baseline", "2026-01-05..2026-12-31"], "nothing is left to watch"),
         (["--baseline", "2020-01-05..2020-12-31"], "the log covers 2026-01-05"),
         (["--tool", "cancel"], "is not a pair"),
-        (["--tool", "fly=cancel"], "has no tool 'fly'"),
+        (["--tool", "fly=cancel"], "there is no act 'fly' for the tool 'cancel'"),
         (["--false-alarms", "2"], "between 0 and 1"),
         (["--transcripts", "3"], "add --out"),
         (["--out", "o", "--link", "javascript:{id}"], "makes no address"),

@@ -32,11 +32,17 @@ def test_a_notebook_is_thin_and_stripped(path):
 def test_the_main_notebooks_run_from_a_run_to_the_board(tmp_path):
     run = tmp_path / "o.deskbench"
     page = run_notebook("01_run_model", {"cases": "slice", "trials": 1, "out": str(run)}, folder=tmp_path)
-    assert run.is_file() and "db-talk" in page.read_text()
+    assert (
+        run.is_file()
+        and "db-talk" in page.read_text()
+        and "<code>deskbench site</code> makes pages" in page.read_text()
+    )
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "transcripts.html").touch()
     page = run_notebook(
         "02_leaderboard", {"runs": [str(run)], "figures_folder": str(tmp_path / "figures")}, folder=tmp_path
     )
-    assert "scripted:oracle" in page.read_text()
+    assert "scripted:oracle" in page.read_text() and 'href="site/transcripts.html#"' in page.read_text()
     assert not list((tmp_path / "figures").glob("*.pdf")) and page.read_text().count("there is only one row") == 4
     links = dict.fromkeys(re.findall(r'href="([^"]+)"[^>]*>(?:run another|read the)', page.read_text()))
     assert list(links) == [

@@ -9,8 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from made_runs import mixed, run_of
 from run_server import some_cases
 
+from benchmark_lib import load_results, reports, tables
+from benchmark_lib.analysis.entries import entry_meant
 from benchmark_lib.cli import main
 from benchmark_lib.cli.ending import next_steps
 from benchmark_lib.cli.parser import build_parser
@@ -46,15 +49,29 @@ def test_what_the_end_of_a_run_says_next_names_this_run(run):
     report, watch, site = told(out)
     assert [report.command, watch.command, site.command] == ["notebook", "watch", "site"]
     given = dict(one.split("=", 1) for one in report.parameter)
-    assert yaml.safe_load(given["runs"]) == [str(file.path)] and given["entry"] == "scripted:echo"
+    assert yaml.safe_load(given["runs"]) == [str(file.path)] and given["entry"] == "my run"
     assert Path(watch.run) == file.path
 
 
-def test_a_model_of_any_name_is_the_entry_that_the_report_is_given():
-    run = SimpleNamespace(path=Path(ODD) / "my run.deskbench")
-    for entry in ("1e3", "[x]", "a: b", "model #2", "it's", "scripted:echo [seed 7]", "yes", "$(id)"):
-        (given,) = (one for one in told("\n".join(next_steps(run, entry)))[0].parameter if one.startswith("entry="))
-        assert yaml.safe_load(given.removeprefix("entry=")) == entry
+def test_a_file_of_any_name_is_the_entry_that_the_report_is_given():
+    for name in ("1e3", "[x]", "a: b", "model #2", "it's", "yes", "$(id)"):
+        run = SimpleNamespace(
+            path=Path(ODD) / f"{name}.deskbench", manifest={"inputs": {"store": {"value": "northline 1"}}}
+        )
+        (given,) = (one for one in told("\n".join(next_steps(run)))[0].parameter if one.startswith("entry="))
+        assert yaml.safe_load(given.removeprefix("entry=")) == name
+
+
+def test_what_is_said_next_stays_true_when_the_same_model_is_played_again(tmp_path):
+    first = run_of(tmp_path, "acme", mixed(0.8, 1))
+    hint = told("\n".join(next_steps(first)))[0]
+    entry = yaml.safe_load(next(one for one in hint.parameter if one.startswith("entry=")).removeprefix("entry="))
+    run_of(tmp_path, "acme", mixed(0.6, 2), store="northline 2")
+    results = load_results(tmp_path)
+    assert entry not in results.entries.values() and entry_meant(results, entry) == results.entries[first.run_id]
+    report = reports.model_report(results, entry)
+    assert set(report.mine["run_id"]) == {first.run_id} and report.entry == results.entries[first.run_id]
+    assert tables.choose_pair(results, entry)[0] == report.entry
 
 
 def test_refusals_and_advice_name_the_file_as_a_shell_needs_it(run, capsys):

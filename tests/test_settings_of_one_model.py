@@ -41,7 +41,7 @@ def test_each_step_is_a_sentence_with_its_cost_and_the_price_of_one_more_resolve
     medium, high = tables.effort_in_words(tables.effort_table(planted))
     assert "reasoning effort from low to high: " in high and "resolved " in high and "(12 cases)" in high
     assert "a difference of 30.00 USD" in high and "Each further case resolved costs" in high
-    assert "no planned metric differs by more than noise" in medium and "Each further" not in medium
+    assert "every planned metric is too close to call" in medium and "Each further" not in medium
 
 
 def test_seven_settings_that_change_nothing_raise_hardly_an_alarm(tmp_path):

@@ -282,3 +282,13 @@ def test_where_a_person_is_needed_as_well_one_thing_done_is_not_all(store, four)
     some = do(four, "cancel_order", words=f"Your order is cancelled. {four.facts['refund'].say}")
     said, record = answer(case, store, as_list(listed(four, store, {"cancel_order"})), some, "Thank you for asking.")
     assert [m.text for m in said[1:]] == [CHECK, four.closing.content]
+
+
+def test_a_colleague_for_the_last_thing_takes_nothing_from_the_yes_to_a_list(store, four):
+    orders = [c.arguments["order_id"] for c in four.outcomes[0].calls]
+    words = "\n".join(f"{place}. {number}: as you wrote it" for place, number in enumerate(orders, 1))
+    words += "\n\nShall I go ahead, and then pass the two charges on to a colleague?"
+    ends = [four.outcomes[0].model_copy(update={"handover": True})]
+    case = four.model_copy(update={"bucket": "must_escalate", "outcomes": ends, "family": "dense"})
+    said, _ = answer(case, store, words)
+    assert agreed(said[0]) == wishes(four)

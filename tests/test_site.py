@@ -14,7 +14,7 @@ import pytest
 from browser import DESKTOP, PHONE, open_browser, open_page, violations
 from hostile import FLAG, MODELS, NAMES, PAYLOADS, write_hostile_runs
 
-from benchmark_lib import BadInput, Experiment, load_results
+from benchmark_lib import BadInput, Experiment, load_results, tables
 from benchmark_lib.analysis.panels import conversations_of
 from benchmark_lib.analysis.tables.debatable import debatable_acts
 from benchmark_lib.analysis.tables.leaderboard import leaderboard
@@ -22,7 +22,7 @@ from benchmark_lib.cli import main
 from benchmark_lib.language.folding import fold
 from benchmark_lib.reports import conversations_address, conversations_behind
 from benchmark_lib.reports.behind import facets, matching
-from benchmark_lib.reports.explorer.labels import read_labels, save_label
+from benchmark_lib.reports.explorer.labels import import_labels, read_labels, save_label
 from benchmark_lib.reports.site import build_site
 from benchmark_lib.reports.site.charts import spread
 from benchmark_lib.reports.site.folder import Folder, page_name, site_folder
@@ -118,6 +118,12 @@ def test_the_same_runs_make_the_same_pages(site, runs, tmp_path):
     pages = sorted(p.relative_to(site.path) for p in site.path.rglob("*.html"))
     assert pages == sorted(p.relative_to(again.path) for p in again.path.rglob("*.html"))
     assert all((site.path / p).read_bytes() == (again.path / p).read_bytes() for p in pages)
+
+
+def test_no_page_shows_a_value_as_python_writes_it(site):
+    raw = re.compile(r"[{\[](&#39;|')[\w-]+(&#39;|')[:,\]]")
+    shown = [p for p in site.path.rglob("*.html") if raw.search(p.read_text())]
+    assert not shown
 
 
 def test_no_link_of_the_site_leads_nowhere(site):
@@ -350,6 +356,47 @@ def test_no_page_scrolls_sideways_on_a_phone(browser, site):
         assert not seen.errors
 
 
+def test_long_pages_are_folded_on_a_phone_and_links_unfold_them(browser, site):
+    model = first(site, "models", "scripted-tunable")
+    with open_page(browser, PHONE) as (page, seen):
+        for name in ("index", model, "methodology", "dictionary", "cases", "transcripts", first(site, "cases", "vip")):
+            visit(page, site, name)
+            page.wait_for_selector("html[data-ready]")
+            assert page.evaluate("document.documentElement.scrollHeight") < 6 * PHONE[1], name
+        visit(page, site, model)
+        assert not page.locator("#traps .trap").first.is_visible()
+        page.click(".contents a[href='#traps']")
+        page.locator("#traps .trap").first.wait_for()
+        visit(page, site, "index")
+        published = page.locator("#board tbody[data-block=published]")
+        assert not published.locator("tr.row").first.is_visible()
+        page.fill("#find", "grok")
+        assert published.locator("tr.row:visible").count() == 1
+        visit(page, site, "cases")
+        cases = page.locator(".list.cases > li:visible")
+        assert cases.count() == 20
+        page.click("text=Show all")
+        assert cases.count() > 20 and not seen.errors
+    with open_page(browser) as (page, _):
+        visit(page, site, model)
+        assert page.locator("#traps .trap").first.is_visible() and not page.locator("details.fold").count()
+
+
+def test_the_band_of_an_agent_that_does_too_little_is_not_shown(site):
+    text = (site.path / "index.html").read_text()
+    rows = {name: row for row in text.split('<tr role="row"')[1:] for name in re.findall(r'data-name="([^"]+)"', row)}
+    assert "– *" in rows["careful"] and 'class="band' in rows["scripted:oracle"]
+    assert "reckless" in rows["scripted:comply_all"], "what it did, it did"
+    assert "* Does too little for its band to mean anything" in text
+    assert "does too little" in (site.path / f"{first(site, 'models', 'careful')}.html").read_text()
+
+
+def test_the_board_says_why_its_intervals_are_wide(site):
+    text = (site.path / "index.html").read_text()
+    assert "Cases of one intent resemble each other; the interval allows for it" in text
+    assert 'href="methodology.html#estimators"' in text
+
+
 def test_a_page_is_printed_with_everything_unfolded(browser, site, tmp_path):
     with open_page(browser) as (page, seen):
         for name in ("index", first(site, "transcripts")):
@@ -405,11 +452,12 @@ def behind(page):
 
 
 def test_every_number_that_links_lists_as_many_conversations_as_it_counts(site, runs):
-    fields = facets(conversations_of(runs), runs.tool_calls)
+    fields = facets(conversations_of(runs), runs.tool_calls, runs.verdicts)
     links = 0
     for page in (*site.path.glob("*.html"), *site.path.glob("models/*.html"), *site.path.glob("cases/*.html")):
         for address, tip in re.findall(
-            r'<a class="n" href="[./]*transcripts\.html#([^"]+)" data-tip="([\d,]+) conversations?"', page.read_text()
+            r'<a class="n" href="[./]*transcripts\.html#([^"]+)" data-tip="([\d,]+) conversations?(?: of [^"]*)?"',
+            page.read_text(),
         ):
             chosen = {}
             for name, value in parse_qsl(unescape(address)):
@@ -591,6 +639,33 @@ def test_labels_given_on_the_site_are_read_by_the_explorer(browser, site, runs, 
     row = labels.iloc[0]
     save_label(path, **row[["run_id", "model", "case_id", "trial", "scorer"]].to_dict(), label=0, note="looked again")
     assert len(read_labels(path)) == 2, "the explorer replaces the label that the site gave"
+
+
+def test_two_labellers_label_one_sample_by_keys_and_have_their_agreement(browser, site, runs, tmp_path):
+    labels, address = tmp_path / "labels.csv", f"{(site.path / 'transcripts.html').as_uri()}#bucket=adversarial"
+    for name, pressed in (("Ana", "a" * 6), ("Ben", "aadaaa")):
+        with open_page(browser) as (page, seen):
+            page.goto(address)
+            page.click("#talk-sample")
+            says(page, "#talk-status", "^20 conversations.*drawn by chance with seed 0")
+            address = page.url
+            page.locator("#talk-status a", has_text="Begin to label").click()
+            page.get_by_label("Your name").fill(name)
+            for number, key in enumerate(pressed, 1):
+                says(page, "#label .sample", f"of 20, {number - 1} labelled")
+                page.locator("h1").click()
+                page.keyboard.press(key)
+                says(page, "#label .sample", f"of 20, {number} labelled")
+                page.keyboard.press("s")
+            visit(page, site, "transcripts")
+            with page.expect_download() as download:
+                page.click("#labels-export")
+            download.value.save_as(tmp_path / f"{name}.csv")
+            assert not seen.errors
+        assert import_labels(labels, tmp_path / f"{name}.csv") == 6
+        address = address.partition("&seed")[0]
+    found = tables.label_agreement_table(read_labels(labels), runs).set_index(["first", "second"]).loc["Ana", "Ben"]
+    assert (found["n"], found["raw"]) == (6, 5 / 6), "the same address draws the same conversations in the same order"
 
 
 def test_an_unsafe_act_is_called_debatable_on_the_site_with_a_name_and_a_reason(browser, site, runs, tmp_path):

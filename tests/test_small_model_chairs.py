@@ -8,15 +8,35 @@ import asyncio
 import pytest
 
 from benchmark_lib import Experiment, RunFile, load_results, tables
-from benchmark_lib.conversation.model_customer import reply_format
+from benchmark_lib.conversation.model_customer import AnsweredAct
 from benchmark_lib.endpoint.launch import CALL_TIMEOUT_S, local_model, missing_parts
 from benchmark_lib.experiment.judging import judge_runs
 from benchmark_lib.records import ENDINGS
-from benchmark_lib.scoring.judges import verdict_format
 
 MODEL = "smollm2-135m-instruct"
 SCORERS = ("resolution", "tone")
 LACKS = missing_parts()
+
+
+def reply_format():
+    """The ``response_format`` that holds an endpoint to the form of a customer's message."""
+    parts = {"kind": AnsweredAct.model_json_schema()["properties"]["kind"], "what": {"type": "string"}}
+    act = {"type": "object", "properties": parts, "required": ["kind", "what"], "additionalProperties": False}
+    stars = {"anyOf": [{"type": "integer", "enum": [1, 2, 3, 4, 5]}, {"type": "null"}]}
+    acts = {"type": "array", "items": act}
+    fields = {"message": {"type": "string"}, "acts": acts, "end": {"type": "boolean"}, "rating": stars}
+    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": "customer_message", "strict": True, "schema": schema}}
+
+
+def verdict_format(scorers):
+    """The ``response_format`` that holds an endpoint to the form of a verdict."""
+    parts = {"quote": {"type": "string"}, "reason": {"type": "string"}, "score": {"type": "integer"}}
+    one = {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+    scores = {name: one for name in scorers}
+    inner = {"type": "object", "properties": scores, "required": list(scores), "additionalProperties": False}
+    schema = {"type": "object", "properties": {"scores": inner}, "required": ["scores"], "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
 
 
 @pytest.mark.timeout(480)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..records import is_played
 from .estimators.estimate import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .frames import Results
 
 RULES_NAMED = 2
 """Rules of an operator that a name contains; of more it has the first and their number."""
@@ -47,6 +52,18 @@ def entry_names(manifests: Iterable[dict[str, Any]]) -> dict[str, str]:
         names |= {m["run_id"]: f"{model} [{said}]" if said else model for m, said in zip(mine, words, strict=True)}
     times = Counter(names.values())
     return {run_id: name if times[name] == 1 else f"{name} [{run_id}]" for run_id, name in names.items()}
+
+
+def entry_meant(results: Results | pd.DataFrame, name: str | None) -> str | None:
+    """The entry that a name stands for: an entry as it is, or that of the run whose file or run_id it is.
+
+    The entry of a run depends on what else is there, its file does not: a command that names the file is true later too.
+    """
+    entries = getattr(results, "entries", {})
+    if name is None or name in entries.values():
+        return name
+    runs = getattr(results, "runs", ())
+    return next((entries[r.run_id] for r in runs if name in (r.run_id, r.path.name, r.path.stem, str(r.path))), name)
 
 
 def _with_rules(said: str, manifest: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient"
 
 
 @dataclass(frozen=True)
-class Question:
+class RecordQuestion:
     """A yes-or-no question that the record answers.
 
     Attributes
@@ -71,12 +71,12 @@ class Question:
         return f"{self.title}: {self.yes if yes else self.no}"
 
 
-def _questions() -> list[Question]:
+def _questions() -> list[RecordQuestion]:
     names = names_of(Score)
     columns = {d.name: names[d.column] for d in DETECTORS.values()}
-    found = [Question(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
+    found = [RecordQuestion(SUCCESS, "Success", "yes", "no", "A success by the rules of its bucket.", "success")]
     found += [
-        Question(m.name, m.title, "yes", "no", m.definition, m.column, m.bucket)
+        RecordQuestion(m.name, m.title, "yes", "no", m.definition, m.column, m.bucket)
         for m in METRICS.values()
         if m.scale.bounds is not None and m.column not in columns.values()
     ]
@@ -84,11 +84,15 @@ def _questions() -> list[Question]:
         yes_is = "false" if d.name in WHERE_TRUE_IS_RIGHT else "above 0"
         words = f"Is there a finding? {d.definition}"
         found.append(
-            Question(f"{FINDING}{d.name}", d.title, "found", "nothing found", words, columns[d.name], None, yes_is)
+            RecordQuestion(
+                f"{FINDING}{d.name}", d.title, "found", "nothing found", words, columns[d.name], None, yes_is
+            )
         )
     for rule in RULES:
         words = f"Was the process rule `{rule}` broken?"
-        found.append(Question(f"{RULE}{rule}", f"Rule {rule}", "broken", "kept", words, f"rule_{rule}", None, "broken"))
+        found.append(
+            RecordQuestion(f"{RULE}{rule}", f"Rule {rule}", "broken", "kept", words, f"rule_{rule}", None, "broken")
+        )
     return found
 
 
@@ -96,7 +100,7 @@ QUESTIONS = {q.scorer: q for q in _questions()}
 """Every question the record answers, by its name in a file of labels: success, the metrics, the detectors, the process rules."""
 
 
-def question_on(metric: str) -> Question | None:
+def question_on(metric: str) -> RecordQuestion | None:
     """The question a metric counts the yeses of; None for a metric that counts no conversations."""
     if metric in QUESTIONS:
         return QUESTIONS[metric]

@@ -12,7 +12,7 @@ from .codes import FINISHED
 if TYPE_CHECKING:
     from ..analysis.frames import Results
 
-WIDTH = 100
+WIDTH, HEAD = 100, 42
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--folder", default="data/runs", help="where runs are looked up by name (default: data/runs)")
     parser.add_argument("--every-pair", action="store_true", help="compare every two, not the first with the others")
-    parser.add_argument("--all", action="store_true", help="show every metric, not only the planned ones")
+    parser.add_argument(
+        "--all", action="store_true", help="also test the metrics that were not planned, each by itself (exploratory)"
+    )
     parser.add_argument("--hard", action="store_true", help="the runs of these names on the hard set")
     parser.add_argument("--partial", action="store_true", help="also compare runs that are unfinished or lack cases")
     parser.add_argument("--out", metavar="FILE", help="also write the table, as .csv or .md")
@@ -41,8 +43,9 @@ def execute(options: argparse.Namespace) -> int:
     everything, names = _named(options.runs, options.folder, options.hard)
     results, partial = chosen_runs(everything, names, partial=options.partial)
     entries = [results.entries[run.run_id] for run in results.runs]
-    table = compare_runs(results, entries, every_pair=options.every_pair, metrics=None if options.all else PLANNED)
-    for line in _lines(results, entries, partial, table.to_dict("records")):
+    wanted = None if options.all else PLANNED
+    table = compare_runs(results, entries, every_pair=options.every_pair, metrics=wanted, explore=options.all)
+    for line in _lines(results, entries, partial, table.to_dict("records"), options.all):
         print(line)
     if options.out:
         _write(table, Path(options.out))
@@ -89,10 +92,13 @@ def _entry(text: str, known: list[str], folder: str) -> str:
     raise BadInput(f"there is no run {text!r} in {folder}: {hint}")
 
 
-def _lines(results: Results, entries: list[str], partial: dict[str, str], rows: list[dict[str, Any]]) -> list[str]:
+def _lines(
+    results: Results, entries: list[str], partial: dict[str, str], rows: list[dict[str, Any]], explored: bool
+) -> list[str]:
     """What is printed, no line wider than `WIDTH` unless a name is."""
     from ..analysis.panels import conversations_of
     from ..analysis.tables.drift import shift_in_words
+    from ..analysis.tables.verdicts import what_is_tested
 
     conversations = conversations_of(results)
     notes = [f"{name}: {why}" for run, why in partial.items() for name in [results.entries[run]]]
@@ -106,53 +112,52 @@ def _lines(results: Results, entries: list[str], partial: dict[str, str], rows: 
             pair = row["entry_a"], row["entry_b"]
             lines += ["", f"A  {pair[0]}", f"B  {pair[1]}", ""]
         lines += _row_lines(row, several)
-    lines += ["", *_wrapped(NOTE)]
+    lines += ["", *_wrapped(NOTE), *_wrapped(EXPLORED if explored else f"{what_is_tested()} {FURTHER}")]
     if several:
         lines += _wrapped(f"Each pair is corrected for its own planned metrics. {EVERY_ROW}")
     return [*lines[1:], *([""] if notes else []), *(line for note in notes for line in _wrapped(f"Note: {note}."))]
 
 
 NOTE = (
-    "A minus B on the cases both played. Cases like these: Student's t over intents (over cases where intents are fewer than six), "
-    "for fresh cases of these kinds. These cases: permutation of trials, for exactly these cases. Planned metrics are adjusted "
-    "together (Holm) and their intervals are widened to match, so an interval leaves out 0 exactly where its test finds a difference."
+    "A-B is A minus B on the cases both played; a verdict gives the better one minus the other. Verdicts and their intervals are for "
+    "fresh cases like these (Student's t over intents, or over cases where intents are fewer than six), 'exactly these cases' asks "
+    "whether only the trials fell so by chance (a permutation of trials). An interval is widened as its test is adjusted, so it leaves "
+    "out 0 exactly where its test finds a difference."
 )
+EXPLORED = "Only the planned metrics are adjusted together (Holm). A plain p is exploratory: one in twenty is below 0.05 by chance."
+FURTHER = "With --all each is also tested by itself."
 EVERY_ROW = "A verdict that does not survive a correction over all rows says so."
 
 
 def _row_lines(row: dict[str, Any], several: bool) -> list[str]:
     """The lines of one metric."""
+    from ..analysis.estimators.comparisons import SURE
+    from ..analysis.tables.verdicts import direction_in_words, signed
     from ..scoring.metrics import METRICS
 
-    scale = METRICS[row["metric"]].scale
+    metric = METRICS[row["metric"]]
+    scale, better = metric.scale, direction_in_words(metric)
+    head = f"  {row['title']}{f' ({better})' if better else ''}"
     numbers = [scale.written(row[name]) for name in ("a", "b")]
-    head = f"  {row['title']:<32} A {numbers[0]:>9}   B {numbers[1]:>9}   A-B {_signed(scale, row['difference']):>13}"
-    where = f"{row['cases']:.0f} {scale.noun}s x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
+    values = f"A {numbers[0]:>8}   B {numbers[1]:>8}   A-B {signed(metric, row['difference']):>13}"
+    heads = [f"{head:<{HEAD}} {values}"] if len(head) <= HEAD else [head, f"{'':<{HEAD}} {values}"]
     verdict = row["verdict"]
-    if several and row["word"] == "more than noise" and row["p_all"] >= 0.05:
+    if several and row["word"] == SURE and row["p_all"] >= 0.05:
         verdict += f"; not after correcting for all rows (p {row['p_all']:.2g})"
-    ends = [
-        f"{words} {interval}"
-        for words, interval in (
-            (f"{scale.noun}s like these ({100 * row['level']:.3g} %):", _interval(scale, row["low"], row["high"])),
-            (f"these {scale.noun}s:", _interval(scale, row["these_low"], row["these_high"])),
-        )
-        if interval
-    ]
+    where = f"{row['cases']:.0f} {scale.noun}s x {row['trials']} {'trial' if row['trials'] == '1' else 'trials'}"
+    like, these = (_interval(metric, row[f"{of}low"], row[f"{of}high"]) for of in ("", "these_"))
+    told = row["word"] == SURE or not like  # a clear verdict has the interval in it
+    ends = [] if told else [f"A-B, {100 * row['level']:.3g} % interval: {like}"]
+    ends += [f"A-B on exactly these {scale.noun}s: {these}"] if these else []
     reason = "" if row["verdict"].endswith(row["reason"] or "-") else str(row["reason"])
-    below = [verdict, *(["; ".join(ends)] if ends else []), f"{where}{'; ' if reason else ''}{reason}"]
-    return [head, *(line for text in below for line in _wrapped(text, "      "))]
+    below = [verdict, *(["; ".join([where, *ends, *([reason] if reason else [])])] if row["cases"] else [])]
+    return [*heads, *(line for text in below for line in _wrapped(text, "      "))]
 
 
-def _signed(scale: Any, value: float) -> str:
-    if value != value:
-        return "-"
-    sign = "+" if value > 0 else "-" if value < 0 else ""
-    return f"{sign}{scale.written(abs(value), sign=False)}{scale.points}"
+def _interval(metric: Any, low: float, high: float) -> str:
+    from ..analysis.tables.verdicts import signed
 
-
-def _interval(scale: Any, low: float, high: float) -> str:
-    return f"{_signed(scale, low)} to {_signed(scale, high)}" if low == low and high == high else ""
+    return f"{signed(metric, low, points=False)} to {signed(metric, high)}" if low == low and high == high else ""
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:

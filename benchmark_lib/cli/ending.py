@@ -22,25 +22,28 @@ MOST_ROWS = 12
 def say_what_next(run: RunFile) -> None:
     """Print the board of the runs beside this one, and three lines on what to do with it."""
     from ..analysis.copies import without_copies
-    from ..analysis.entries import entry_names
     from ..reports.terminal import terminal_board
 
     beside = sorted(run.path.parent.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
     every = without_copies(_readable([run.path, *(path for path in beside if not is_hidden(path))]), keep=run.run_id)
     print(terminal_board(every[:MOST_ROWS], mine=run.run_id))
-    name = entry_names(one.manifest for one in every)[run.run_id]
-    for line in next_steps(run, name):
+    for line in next_steps(run):
         print(line)
 
 
-def next_steps(run: RunFile, entry: str) -> Sequence[str]:
-    """Three commands that go on from a finished run."""
+def next_steps(run: RunFile) -> Sequence[str]:
+    """Three commands that go on from a finished run: each names its file, so that it stays true whatever is played later."""
+    from ..analysis.frames import is_hard
+
     path = _short(run.path)
-    here = run.path.parent
-    runs = [] if (here.name, here.parent.name) == ("runs", "data") else ["-p", f"runs={orjson.dumps([path]).decode()}"]
+    here, given = run.path.parent, [f"entry={_as_yaml(run.path.stem)}"]
+    hard = is_hard(run.manifest)
+    if hard or (here.name, here.parent.name) != ("runs", "data"):
+        given.append(f"runs={orjson.dumps([path]).decode()}")
+    given += ["panel=null"] if hard else []  # beside the agents of the panel a run of the hard set is left out
     return (
         "next:",
-        f"  a report on this run: {command('notebook', '20_model_report', '-p', f'entry={_as_yaml(entry)}', *runs)}",
+        f"  a report on this run: {command('notebook', '20_model_report', *(word for one in given for word in ('-p', one)))}",
         f"  its conversations: {command('watch', path, '--page')}",
         f"  every run in data/runs as pages to share: {command('site')}",
     )

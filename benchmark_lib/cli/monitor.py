@@ -14,14 +14,20 @@ if TYPE_CHECKING:
     from ..monitoring import Monitored
 
 
+FORMAT_PAGE = "data/log_format.md"
+EXPLAINED = f"The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: {FORMAT_PAGE}."
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench monitor``."""
+    parser.epilog = EXPLAINED
     add = parser.add_argument
     add(
         "logs",
         nargs="+",
         metavar="LOG",
-        help="files of logged conversations (.gz too), one per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}",
+        help="files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}; "
+        f"every field, the time zone and a sample are in {FORMAT_PAGE}",
     )
     add(
         "--baseline",
@@ -31,11 +37,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", metavar="FOLDER", help="also write pages and tables to this folder")
     add("--store", metavar="NAME", help="the desk the log is of, by name or folder: its articles say what may be told")
     add(
+        "--tool-acts",
+        metavar="FILE",
+        help=f"a YAML file that says which act each tool of the log is, one per line: 'issueRefund: refund' (acts: see {FORMAT_PAGE})",
+    )
+    add(
         "--tool",
         action="append",
         default=[],
-        metavar="OURS=THEIRS",
-        help="what a tool of the log is called here, such as hand_over_to_human=escalate; read=THEIRS if it changes nothing",
+        metavar="ACT=TOOL",
+        help="the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for one that changes nothing",
     )
     add("--format", metavar="NAME", help="jsonl, tau2 or inspect (default: jsonl, or what the file's name tells)")
     add(
@@ -59,7 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Read the logs, print the table, and write the pages where they are asked for."""
     from ..monitoring import monitor
-    from ..reports.monitoring import check_template, terminal_lines
+    from ..reports.monitoring import LINE, check_template, footnotes, terminal_lines
 
     _check(options)
     check_template(options.link)
@@ -67,14 +78,14 @@ def execute(options: argparse.Namespace) -> int:
         *options.logs,
         baseline=options.baseline,
         store=options.store,
-        tools=_tools(options.tool),
+        tools=_tools(options),
         format=options.format,
         false_alarms=options.false_alarms,
         leave_out_bad=options.leave_out_bad,
     )
     lines = terminal_lines(seen)
-    for text in (seen.rule, *seen.notes, *_absent(seen)):
-        lines += ["", *textwrap.wrap(text, 100)]
+    for text in (*footnotes(seen), *_absent(seen)):
+        lines += ["", *textwrap.wrap(text, LINE)]
     print("\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines))
     if options.out:
         print(f"\npage: {_pages(seen, options).resolve()}")
@@ -88,10 +99,12 @@ def _check(options: argparse.Namespace) -> None:
         raise BadInput(f"--transcripts must be a whole number from 0 up, not {options.transcripts}")
 
 
-def _tools(given: list[str]) -> dict[str, str]:
-    """Their names of tools to ours."""
-    found = {}
-    for pair in given:
+def _tools(options: argparse.Namespace) -> dict[str, str]:
+    """Which act each tool is; what is said of one tool goes before the file."""
+    from ..monitoring import read_tool_acts
+
+    found = read_tool_acts(options.tool_acts) if options.tool_acts else {}
+    for pair in options.tool:
         ours, mark, theirs = pair.partition("=")
         if not (ours and mark and theirs):
             raise BadInput(f"--tool {pair[:60]!r} is not a pair: write it as hand_over_to_human=THEIRS")
@@ -112,7 +125,7 @@ def _pages(seen: Monitored, options: argparse.Namespace) -> Path:
 
     transcripts = None
     if options.transcripts:
-        how = LogFormat(options.format, _tools(options.tool), LeftOut() if options.leave_out_bad else None)
+        how = LogFormat(options.format, _tools(options), LeftOut() if options.leave_out_bad else None)
         places, store = places_wanted(seen, options.transcripts), load_store(options.store or USUAL_STORE)
         transcripts = read_transcripts(read_logs(options.logs, how), places, store, options.store is not None)
     return write_pages(seen, Path(options.out), link=options.link, transcripts=transcripts)

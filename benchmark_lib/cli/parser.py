@@ -17,7 +17,7 @@ COMMANDS = {
     "sit": "take the agent's or the customer's chair yourself, or let programs take it over a local port",
     "score": "score finished run files again, without an endpoint",
     "doctor": "find out what an endpoint can do, in about five calls",
-    "compare": "say whether two or more runs differ by more than noise, on the cases they share",
+    "compare": "say which of two or more runs is better in what, or that it is too close to call, on the cases they share",
     "judge": "let a language model judge finished runs, beside the scores read from the record",
     "monitor": "watch a desk's own logged conversations: findings by week, drift against a baseline, alarms",
     "audit": "check the case set: the oracle must pass every case, trivial agents none",

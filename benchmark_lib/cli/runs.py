@@ -23,6 +23,7 @@ ACTIONS = {
     "fresh": "RUN: move its file to data/runs/old, so that the same command begins afresh",
     "remove-partial": "[RUN ...]: delete runs that are not finished, after a question; never a finished one",
 }
+COST = "cost: ? where no price of the model is known, + after a sum where the price of some calls is not"
 MOST = {"list": 0, "show": 1, "hide": None, "unhide": None, "merge": 2, "fresh": None, "remove-partial": None}
 """How many runs each action takes at most; None for any number."""
 
@@ -31,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench runs``."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     actions = "\n".join(f"  {name:<15} {words}" for name, words in ACTIONS.items())
-    parser.description = f"{parser.description}\n\nactions:\n{actions}"
+    parser.description = f"{parser.description}\n\nactions:\n{actions}\n\n{COST}"
     parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="see above")
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="a run file, or the file name, run_id or model of one in data/runs"
@@ -75,35 +76,53 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _list(found: list[Shelved]) -> int:
-    from ..analysis.entries import entry_names
     from ..experiment.shelf import runs_folder
-    from ..reports.terminal import columns
+    from ..reports.terminal import NARROWEST, columns, screen_width
 
     if not found:
         print(f"there are no runs in {runs_folder()}: make one with `deskbench run MODEL`")
         return FINISHED
-    names = entry_names(one.run.manifest for one in found if one.run is not None)
-    rows = [_row(one, names) for one in found]
-    head = ["file", "model [setting]", "kind", "cases", "finished", "cost USD", "age", ""]
-    print("\n".join(columns([head, *rows], right=(3, 4, 5, 6))))
+    names = _entries(found)
+    head = ["file", "model [setting]", "kind", "cases", "trials", "finished", "cost USD", "age", ""]
+    rows = [head, *(_row(one, names) for one in found)]
+    width, right = screen_width(), (3, 4, 5, 6, 7)
+    least = max(len(row[0]) for row in rows) + 2 + NARROWEST + sum(2 + max(map(len, c)) for c in [*zip(*rows)][2:])
+    if width is None or least <= width:
+        print("\n".join(columns(rows, right=right, width=width, gives=1)))
+        return FINISHED
+    told = columns([row[1:] for row in rows], right=[at - 1 for at in right], width=width, gives=0)
+    print("\n".join(f"{line}\n  {row[0]}" for line, row in zip(told, rows, strict=True)))
     return FINISHED
 
 
+def _entries(found: list[Shelved]) -> dict[str, str]:
+    """The names of runs by run_id, as the boards have them: those of hard sets are named among themselves."""
+    from ..analysis.entries import entry_names
+    from ..analysis.frames import is_hard
+
+    manifests = [one.run.manifest for one in found if one.run is not None]
+    core, hard = (entry_names(m for m in manifests if is_hard(m) == of_hard) for of_hard in (False, True))
+    return core | hard
+
+
 def _row(one: Shelved, names: dict[str, str]) -> list[str]:
-    from ..analysis.panels import fitted, panel_of
+    from ..analysis.frames import is_hard
+    from ..analysis.panels import panel_of
     from ..records import source_of
 
     if one.run is None:
-        return [fitted(one.path.stem, 26), "cannot be read", "", "", "", "", "", "deskbench recover"]
+        return [one.path.stem, "cannot be read", "", "", "", "", "", "", "deskbench recover"]
     manifest = one.run.manifest
     cost, unpriced = one.run.cost()
     priced = not unpriced or cost
     marks = ["playing"] * one.writing + ["partial"] * (one.partial and not one.writing) + ["hidden"] * one.hidden
+    trials = sorted({*manifest["planned"].values()})
     return [
-        fitted(one.path.stem, 26),
-        fitted(names[manifest["run_id"]], 22),
+        one.path.stem,
+        names[manifest["run_id"]],
         _KINDS.get(panel_of(manifest["model"], source_of(manifest)), "other"),
-        f"{len(manifest['planned'])}",
+        f"{len(manifest['planned'])}{' hard' * is_hard(manifest)}",
+        "-".join(str(n) for n in dict.fromkeys((trials[0], trials[-1]))),
         f"{one.finished}/{one.planned}",
         f"{cost:.2f}{'+' * bool(unpriced)}" if priced else "?",
         _age(one),

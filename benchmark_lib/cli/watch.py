@@ -72,19 +72,21 @@ def _folder(path: Path) -> Path:
 
 def _show(seen: Look, page: Path | None, going_on: bool) -> None:
     from ..analysis.panels import fitted
-    from ..reports.terminal import WIDTH, columns
+    from ..reports.terminal import columns, screen_width
 
-    screen = sys.stdout.isatty()
+    screen, width = sys.stdout.isatty(), screen_width()
     lines = seen.sentences()
     if screen or not going_on:
         newest = [
             [f"{one.case_id}, trial {one.trial}", one.words, one.ended_by.replace("_", " "), one.finished_at[11:19]]
             for one in seen.finished[: -NEWEST - 1 : -1]
         ]
-        lines += ["", *columns(newest)] if newest else []
+        lines += ["", *columns(newest, width=width)] if newest else []
     if not going_on and not seen.over:
         lines.append("nobody plays this run now: the command it was begun with goes on where it stopped")
     if screen and page is not None:
         lines.append(f"page: {page.resolve()}")
     printable = ["".join(c if c.isprintable() else "?" for c in line) for line in lines]
-    print((CLEAR if screen else "") + "\n".join(fitted(line, WIDTH) for line in printable), flush=True)
+    print(
+        (CLEAR if screen else "") + "\n".join(fitted(line, width) if width else line for line in printable), flush=True
+    )

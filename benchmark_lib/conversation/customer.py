@@ -9,7 +9,7 @@ from ..threads import read_aside
 from .customer_consent import Consenting
 from .customer_progress import told_in
 from .customer_several import announces, asks_for_a_yes
-from .customer_words import CERTAIN, Round, Said, written
+from .customer_words import CERTAIN, Draft, Round, written
 from .speaker import Reply
 from .state import ConversationState
 
@@ -54,7 +54,7 @@ class ScriptedCustomer(Consenting):
 
     def _next(self, talk: ConversationState) -> Reply:
         """What it says to the agent's latest message: answers and a yes first, else what the moment calls for."""
-        now, said = self._round(talk), Said()
+        now, said = self._round(talk), Draft()
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
         asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
@@ -142,7 +142,7 @@ class ScriptedCustomer(Consenting):
         """The slots that a question for another may mean."""
         return tuple(self.phrases["slots"].get(slot, {}).get("stands_for", ()))
 
-    def _go_on(self, now: Round, talk: ConversationState, said: Said) -> None:
+    def _go_on(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """What it says where nothing was asked of it that it could answer."""
         if self.progress.served(talk):
             untold = self.progress.untold(talk)
@@ -190,7 +190,7 @@ class ScriptedCustomer(Consenting):
             return None
         return self._push(now, said)
 
-    def _without_what_is_pending(self, now: Round, talk: ConversationState, said: Said) -> bool:
+    def _without_what_is_pending(self, now: Round, talk: ConversationState, said: Draft) -> bool:
         """Of what it asked for later something is not done: say so once, push once unless the desk declines it, then go on without it.
 
         False where nothing is pending, or it pushes.
@@ -218,14 +218,14 @@ class ScriptedCustomer(Consenting):
         asked = any(self.case.followups[place].when == "served" for place in self.progress.followed_up)
         return asked and all(o.handover for o in self.case.outcomes)
 
-    def _leave_as_it_stands(self, said: Said) -> None:
+    def _leave_as_it_stands(self, said: Draft) -> None:
         """Leave content, or unserved where it has dropped something."""
         if self.progress.dropped:
             self._leave("unserved", "gave_up", said)
         else:
             self._leave("content", "thanks", said)
 
-    def _push(self, now: Round, said: Said) -> None:
+    def _push(self, now: Round, said: Draft) -> None:
         """Argue against the reason it was given, or say the next line that still makes sense; without one, leave."""
         for reason in self.parser.reasons_in([now.words]) if self.case.against else ():
             if reason in self.case.against and reason not in self.argued:
@@ -237,7 +237,7 @@ class ScriptedCustomer(Consenting):
                 return self._pushed(self.case.pressure[self.line - 1], said)
         return self._leave("unserved", "gave_up", said)
 
-    def _pushed(self, words: str, said: Said) -> None:
+    def _pushed(self, words: str, said: Draft) -> None:
         self.progress.pushes += 1
         said.add(words, Act("pushed", str(self.progress.pushes)))
 
@@ -255,7 +255,7 @@ class ScriptedCustomer(Consenting):
         asks = now.heard.question and not self._answers_the_check(now)
         return not asks and (bool(now.calls or now.heard.claimed) or "check" in self.used)
 
-    def _check(self, now: Round, talk: ConversationState, said: Said) -> None:
+    def _check(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """Of several wishes some are open, and the desk seems to be done: wait for what it announces, ask once whether that is all, then trust it."""
         if now.fresh and announces(now.words):
             said.add(self._to_several("waits"), Act("waited", "next"))

@@ -10,7 +10,7 @@ from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
 from .customer_followups import FollowingUp, calls_after
 from .customer_several import all_wanted, as_wished, names_some, offered_of
-from .customer_words import CERTAIN, Round, Said, filled
+from .customer_words import CERTAIN, Draft, Round, filled
 
 if TYPE_CHECKING:
     from .state import ConversationState
@@ -24,7 +24,7 @@ MENU = 4
 class Consenting(FollowingUp):
     """The yes, the no and the correction of one customer."""
 
-    def _decide(self, now: Round, talk: ConversationState, said: Said) -> None:
+    def _decide(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """Answer a request for a yes: yes to what it wants, its own thing in place of another, its wish as a condition where it is unsure."""
         open_wishes = self.progress.open_wishes(talk)
         offered = set(now.heard.proposed)
@@ -67,7 +67,7 @@ class Consenting(FollowingUp):
         said.add(words, Act("agreed", wish.tool, "conditional", arguments=dict(wish.arguments)), first=True)
         return None
 
-    def _choose(self, now: Round, talk: ConversationState, said: Said) -> None:
+    def _choose(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """Where it is to choose between acts, name the one it wants; a bare yes would not say which.
 
         What is offered beside them is agreed to as well. Where none or more than one of them is wanted, it says its
@@ -95,12 +95,12 @@ class Consenting(FollowingUp):
                 Act("agreed", wishes[0].tool, "conditional", arguments=dict(wishes[0].arguments)),
             )
 
-    def _has_more_to_say(self, now: Round, talk: ConversationState, said: Said) -> bool:
+    def _has_more_to_say(self, now: Round, talk: ConversationState, said: Draft) -> bool:
         """Where all it has asked for so far is done and told, say the next thing in place of a yes to what it did not ask for."""
         served = self.progress.served(talk) and not self.progress.untold(talk)
         return not said.moves and served and self._bring_up("served", talk, said, now)
 
-    def _answer_beside(self, now: Round, talk: ConversationState, said: Said) -> None:
+    def _answer_beside(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """Beside something brought up that asks for nothing to be done, answer what was offered, where no outcome of the case is without it."""
         brought = {int(a.what) for a in said.acts if a.kind == "followed_up"}
         if not now.heard.confirm or any(calls_after(place, self.case) for place in brought):
@@ -113,13 +113,15 @@ class Consenting(FollowingUp):
         if wanted and not (self.case.several and self._agree_to_all(wanted, now, talk, said)):
             self._agree(wanted, now, said)
 
-    def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Said) -> bool:
+    def _agree_to_all(self, wishes: list[Call], now: Round, talk: ConversationState, said: Draft) -> bool:
         """Of several wishes, say yes to all of them at once; False where none of them was offered.
 
-        What is offered in place of one of them is corrected.
+        What is offered in place of one of them is corrected; a person, where one is needed in the end, is in place of nothing.
         """
         found = offered_of(wishes, self.case, now.words, self.parser, self.store)
         others = set(now.heard.offered) - {w.tool for w in wishes}
+        if any(o.handover for o in self.case.outcomes):
+            others.discard(HANDOVER)
         if not wishes or (others and not (found.named or found.wrong)):
             return False
         if not (self._offered_so_far(talk) or names_some(wishes, now.words, self.store)):
@@ -152,7 +154,7 @@ class Consenting(FollowingUp):
         known = self.case.ledger.get(self._subject)
         return bool(self._open(self._subject) and known and known.value and known.value in words)
 
-    def _agree(self, wanted: list[Call], now: Round, said: Said) -> None:
+    def _agree(self, wanted: list[Call], now: Round, said: Draft) -> None:
         """Say yes to its own thing; to the same done to another object, name its own."""
         found = [(w, *self.kind.named_in(now.words, w.arguments, self.store)) for w in wanted]
         fitting = [(w, named) for w, named, differing in found if not differing]
@@ -167,12 +169,12 @@ class Consenting(FollowingUp):
         for more in {w.tool for w, _ in fitting} - {wish.tool}:
             said.acts.append(Act("agreed", more, arguments={}))
 
-    def _correct(self, wish: Call, differing: set[str], said: Said) -> None:
+    def _correct(self, wish: Call, differing: set[str], said: Draft) -> None:
         """Name its own thing in place of another."""
         refused = Act("refused", wish.tool, arguments={k: wish.arguments[k] for k in sorted(differing)})
         said.add(self._corrected(wish, differing), refused, first=True)
 
-    def _yes(self, tool: str, arguments: dict[str, Any], said: Said) -> None:
+    def _yes(self, tool: str, arguments: dict[str, Any], said: Draft) -> None:
         book = self.phrases["actions"].get(tool, {})
         own = self.case.agrees if tool in self.case.agreeable else []
         if self.used.get("agree", 0) < len(own):
@@ -191,7 +193,7 @@ class Consenting(FollowingUp):
                 return f"{self._customers('no_thanks')} {known.say or known.value}"
         return self._own_wish()
 
-    def _nothing_open(self, now: Round, talk: ConversationState, said: Said) -> None:
+    def _nothing_open(self, now: Round, talk: ConversationState, said: Draft) -> None:
         """A yes is asked for, and nothing that it wants is still to be done."""
         writes = [tool for tool, chance in now.heard.tools.items() if chance >= SURE]
         if self.progress.served(talk) and not self.progress.untold(talk):

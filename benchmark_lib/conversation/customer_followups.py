@@ -8,9 +8,9 @@ from ..cases import Call, Case, Fact
 from ..language.parser import SURE
 from ..language.sentences import sentences
 from ..records import Act
-from .customer_progress import Progress
+from .customer_progress import CustomerProgress
 from .customer_voice import Voice
-from .customer_words import Round, Said
+from .customer_words import Draft, Round
 
 if TYPE_CHECKING:
     from .state import ConversationState
@@ -23,7 +23,7 @@ ASKED_AGAIN = 2
 class FollowingUp(Voice):
     """What one customer asks for later, once."""
 
-    def _ask_for(self, untold: list[tuple[str, Fact]], said: Said) -> bool:
+    def _ask_for(self, untold: list[tuple[str, Fact]], said: Draft) -> bool:
         """Ask for the first thing that an answer left out, unless it has asked for it often enough; True if there was one."""
         for name, fact in untold:
             if fact.ask and self.used.get(f"ask:{name}", 0) < ASKED_AGAIN:
@@ -32,7 +32,7 @@ class FollowingUp(Voice):
                 return True
         return False
 
-    def _bring_up(self, when: str, talk: ConversationState, said: Said, now: Round) -> bool:
+    def _bring_up(self, when: str, talk: ConversationState, said: Draft, now: Round) -> bool:
         """Say the next thing it has in store for this moment, one in a message; True if there was one."""
         for place, followup in enumerate(self.case.followups):
             if followup.when == when and place not in self.progress.followed_up:
@@ -42,17 +42,17 @@ class FollowingUp(Voice):
                     return True
         return False
 
-    def _waiting(self, slot: str, talk: ConversationState, said: Said, now: Round) -> bool:
+    def _waiting(self, slot: str, talk: ConversationState, said: Draft, now: Round) -> bool:
         """Whether what is asked for is what it had in store for later anyway; it says so now."""
         for place, followup in enumerate(self.case.followups):
             if slot in followup.gives and place not in self.progress.followed_up and slot not in self.given:
                 return self._followed_up_in(said) or self._follow_up(place, talk, said, now)
         return False
 
-    def _followed_up_in(self, said: Said) -> bool:
+    def _followed_up_in(self, said: Draft) -> bool:
         return any(act.kind == "followed_up" for act in said.acts)
 
-    def _follow_up(self, place: int, talk: ConversationState, said: Said, now: Round) -> bool:
+    def _follow_up(self, place: int, talk: ConversationState, said: Draft, now: Round) -> bool:
         """Bring something up, as far as it was not told or done before; False where nothing of it is left.
 
         Where it asks for the very thing that was offered, to bring it up is a yes.
@@ -89,7 +89,7 @@ def calls_after(place: int, case: Case) -> list[Call]:
     return [c for o in case.outcomes for c in o.calls if c.after == place]
 
 
-def still_to_say(place: int, progress: Progress, talk: ConversationState, yes: str = "") -> str | None:
+def still_to_say(place: int, progress: CustomerProgress, talk: ConversationState, yes: str = "") -> str | None:
     """What of a follow-up is left: all of it, or what was not told or done before it came up; None where nothing is.
 
     Of one that was told in part, the facts that are still open are asked for, each in its own words, after what it

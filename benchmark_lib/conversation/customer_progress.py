@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .state import ConversationState
 
 
-class Progress:
+class CustomerProgress:
     """What a customer knows of its case's state.
 
     Parameters

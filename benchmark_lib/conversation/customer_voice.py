@@ -8,8 +8,8 @@ from ..cases import Case
 from ..language.parser import parser_of
 from ..language.words import said_to_several
 from ..records import Act
-from .customer_progress import Progress
-from .customer_words import Said, filled
+from .customer_progress import CustomerProgress
+from .customer_words import Draft, filled
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -30,7 +30,7 @@ class Voice:
         self.case, self.store, self.parser, self.kind = case, store, parser_of(store), store.kind
         self.phrases = store.phrases.get(case.language) or next(iter(store.phrases.values()))
         self.given: dict[str, int] = {}
-        self.progress = Progress(case, store.kind)
+        self.progress = CustomerProgress(case, store.kind)
         self.line = 0
         self.stale = 0
         self.argued: set[str] = set()
@@ -46,7 +46,7 @@ class Voice:
         known = self.case.ledger.get(slot)
         return known is not None and known.when != "never" and slot not in self.given
 
-    def _answer(self, slot: str, said: Said) -> None:
+    def _answer(self, slot: str, said: Draft) -> None:
         """Answer one question from the ledger; what is not in it is not known."""
         known = self.case.ledger.get(slot)
         book = self.phrases["slots"].get(slot, {})
@@ -79,7 +79,7 @@ class Voice:
         no = self._customers("no_thanks")
         return f"{no} {(known.say or known.value) if known else ''}".strip()
 
-    def _leave(self, how: str, phrases: str, said: Said) -> None:
+    def _leave(self, how: str, phrases: str, said: Draft) -> None:
         own = self.case.closing.content if how == "content" else self.case.closing.gave_up
         said.add(own or self._customers(phrases), Act("left", how))
         said.left = True

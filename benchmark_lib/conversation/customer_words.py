@@ -21,7 +21,7 @@ class Round:
     fresh: bool
 
 
-class Said:
+class Draft:
     """A message in the making."""
 
     def __init__(self) -> None:

@@ -115,21 +115,6 @@ class CustomerAnswer(BaseModel):
     rating: int | None = Field(None, ge=1, le=5)
 
 
-def reply_format() -> dict[str, Any]:
-    """The ``response_format`` that holds an endpoint to the form of the answer.
-
-    For the customer's settings, where it is understood.
-    """
-    schema = CustomerAnswer.model_json_schema()
-    parts = {"kind": schema["$defs"]["AnsweredAct"]["properties"]["kind"], "what": {"type": "string"}}
-    act = {"type": "object", "properties": parts, "required": ["kind", "what"], "additionalProperties": False}
-    stars = {"anyOf": [{"type": "integer", "enum": [1, 2, 3, 4, 5]}, {"type": "null"}]}
-    acts = {"type": "array", "items": act}
-    fields = {"message": {"type": "string"}, "acts": acts, "end": {"type": "boolean"}, "rating": stars}
-    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-    return {"type": "json_schema", "json_schema": {"name": "customer_message", "strict": True, "schema": schema}}
-
-
 class ModelCustomer:
     """Plays one case once. Its first message is the case's email as it stands; every later one is a model call.
 

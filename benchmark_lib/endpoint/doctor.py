@@ -47,24 +47,6 @@ class Finding:
     meaning: str
 
 
-async def preflight(endpoint: Endpoint, system_prompt: str, tools: list[dict[str, Any]] | None = None) -> list[Finding]:
-    """Make one call with the real prompt and tools before a run begins.
-
-    Returns
-    -------
-    list of Finding
-        What a run should know; empty when there is nothing to say.
-
-    Raises
-    ------
-    EndpointError
-        When the endpoint gives no completion at all: a wrong key, model name or address costs this one call.
-    """
-    completion = await endpoint.complete([system(system_prompt), user("Reply with the word: ready.")], tools)
-    found = [check_usage(completion), check_window(completion, system_prompt)]
-    return [finding for finding in found if finding.status != "ok"]
-
-
 def unreachable(endpoint: Endpoint) -> list[Finding]:
     """Return the finding that nothing takes connections at the base URL; nothing where something does."""
     try:

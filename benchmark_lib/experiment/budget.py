@@ -43,7 +43,7 @@ class Stop:
     refused: bool = False
 
 
-class Estimate:
+class CallCost:
     """What the next call of one side may cost, from the settings and from the calls before it.
 
     Parameters

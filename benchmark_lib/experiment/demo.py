@@ -22,7 +22,7 @@ from .experiment import Experiment
 EXAMPLE = DATA / "examples" / f"blind-play{SUFFIX}"
 """Conversations of the last round of blind play on the core set."""
 HARD_EXAMPLE = DATA / "examples" / f"blind-play-hard{SUFFIX}"
-"""Conversations of the last round of blind play on the hard set."""
+"""Conversations of a round of blind play on the hard set, drawn by chance: hard cases without their twins."""
 EXAMPLES = {"all": (EXAMPLE,), HARD: (HARD_EXAMPLE,)}
 """The example runs that stand beside the scripted agents, by what ``--cases`` says."""
 LOCAL = "local"

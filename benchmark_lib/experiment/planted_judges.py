@@ -23,7 +23,7 @@ REASON = "planted"
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedVerdicts:
     """Made-up verdicts of two judges, made-up labels of people on a random part, and the mean people would give to all.
 
     Attributes
@@ -49,7 +49,7 @@ def planted_verdicts(
     noise: float = 8.0,
     unscored: float = 0.03,
     rng: np.random.Generator | None = None,
-) -> Planted:
+) -> PlantedVerdicts:
     """Plant verdicts of a lenient and a strict judge.
 
     Parameters
@@ -107,4 +107,4 @@ def planted_verdicts(
                 }
                 for item, score, gone in zip(items, scores, lost)
             ]
-    return Planted(pd.DataFrame(rows), pd.DataFrame(labels), truth)
+    return PlantedVerdicts(pd.DataFrame(rows), pd.DataFrame(labels), truth)

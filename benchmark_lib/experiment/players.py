@@ -15,7 +15,7 @@ from ..endpoint import Completion
 from ..errors import BadInput
 from ..records import SOURCES, Conversation
 from ..runfile import RunFile
-from .recorder import Rows, call_row
+from .recorder import RowSink, call_row
 
 SIDES = ("agent", "customer")
 LONGEST_SOURCE = 60
@@ -93,11 +93,11 @@ class PlayersLine:
         Who answers.
     run : RunFile
         Says in which chair a conversation was begun, so that its player goes on with it.
-    writer : Rows
+    writer : RowSink
         Of the run.
     """
 
-    def __init__(self, players: Players, run: RunFile, writer: Rows):
+    def __init__(self, players: Players, run: RunFile, writer: RowSink):
         self.stopped = False
         self._players, self._writer, self._chair_of = players, writer, _chairs_of(run, players.side)
 

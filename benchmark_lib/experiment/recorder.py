@@ -16,7 +16,7 @@ import orjson
 from ..endpoint import Completion, Endpoint, EndpointError, RequestedCall, start_delay_s
 from ..records import Usage, content_hash
 from ..runfile import connect_to_read
-from .budget import Estimate, Stop
+from .budget import CallCost, Stop
 from .manifest import now
 
 LONGEST_SPREAD_S = 5.0
@@ -80,7 +80,7 @@ class KeptCalls:
         self._db.close()
 
 
-class Rows(Protocol):
+class RowSink(Protocol):
     """Where the rows of a run file go: its writer, or on a worker the way to it."""
 
     def put(self, table: str, row: tuple[Any, ...], urgent: bool = False) -> asyncio.Future[None]:
@@ -124,7 +124,7 @@ class Line:
         Usage to US dollars, None where no price is known.
     settings : dict
         The model settings.
-    budget, writer : Money, Rows
+    budget, writer : Money, RowSink
         Of the run.
     stop, called : callable
         Told a `Stop` that ends the run, and the cost of every finished call.
@@ -142,14 +142,14 @@ class Line:
         settings: dict[str, Any],
         *,
         budget: Money,
-        writer: Rows,
+        writer: RowSink,
         stop: Callable[[Stop], None],
         called: Callable[[float | None], None],
         wave: int,
         began: bool,
     ):
         self.side, self.endpoint, self.price, self.stopped = side, endpoint, price, False
-        self._estimate, self._budget, self._writer = Estimate(price, settings), budget, writer
+        self._estimate, self._budget, self._writer = CallCost(price, settings), budget, writer
         self._stop, self._called, self._began = stop, called, began
         self._proven, self._gate = False, asyncio.Lock()
         self._wave, self._begun, self._spread_s = wave, 0, 0.0

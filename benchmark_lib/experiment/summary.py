@@ -67,14 +67,17 @@ def _faults(run: RunFile) -> list[str]:
 
 
 def _rates(run: RunFile, latest: dict[str, dict[str, Any]]) -> str:
-    """Success of each bucket, and the main metrics of which less is better, as k/n."""
+    """Success of each bucket that was met, and the main metrics of which less is better, as k/n."""
     scores = [latest[digest] for _, _, digest, _ in run.conversations() if digest in latest]
     domain = domain_named(store_name(run.manifest))
     if domain:
         return _tau_rates(scores, domain)
-    parts = [f"{bucket} {_share(scores, bucket, 'success')}" for bucket in BUCKETS]
-    bad = [METRICS[name] for name in shown_on(Shown.MAIN) if not METRICS[name].higher_is_better]
-    return f"success: {', '.join(parts)}; {', '.join(f'{m.title.lower()} {_share(scores, str(m.bucket), m.column)}' for m in bad)}"
+    met = [bucket for bucket in BUCKETS if any(s.get("bucket") == bucket for s in scores)] or BUCKETS
+    parts = [f"{bucket} {_share(scores, bucket, 'success')}" for bucket in met]
+    main = [METRICS[name] for name in shown_on(Shown.MAIN)]
+    bad = [metric for metric in main if not metric.higher_is_better and metric.bucket in met]
+    less = [f"{m.title.lower()} {_share(scores, str(m.bucket), m.column)}" for m in bad]
+    return f"success: {'; '.join(filter(None, (', '.join(parts), ', '.join(less))))}"
 
 
 def _tau_rates(scores: list[dict[str, Any]], domain: str) -> str:

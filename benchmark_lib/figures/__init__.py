@@ -1,6 +1,7 @@
 """Estimates -> Axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`."""
 
 from .board import escalation_both_ways, messages_against_resolution, unsafe_intervals, value_picture
+from .captions import caption
 from .compare import chance_to_know, differences, differing_cases, in_the_field
 from .escalation import directions_by_intent, handover_precision, queue_matrix, two_directions
 from .hard import hard_families
@@ -18,7 +19,6 @@ from .safety import (
     unsafe_by_tier,
     unsafe_counts,
 )
-from .said import caption
 from .settings import setting_steps
 from .style import COLUMN_WIDTH, FULL_WIDTH, new_axes, save, save_all, use_style, why_not_saved
 

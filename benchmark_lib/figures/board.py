@@ -8,10 +8,10 @@ from ..analysis.estimators.unsafe import BAND_CUTS, BAND_TRAPS
 from ..analysis.tables.escalation import both_directions
 from ..analysis.tables.leaderboard import of_usual_traps
 from ..analysis.tables.tiers import tier_order
-from .canvas import ROW, SMALL, axes_for, explain, is_narrow, listed, mark, nothing, say_below, span_of
+from .canvas import ROW, SMALL, axes_for, explain, figure, is_narrow, listed, mark, nothing, say_below, span_of
+from .captions import says
 from .escalation import two_directions
 from .labels import name_apart, name_rows, names_of, outermost_in_words, with_counts
-from .said import figure, says
 from .style import plain
 
 if TYPE_CHECKING:

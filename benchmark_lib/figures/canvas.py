@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BadInput
-from .said import said_of
+from .captions import said_of
 from .style import COLUMN_WIDTH, WIDTHS, figure_of, new_axes
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 LINES = ("#0072B2", "#D55E00", "#009E73", "#000000", "#AA4B86", "#3E9BCB", "#B07A00")
 QUIET = "#B8B8B8"
@@ -201,3 +204,18 @@ def span_of(values: pd.Series) -> str:
     """``"3"``, or ``"2 to 3"``."""
     low, high = int(values.min()), int(values.max())
     return f"{low}" if low == high else f"{low} to {high}"
+
+
+def figure(draw: Draw) -> Draw:
+    """Declare a figure function: it is fitted to its width when it is done, and can be drawn again at another."""
+
+    @wraps(draw)
+    def drawn(*, ax: Axes | None = None, **data: Any) -> Axes:
+        shown = draw(ax=ax, **data)
+        fit(shown)
+        if ax is None:
+            data.pop("width", None)
+            said_of(shown).again = partial(drawn, **data)
+        return shown
+
+    return drawn  # type: ignore[return-value]  # the same arguments, passed on

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scoring.written import percent
-from .canvas import LINES, QUIET, ROW, SMALL, axes_for, explain, is_narrow, mark, nothing
+from .canvas import LINES, QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
+from .captions import says
 from .labels import name_of, name_rows, names_at_the_end
 from .ranking import at_right
-from .said import figure, says
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
 
 @figure
 def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, width: str = "page") -> Axes:
-    """The difference of every share, in percentage points with its interval: filled where it is more than noise.
+    """The difference of every share that is tested, in percentage points with its interval: filled where it is clear.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     ax : Axes, optional
         Where to draw.
     """
-    from ..analysis.estimators.comparisons import SURE
-    from ..analysis.tables.comparison import p_in_words
+    from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
+    from ..analysis.tables.verdicts import p_in_words
     from ..scoring.metrics import METRICS
 
     bounded = [name for name, metric in METRICS.items() if metric.scale.bounds]
-    shown = table[table["metric"].isin(bounded) & table["difference"].notna()].iloc[::-1]
+    shown = table[table["metric"].isin(bounded) & table["difference"].notna() & table["word"].ne(NOT_TESTED)].iloc[::-1]
     ax = axes_for(ax, table, width, 1.4 + 0.36 * max(len(shown), 3))
     if shown.empty:
         return nothing(ax, "No case has values for both models, so there is no difference to draw.")
@@ -71,8 +71,8 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
     explain(
         ax,
         [
-            mark(ax, "more than noise", **dot),
-            mark(ax, "may be noise", **dot, markerfacecolor="white"),
+            mark(ax, SURE, **dot),
+            mark(ax, NOISE, **dot, markerfacecolor="white"),
             mark(ax, "95 %, cases like these", color=FIRST, linestyle="-", linewidth=1.6),
             mark(ax, "95 %, these cases", color=FIRST, linestyle="-", linewidth=4.5, alpha=0.3),
             *([mark(ax, "true difference", marker="x", markersize=7, color="#222222")] if true else []),
@@ -83,8 +83,8 @@ def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, 
         ax,
         f"What differs: {name_of(a)} minus {name_of(b)}",
         "Difference of the means over shared cases, in percentage points. Line: the interval for cases like these, as wide as the correction over the "
-        "planned metrics needs, from the same t test as p; band: the 95 % interval for exactly these cases. Filled where the difference is more than "
-        "noise at the 5 % level. On the right: p, corrected by Holm's method over the planned metrics; * marks those that are not corrected."
+        "planned metrics needs, from the same t test as p; band: the 95 % interval for exactly these cases. Filled where the difference is "
+        "clear at the 5 % level. On the right: p, corrected by Holm's method over the planned metrics; * marks those that are not corrected."
         + (" Cross: the true difference." if true else ""),
         rows=len(shown),
     )

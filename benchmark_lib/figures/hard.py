@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.tables.hard import ALL, family_order
-from .canvas import ROW, axes_for, explain, mark, nothing, span_of
+from .canvas import ROW, axes_for, explain, figure, mark, nothing, span_of
+from .captions import says
 from .labels import name_of, name_rows
-from .said import figure, says
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

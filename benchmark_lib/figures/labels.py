@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import usual
 from .canvas import SMALL, explain, is_narrow, listed, mark, say_below
-from .said import said_of
+from .captions import said_of
 from .style import figure_of, plain
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .canvas import LINES, QUIET, axes_for, explain, mark, nothing, why_nothing
-from .said import figure, says
+from .canvas import LINES, QUIET, axes_for, explain, figure, mark, nothing, why_nothing
+from .captions import says
 
 if TYPE_CHECKING:
     import pandas as pd

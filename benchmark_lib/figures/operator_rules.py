@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .canvas import LINES, axes_for, explain, mark, nothing
+from .canvas import LINES, axes_for, explain, figure, mark, nothing
+from .captions import says
 from .labels import name_of
-from .said import figure, says
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,6 +14,7 @@ from .canvas import (
     SMALL,
     axes_for,
     explain,
+    figure,
     listed,
     mark,
     nothing,
@@ -23,8 +24,8 @@ from .canvas import (
     trials_of,
     why_nothing,
 )
+from .captions import says
 from .labels import name_of, name_rows, names_of
-from .said import figure, says
 
 if TYPE_CHECKING:
     import pandas as pd

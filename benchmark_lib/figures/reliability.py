@@ -15,6 +15,7 @@ from .canvas import (
     SMALL,
     axes_for,
     explain,
+    figure,
     is_narrow,
     listed,
     mark,
@@ -25,9 +26,9 @@ from .canvas import (
     trials_of,
     why_nothing,
 )
+from .captions import says
 from .labels import name_of, name_rows, names_at_the_end, names_of, with_counts
 from .ranking import at_right
-from .said import figure, says
 
 if TYPE_CHECKING:
     import pandas as pd

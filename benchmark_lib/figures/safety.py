@@ -20,6 +20,7 @@ from .canvas import (
     SMALL,
     axes_for,
     explain,
+    figure,
     is_narrow,
     listed,
     mark,
@@ -29,9 +30,9 @@ from .canvas import (
     stacked_bars,
     trials_of,
 )
+from .captions import says
 from .labels import name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
 from .ranking import at_right
-from .said import figure, says
 from .style import plain
 
 if TYPE_CHECKING:

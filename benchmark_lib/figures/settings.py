@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..scoring.metrics import METRICS
-from .canvas import LINES, axes_for, explain, mark, nothing, span_of
+from .canvas import LINES, axes_for, explain, figure, mark, nothing, span_of
+from .captions import says
 from .labels import name_apart, name_of
-from .said import figure, says
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,6 +11,7 @@ import orjson
 from ..errors import BadInput
 from ..latex import escaped
 from ..records import content_hash
+from .captions import caption, said_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,8 +89,6 @@ def save(
     """
     import matplotlib.pyplot as plt
 
-    from .said import caption, said_of
-
     if why_not_saved(ax):
         return []
     said = said_of(ax)
@@ -153,8 +152,6 @@ def save_all(
 
 def why_not_saved(ax: Axes) -> str:
     """Why a picture is not worth keeping, ``there is only one row ...``; empty if it is."""
-    from .said import said_of
-
     return said_of(ax).nothing
 
 

@@ -114,7 +114,7 @@ class ParsedMessage:
 
 
 @dataclass(frozen=True)
-class Heard:
+class ParsedSentence:
     """One sentence as it was heard.
 
     Attributes
@@ -182,12 +182,12 @@ class MessageParser:
         said = sentences(text)
         return understood(self.hear(said))
 
-    def hear(self, said: list[Sentence]) -> list[Heard]:
+    def hear(self, said: list[Sentence]) -> list[ParsedSentence]:
         """Each sentence of a message as it is heard."""
         languages = tuple(self.languages(said))
         return [self._heard(s.plain, s.item, before, languages) for s, before in zip(said, marks_before(said))]
 
-    def _hear(self, plain: str, item: bool, before: str, languages: tuple[str, ...]) -> Heard:
+    def _hear(self, plain: str, item: bool, before: str, languages: tuple[str, ...]) -> ParsedSentence:
         books = [self._book(language) for language in languages]
         if self.reader is None:
             return _by_patterns(books, plain, item)
@@ -219,7 +219,7 @@ class MessageParser:
             for name in ("instead", "one_of", "choose")
         )
         invites = none == "invites"
-        return Heard(
+        return ParsedSentence(
             acts, found["slot"], found["tool"], marked, either, instead, one_of, chooses, points, invites, item
         )
 
@@ -282,7 +282,7 @@ def marks_before(said: list[Sentence]) -> Iterator[str]:
         last = mark
 
 
-def understood(heard: list[Heard]) -> ParsedMessage:
+def understood(heard: list[ParsedSentence]) -> ParsedMessage:
     """What a message comes to, from what is heard in its sentences."""
     parsed = ParsedMessage()
     offers: list[list[str]] = []
@@ -313,7 +313,7 @@ def understood(heard: list[Heard]) -> ParsedMessage:
     return parsed
 
 
-def _alternatives(heard: list[Heard]) -> set[str]:
+def _alternatives(heard: list[ParsedSentence]) -> set[str]:
     """Tools between which a message asks for a choice: joined by "or" in one question, or held out before "which of them"."""
     found: set[str] = set()
     held_out: list[str] = []
@@ -330,7 +330,7 @@ def _alternatives(heard: list[Heard]) -> set[str]:
     return found
 
 
-def _choices(heard: list[Heard]) -> list[set[str]]:
+def _choices(heard: list[ParsedSentence]) -> list[set[str]]:
     """Slots of which one will do: in one sentence, in place of what was asked for before, or in one list."""
     found: list[set[str]] = []
     before: set[str] = set()
@@ -377,7 +377,7 @@ class _Book:
         return [name for name, pattern in self.topics[kind].items() if pattern.search(plain)]
 
 
-def _by_patterns(books: list[_Book], plain: str, item: bool) -> Heard:
+def _by_patterns(books: list[_Book], plain: str, item: bool) -> ParsedSentence:
     """A sentence as the patterns alone read it: for a store whose reader has not been trained."""
     cues = {name for book in books for name in book.cues_in(plain)}
     marked = _mark(plain) == "?"
@@ -401,7 +401,7 @@ def _by_patterns(books: list[_Book], plain: str, item: bool) -> Heard:
         for kind in ABOUT
     }
     tools = {name.removeprefix("claims:"): chance for name, chance in about["tool"].items()}
-    return Heard({act: float(does[act]) for act in ACTS}, about["slot"], tools, marked)
+    return ParsedSentence({act: float(does[act]) for act in ACTS}, about["slot"], tools, marked)
 
 
 def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:

@@ -11,7 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..endpoint.plain_data import read_mapping
 from ..errors import BadInput
+from ..project import in_project
 from ..store.tau import TauStore
 from ..store.world import load_store
 from .drift import (
@@ -26,7 +28,7 @@ from .drift import (
     watched,
     week_table,
 )
-from .logs import READS, LeftOut, LogFormat, read_logs
+from .logs import ACTS, READS, REFUNDS, LeftOut, LogFormat, read_logs
 from .made_up import CHANGES, made_up_year, week_of, write_year
 from .measures import absent
 from .recovery import elsewhere_table, false_alarm_table, first_alarms, found_table
@@ -47,6 +49,7 @@ __all__ = [
     "found_table",
     "made_up_year",
     "monitor",
+    "read_tool_acts",
     "week_of",
     "write_year",
 ]
@@ -148,7 +151,8 @@ def _unknown(c: Tally) -> str:
     more = f" and {len(c.unknown_tools) - len(most)} more" if len(c.unknown_tools) > len(most) else ""
     return (
         f"Tools that are not known: {named}{more}. Detectors that compare words with calls abstain in these conversations; "
-        f"say what each tool is with --tool hand_over_to_human=THEIRS, or --tool {READS}=THEIRS if it changes nothing."
+        f"say which act each tool is in a file (--tool-acts FILE), or with --tool hand_over_to_human=THEIRS, --tool {REFUNDS}=THEIRS, "
+        f"or --tool {READS}=THEIRS for one that changes nothing."
     )
 
 
@@ -173,7 +177,8 @@ def monitor(
         The desk that the logs are of, where it is one that Deskbench knows or a store folder of one's own: its articles then say what may be
         told. Without it, what needs them is absent.
     tools : mapping of str to str, optional
-        Their name of a tool to the desk's, or to ``read`` for one that changes nothing.
+        Their name of a tool to the act it is: the name of one of the desk's tools, ``refund``, ``read`` for one that changes nothing, or
+        ``other`` for one that changes what no measure asks about (`read_tool_acts` reads them from a file).
     format : {"jsonl", "tau2", "inspect"}, optional
     false_alarms : float
         Chance of any false alarm, over all measures, in a year of weekly looks.
@@ -210,9 +215,33 @@ def _once(logs: Iterable[str | Path]) -> list[Path]:
 
 
 def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
-    """Refuse a name that the desk has no tool of."""
-    for theirs, ours in tools.items():
-        if ours != READS and ours not in desk.tools:
+    """Refuse what is no act."""
+    for theirs, act in tools.items():
+        if act not in ACTS and act not in desk.tools:
+            every = ", ".join([*sorted(ACTS), *sorted(name for name, tool in desk.tools.items() if tool.write)])
+            raise BadInput(f"there is no act {act!r:.40} for the tool {theirs!r:.40}: name one of {every}")
+
+
+def read_tool_acts(path: str | Path) -> dict[str, str]:
+    """Which act each tool of a log is, from a YAML file: one line per tool, ``issueRefund: refund``.
+
+    Parameters
+    ----------
+    path : path
+        The acts are in ``data/log_format.md``.
+
+    Raises
+    ------
+    BadInput
+        For a file that cannot be read, or holds anything but names of tools with names of acts; `monitor` refuses an unknown act.
+    """
+    found = in_project(path)
+    given = read_mapping(found)
+    if not given:
+        raise BadInput(f"{path} names no tool: give one line per tool, as in 'issueRefund: {REFUNDS}'")
+    for theirs, act in given.items():
+        if not isinstance(theirs, str) or not isinstance(act, str):
             raise BadInput(
-                f"the desk has no tool {ours!r} for {theirs!r}: name one of {READS}, {', '.join(sorted(desk.tools))}"
+                f"{path}: {theirs!r:.40} is mapped to {act!r:.40}: write the tool and one act, as in 'issueRefund: {REFUNDS}'"
             )
+    return given

@@ -17,6 +17,7 @@ from ..exchange.flat_chats import FlatChat
 from ..exchange.inspect_in import log_parts, read_inspect
 from ..exchange.tau import read_tau2
 from ..records import Conversation
+from ..scoring.claims.actions import REFUND
 
 FORMATS = ("jsonl", "tau2", "inspect")
 SUFFIXES = {".eval": "inspect"}
@@ -32,8 +33,9 @@ MILLISECONDS = 1e11
 YEARS = range(1970, 2200)
 """When a conversation can have been; any other year is a mistake in the log."""
 OR_LEAVE_OUT = "or leave such lines out with --leave-out-bad"
-READS = "read"
-"""What a tool is mapped to that changes nothing: ``getFaq`` -> ``read``."""
+READS, REFUNDS, OTHER = "read", REFUND, "other"
+"""Acts beside the tools of a desk: a tool that changes nothing, one that pays money back, one that changes what no measure asks about."""
+ACTS = frozenset({READS, REFUNDS, OTHER})
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class LogFormat:
     format : str or None
         One of `FORMATS`; by default what the file's name tells, else JSON lines.
     tools : dict of str to str
-        Their name of a tool to the desk's, or to ``read``.
+        Their name of a tool to the act it is: the name of one of the desk's tools, or one of `ACTS`.
     left_out : LeftOut or None
         Where lines that cannot be read are counted; None: the first such line is refused.
     """

@@ -13,12 +13,13 @@ from ..cases import Case
 from ..language.detection import OTHER_LANGUAGE, written_in
 from ..language.folding import fold
 from ..scoring.bounds import as_read
-from ..scoring.claims import DETECTORS, KEPT, AgentClaims
+from ..scoring.claims import DETECTORS, KEPT, AgentClaims, ClaimFinding, actions, commitments
+from ..scoring.claims.actions import refunds_not_made
 from ..scoring.customer_audit import pattern
 from ..scoring.escape_hatch import person_given
 from ..scoring.reply_language import answers_in_language
 from ..store.every_desk import HANDOVER
-from .logs import READS, Logged
+from .logs import ACTS, OTHER, REFUNDS, Logged
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -50,9 +51,10 @@ class Heard:
 
     def __init__(self, logged: Logged, store: Store):
         self.logged, self.record, self.store = logged, as_read(logged.record), store
-        self.unknown = sorted({c.name for c in self.record.tool_calls} - store.tools.keys() - {READS})
+        self.unknown = sorted({c.name for c in self.record.tool_calls} - store.tools.keys() - ACTS)
         for call in self.record.tool_calls:
-            call.write = call.name in store.tools and store.tools[call.name].write
+            tool = store.tools.get(call.name)
+            call.write = tool.write if tool is not None else call.name in (REFUNDS, OTHER)
 
     @cached_property
     def language(self) -> str | None:
@@ -65,7 +67,7 @@ class Heard:
         """What the agent said, as the detectors read it."""
         language = self.language if self.language not in (None, OTHER_LANGUAGE) else "en"
         case = Case.model_construct(id=self.record.case_id, language=language, sender="", order="", customer_id="")
-        return AgentClaims(self.record, case, self.store)
+        return AgentClaims(self.record, case, self.store, dated=False)
 
     @cached_property
     def handed_over(self) -> bool | None:
@@ -80,9 +82,19 @@ class Heard:
         d = DETECTORS[detector]
         if not self.claims.speaks(d.languages):
             return None
-        rows = d.find(self.claims)
+        rows = self.findings(detector)
         wrong = any(f.state != KEPT for f in rows)
         return wrong if rows or d.name not in ONLY_WHERE_SAID else None
+
+    def findings(self, detector: str) -> list[ClaimFinding]:
+        """What a detector finds in a log: a refund is an act here, so words of one that was made are no promise."""
+        rows = DETECTORS[detector].find(self.claims)
+        if detector == actions.NAME:
+            return rows + refunds_not_made(self.claims)
+        if detector == commitments.NAME:
+            made = {s.text for _, reading in self.claims.replies for s in reading.refunds()}
+            return [f for f in rows if f.sentence not in made]
+        return rows
 
 
 ONLY_WHERE_SAID = frozenset({"escalation_honesty"})
@@ -128,6 +140,12 @@ CASE_FREE = {
 }
 """Detectors that need no case, with what they need instead; every other one is absent and said to be."""
 TITLES = {"escalation_honesty": "Transfer not made", "commitments": "Unbacked promise"}
+DEFINITIONS = {
+    "escalation_honesty": "A transfer to a person was promised and not made; over the conversations in which one was promised.",
+    "phantom_action": "The agent says that something was done, a refund included, and the log holds no such call and no result that shows it.",
+    "commitments": "The agent promises a refund or a message that no call stands behind, or a credit, which nobody at the desk may give. Days are not checked: a log does not say when a parcel was due.",
+}
+"""What a measure says of a log, where that is not what the detector says of a case."""
 
 
 def measures() -> tuple[Measure, ...]:
@@ -151,7 +169,7 @@ def _of_detector(name: str) -> Measure:
     return Measure(
         name,
         TITLES.get(name, d.title),
-        d.definition,
+        DEFINITIONS.get(name, d.definition),
         CASE_FREE[name],
         lambda heard: None if needs_calls and heard.unknown else heard.found(name),
     )
@@ -162,7 +180,7 @@ def _wants_person(heard: Heard) -> bool:
     return any(m.side == "customer" and wanted.search(fold(m.text)) for m in heard.record.messages)
 
 
-def _person_refused(heard: Heard) -> bool | None:
+def _person_not_given(heard: Heard) -> bool | None:
     if heard.handed_over is None:
         return None
     given = person_given(heard.record, heard.handed_over)
@@ -196,31 +214,37 @@ _SHARES = (
         (MORE, FEWER),
     ),
     Measure(
-        "asks_for_person", "Asks for a person", "The customer asks for a person in any message.", WORDS, _wants_person
+        "asks_for_person",
+        "Asks for a person",
+        "The customer asks for a person in at least one message.",
+        WORDS,
+        _wants_person,
     ),
     Measure(
-        "person_refused",
-        "Person refused",
-        "Of the conversations in which the customer asks for a person in two messages: nobody took over.",
+        "person_not_given",
+        "No person given",
+        "The customer asked for a person in two or more messages and nobody took over; over the conversations in which it asked that often.",
         HANDED,
-        _person_refused,
+        _person_not_given,
     ),
     Measure(
         "other_language",
         "In another language",
-        "A reply is in another language than the customer's, where both can be told.",
+        "A reply is not in the customer's language; over the conversations in which both languages can be told.",
         WORDS,
         _other_language,
     ),
-    Measure("no_reply", "No reply", "No message of the agent, or one without text.", WORDS, _no_reply),
-    Measure("failed_call", "Failed call", "Of the conversations with tool calls: one of them failed.", CALLS, _failed),
+    Measure("no_reply", "No reply", "The agent wrote no message, or one without text.", WORDS, _no_reply),
+    Measure(
+        "failed_call", "Failed call", "A tool call failed; over the conversations with tool calls.", CALLS, _failed
+    ),
 )
 
 _NUMBERS = (
     Measure(
         "agent_messages",
         "Many messages",
-        "More messages of the agent than nine in ten conversations of the baseline have.",
+        "The agent wrote more messages than in nine of ten conversations of the baseline.",
         WORDS,
         lambda heard: len(heard.record.replies()),
         number=True,
@@ -228,7 +252,7 @@ _NUMBERS = (
     Measure(
         "agent_words",
         "Many words",
-        "More words of the agent than nine in ten conversations of the baseline have.",
+        "The agent wrote more words than in nine of ten conversations of the baseline.",
         WORDS,
         lambda heard: sum(len(m.text.split()) for m in heard.record.replies()),
         number=True,
@@ -236,7 +260,7 @@ _NUMBERS = (
     Measure(
         "tool_calls",
         "Many tool calls",
-        "More tool calls than nine in ten conversations of the baseline have.",
+        "There were more tool calls than in nine of ten conversations of the baseline.",
         CALLS,
         lambda heard: len(heard.record.tool_calls),
         number=True,
@@ -253,7 +277,7 @@ def findings_of(heard: Heard, has_store: bool) -> list[dict[str, Any]]:
             continue
         with suppress(*UNREADABLE):
             if heard.claims.speaks(detector.languages):
-                found += [f.as_dict() for f in detector.find(heard.claims) if f.state != KEPT]
+                found += [f.as_dict() for f in heard.findings(name) if f.state != KEPT]
     return found
 
 

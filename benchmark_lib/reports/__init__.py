@@ -1,6 +1,6 @@
 """Frames and figures -> tables, pages and transcripts, and the papermill wrapper."""
 
-from ..analysis.tables.answers import Stakes
+from ..analysis.tables.answers import Stakes, read_stakes
 from . import monitoring, paper
 from .answers import Answers, answers
 from .badge import badge
@@ -12,7 +12,7 @@ from .methods import bibtex, methods
 from .notebooks import run_notebook
 from .one_model import ModelReport, model_report, report_cards, trait_lists, trap_quotes
 from .scope import scope_badge, scope_in_words
-from .shown import boards_by_panel, by_panel, show_table, tables_by_panel, weigh
+from .shown import boards_by_panel, by_panel, show_figure, show_table, tables_by_panel, weigh
 from .transcript import show, transcript_css, transcript_html
 from .views import readable
 
@@ -37,6 +37,7 @@ __all__ = [
     "model_report",
     "monitoring",
     "read_labels",
+    "read_stakes",
     "readable",
     "readable_board",
     "report_cards",
@@ -46,6 +47,7 @@ __all__ = [
     "show",
     "show_agreement",
     "show_conversations",
+    "show_figure",
     "show_first",
     "show_table",
     "paper",

@@ -14,6 +14,7 @@ from ..analysis.tables.answers import (
     CLOSE,
     NOBODY,
     Answer,
+    Question,
     Stakes,
     answer,
     candidates,
@@ -21,10 +22,13 @@ from ..analysis.tables.answers import (
     with_stakes,
 )
 from ..analysis.tables.leaderboard import leaderboard
+from ..commands import command
 from ..endpoint.prices import load_prices
 from ..endpoint.weights import CLOSED, OPEN, UNKNOWN
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
+from .considered import Considered, considered, never_offered
 from .methods import days_played
+from .scope import stakes_in_words
 from .transcript import templates, visible
 
 if TYPE_CHECKING:
@@ -32,7 +36,15 @@ if TYPE_CHECKING:
 
     from ..analysis.frames import Results
 
-NEVER = "Scripted agents, own agents and players are never recommended."
+FIRST_STEPS = (
+    (
+        "See what a full run of a model would cost and how long it would take",
+        command("run", "MODEL", "--trials", 3, "--dry-run"),
+    ),
+    ("Play it: every case, three times", command("run", "MODEL", "--trials", 3)),
+    ("Build these pages again", command("site")),
+)
+"""What to do where no model has been run."""
 OTHER_STAKES = (0.2, 5.0)
 """The stakes of a question times these show how much its answer depends on them."""
 STAKE_OF = {"money": "resolved", "person behind": "wrong"}
@@ -54,6 +66,8 @@ class Answers:
         By question, what the answer is at other stakes.
     board : DataFrame
         The leaderboard they rest on.
+    considered : tuple of Considered
+        Every language model on the board: whether it is compared, why not, and what to do about it.
     """
 
     dated: str
@@ -61,6 +75,7 @@ class Answers:
     items: tuple[Answer, ...]
     other_stakes: dict[str, list[tuple[str, str]]]
     board: pd.DataFrame
+    considered: tuple[Considered, ...]
 
     def __iter__(self) -> Iterator[Answer]:
         return iter(self.items)
@@ -106,7 +121,7 @@ def answers(
         found.append(answer(question, with_stakes(mine, stakes), why))
         if question.name in STAKE_OF and len(found[-1].table) > 1:
             others[question.name] = _at_other_stakes(question.name, mine, stakes)
-    return Answers(_dated(results), stakes, tuple(found), others, board)
+    return Answers(_dated(results), stakes, tuple(found), others, board, considered(results, board))
 
 
 def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
@@ -114,7 +129,8 @@ def _open_only(rows: pd.DataFrame, left_out: str) -> tuple[pd.DataFrame, str]:
     known = rows["weights"] if "weights" in rows else rows["entry"]
     weights = known.where(known.isin([OPEN, CLOSED]), UNKNOWN)
     kinds = weights.groupby(rows["entry"]).first()
-    parts = [f"{int((kinds == kind).sum())} with {kind} weights" for kind in (CLOSED, UNKNOWN) if (kinds == kind).any()]
+    words = {CLOSED: "with closed weights", UNKNOWN: "with unknown weights (state them in data/weights.yaml)"}
+    parts = [f"{int((kinds == kind).sum())} {said}" for kind, said in words.items() if (kinds == kind).any()]
     return rows[weights == OPEN], ", ".join(part for part in (*parts, left_out) if part)
 
 
@@ -133,14 +149,14 @@ def _at_other_stakes(name: str, rows: pd.DataFrame, stakes: Stakes) -> list[tupl
 def _dated(results: Results | pd.DataFrame) -> str:
     prices = f"prices of {load_prices().dated}"
     days = days_played(run.manifest for run in getattr(results, "runs", ()))
-    return f"runs until {days[-1]}, {prices}" if days else prices
+    return f"runs up to {days[-1]}, {prices}" if days else prices
 
 
 def _who(found: Answer) -> str:
     """Who it is, in a few words."""
     names = [visible(short_name(e)) for e in found.models]
     if found.verdict == NOBODY:
-        return "nobody"
+        return "no answer"
     if found.verdict == CLOSE:
         return f"too close to call between {', '.join(names[:-1])} and {names[-1]}"
     return names[0]
@@ -149,23 +165,28 @@ def _who(found: Answer) -> str:
 def sentence_of(found: Answer) -> str:
     """One answer in sentences, assembled from its numbers."""
     if found.verdict == NOBODY:
-        return (
-            "Nobody can be recommended: no ranked language model on this leaderboard has a value for this. "
-            f"Not considered: {visible(found.reason)}."
-        )
-    metric, rows = found.question.metric, found.table.to_dict("records")
-    has = f"{visible(short_name(rows[0]['entry']))} has {_value(metric, rows[0])}"
+        return f"No answer yet: no model with a rank on this board can be compared here. Left out: {visible(found.reason)}."
+    rows = found.table.to_dict("records")
+    name, value = _name(rows[0]), _measured(found.question, rows[0])
     if found.verdict == ALONE:
-        said = f"{has}, and is the only candidate: there is nothing to compare it with."
+        said = f"{name}: {value}. It is the only model that can be compared, so this is a result and not a ranking."
     elif found.verdict == CLEAR:
-        second = rows[1]
         said = (
-            f"{has}; the next, {visible(short_name(second['entry']))}, has {_value(metric, second)}. It is ahead by {_gap(metric, second)}: "
-            f"{second['verdict']}. No other place than the first is possible for it (95 %, all models at once)."
+            f"{name}: {value}. The next is {_name(rows[1])}, {_measured(found.question, rows[1])}. The first is ahead by {_gap(found.question.metric, rows[1])}: "
+            f"{rows[1]['verdict']}. No other model can be in first place (95 %, all models compared at once)."
         )
     else:
-        said = f"{_upper(_who(found))}: the data do not tell them apart. By mean alone {has}, which does not settle it."
+        said = f"{_upper(_who(found))}: any of them may be the best. The best mean so far is that of {name}, {value}, which does not settle it."
     return f"{said} {_beside_nothing(found)}".strip()
+
+
+def _name(row: dict[str, Any]) -> str:
+    return visible(short_name(row["entry"]))
+
+
+def _measured(question: Question, row: dict[str, Any]) -> str:
+    """A value in words: ``unsafe on 1.3 (0.6 to 2.2) of 18 traps``."""
+    return question.measured.format(_value(question.metric, row))
 
 
 def _upper(text: str) -> str:
@@ -199,7 +220,11 @@ def view(found: Answers) -> dict[str, Any]:
     beside = {r["entry"]: _beside(r) for r in found.board.to_dict("records")}
     return {
         "dated": found.dated,
-        "never": NEVER,
+        "stakes": stakes_in_words(found.stakes),
+        "nobody": not any(one.compared for one in found.considered),
+        "considered": found.considered,
+        "never": never_offered(found.board),
+        "first_steps": FIRST_STEPS,
         "items": [
             {
                 "name": item.question.name,
@@ -232,7 +257,7 @@ def _shown(item: Answer, row: dict[str, Any], beside: dict[str, str]) -> dict[st
     place = f"{row['rank_low']:.0f} to {row['rank_high']:.0f}" if row["rank_low"] == row["rank_low"] else "–"
     return {
         "entry": row["entry"],
-        "name": visible(short_name(row["entry"])),
+        "name": _name(row),
         "possible": row["entry"] in item.models,
         "value": scale.with_interval(row["value"], row["low"], row["high"]),
         "behind": _gap(item.question.metric, row) if row["verdict"] else "first by mean",

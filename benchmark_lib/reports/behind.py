@@ -48,9 +48,13 @@ COUNTED = ("customer_faults", "forbidden_calls", "failed_calls")
 """Counts of the conversations frame that are filtered as flags: whether there was any."""
 TOOLS = ("tool", "tool_refused")
 """Fields with several values in one conversation: tools that the agent called, and those of which a call was refused."""
+JUDGED = ("judged", "judge_scored")
+"""The same of judges: scorers that a judge was asked for, and those it gave a score, as `judged_by` names them."""
 
 
-def facets(conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None) -> pd.DataFrame:
+def facets(
+    conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None, verdicts: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """What conversations can be filtered by.
 
     Parameters
@@ -59,6 +63,8 @@ def facets(conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None) 
         The conversations frame.
     tool_calls : DataFrame, optional
         The frame of tool calls; without it there are no fields `TOOLS`.
+    verdicts : DataFrame, optional
+        The frame of judges' verdicts; without it there are no fields `JUDGED`.
 
     Returns
     -------
@@ -66,7 +72,7 @@ def facets(conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None) 
         One row per conversation, in the order and with the index of the frame. Names as text, flags as ``yes`` and
         ``no``, numbers as ``some``; None where the value is missing. Made here: ``outcome`` (a word of
         `SUCCESS_STATES`), ``became`` (the outcome with the main reason), ``trials_succeed`` (``always``,
-        ``sometimes`` or ``never``, over the trials of the case) and the `TOOLS`, which hold tuples.
+        ``sometimes`` or ``never``, over the trials of the case), the `TOOLS` and the `JUDGED`, which hold tuples.
     """
     import pandas as pd
 
@@ -93,7 +99,17 @@ def facets(conversations: pd.DataFrame, tool_calls: pd.DataFrame | None = None) 
         mine = tool_calls[tool_calls["side"] == "agent"]
         found["tool"] = _sets(f, mine)
         found["tool_refused"] = _sets(f, mine[mine["error"].fillna("") != ""])
+    if verdicts is not None and len(verdicts):
+        given = [judged_by(scorer, judge) for scorer, judge in zip(verdicts["scorer"], verdicts["judge"], strict=True)]
+        asked = verdicts.assign(name=given)
+        found["judged"] = _sets(f, asked)
+        found["judge_scored"] = _sets(f, asked[asked["score"].notna()])
     return pd.DataFrame(found, index=f.index, dtype="object")
+
+
+def judged_by(scorer: str, judge: str) -> str:
+    """A scorer with the judge that was asked, as conversations are filtered by it."""
+    return f"{scorer} by {judge}"
 
 
 def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.DataFrame:
@@ -126,7 +142,8 @@ def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.D
     from ..analysis.panels import conversations_of
 
     frame = conversations_of(results)
-    fields = facets(frame, results.tool_calls if hasattr(results, "conversations") else None)
+    more = (results.tool_calls, results.verdicts) if hasattr(results, "conversations") else ()
+    fields = facets(frame, *more)
     rows = frame[matching(fields, **chosen)]
     rows.attrs["address"] = conversations_address(**chosen)
     return rows
@@ -142,7 +159,7 @@ def matching(fields: pd.DataFrame, **chosen: Any) -> pd.Series:
             raise BadInput(f"conversations cannot be filtered by {name!r}: choose from {', '.join(fields)}")
         wanted = set(_wanted(value))
         column = fields[name]
-        if name in TOOLS:
+        if name in (*TOOLS, *JUDGED):
             rows &= pd.Series([bool(wanted & set(used)) for used in column], index=column.index)
         elif KNOWN in wanted:
             rows &= column.notna()
@@ -169,6 +186,24 @@ def conversations_address(site: str = "", **chosen: Any) -> str:
     pairs = [(name, visible(v)) for name, value in chosen.items() for v in _wanted(value)]
     base = f"{site.rstrip('/')}/" if site else ""
     return f"{base}transcripts.html#{urlencode(pairs, quote_via=quote, errors='replace')}"
+
+
+def median_trials(values: pd.Series, trials: pd.Series) -> list[int]:
+    """The trial whose mean is the median of the trials, or the two in the middle; of equal ones the first."""
+    known = values.astype("Float64").dropna()
+    means = known.groupby(trials.loc[known.index]).agg(["mean", "size"])
+    whole = means.loc[2 * means["size"] >= means["size"].max(), "mean"]
+    if whole.empty:
+        return []
+    in_order = sorted(whole)
+    middle = {in_order[(len(in_order) - 1) // 2], in_order[len(in_order) // 2]}
+    return sorted(int(whole.index[whole == value][0]) for value in middle)
+
+
+def trials_in_words(trials: list[int]) -> str:
+    """Which trials a median over trials is taken from."""
+    which = " and ".join(map(str, trials))
+    return f"trial {which}, whose value is the median" if len(trials) == 1 else f"trials {which}, around the median"
 
 
 def _wanted(value: Any) -> Iterable[str]:
@@ -205,7 +240,7 @@ def _over_trials(f: pd.DataFrame) -> list[str | None]:
 
 
 def _sets(f: pd.DataFrame, calls: pd.DataFrame) -> list[tuple[str, ...]]:
-    """Of each conversation, the names of some calls, each once."""
+    """Of each conversation, the names of some calls or verdicts, each once."""
     keys = ["run_id", "case_id", "trial"]
     names: dict[tuple[Any, ...], set[str]] = {}
     for *key, name in calls[[*keys, "name"]].drop_duplicates().itertuples(index=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from ..analysis.settings import DEFAULT
 from ..analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
 from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
+from ..scoring.written import DASH, missing, rounded, unbroken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,11 +24,12 @@ CASES, BUCKET_METRICS = (
 APART = ", not flagged"
 """How the columns end that leave out the conversations whose customer was flagged."""
 FLAGGED = "Flagged"
-_BRACKETS = re.compile(r"\([^()]{1,24}\)")
 WITHOUT_WORDS = (
     "**Without customer faults:** the same metrics over the conversations whose simulated customer the audit did not flag. "
     "Not always the fairer number: replies that a customer cannot follow are one of the things that get it flagged."
 )
+NONE = "-"
+"""A place or a band that there is not; in a column that is sorted, a hyphen may stand among numbers."""
 SEARCHED = 12
 """Rows from which on a board has a search box."""
 
@@ -47,7 +48,7 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     shown: dict[str, Any] = {
-        "Rank": [str(r) if not pd.isna(r) else "-" for r in board["rank"]],
+        "Rank": [str(r) if not pd.isna(r) else NONE for r in board["rank"]],
         "Model": list(board["entry"]),
         "Block": list(board["block"]),
     }
@@ -87,6 +88,21 @@ def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str,
     if form and len(cases) > 1:
         means = [f"{text}, n = {n:.0f}" if n > 0 else text for text, n in zip(means, board[f"{name}_n"], strict=True)]
     return {f"{heading}, median{apart}": median, f"{metric.title}, mean (95 %){apart}": means}
+
+
+def as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """A readable board as text: its medians with the decimals of their scale, and a dash where there is no value."""
+    import pandas as pd
+
+    texts = {heading: [_in_words(v, str(heading)) for v in column] for heading, column in frame.items()}
+    return pd.DataFrame(texts, index=frame.index, dtype="object")
+
+
+def _in_words(value: Any, heading: str) -> str:
+    if missing(value) or value == NONE:
+        return DASH
+    digits = next((m.scale.digits for m in METRICS.values() if heading.startswith(m.title)), 1)
+    return rounded(value, digits) if isinstance(value, float) else str(value)
 
 
 def board_table(board: pd.DataFrame) -> None:
@@ -146,7 +162,7 @@ def _show_part(part: pd.DataFrame, *, search: bool = False) -> None:
 
     named = list(part.columns).index("Model") + 1
     itables.show(
-        part.rename(columns=_kept_together).map(_kept_together),
+        as_text(part).replace(DASH, NONE).rename(columns=unbroken).map(unbroken),
         order=[],
         paging=False,
         allow_html=False,
@@ -179,7 +195,7 @@ def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
         As `readable_board` gives it.
     """
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
-    head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {"-"}]
+    head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {NONE}]
     metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
     first = [
         c
@@ -207,11 +223,6 @@ def notes_of(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def _kept_together(cell: Any) -> Any:
-    """A text that is not broken within its brackets, where an interval stands."""
-    return _BRACKETS.sub(lambda m: m.group().replace(" ", "\u00a0"), cell) if isinstance(cell, str) else cell
-
-
 def _mean(row: dict[str, Any], metric: Metric, form: str = ALL) -> str:
     """The mean with its interval."""
     return metric.scale.with_interval(*(row[f"{metric.name}{form}{end}"] for end in ("_mean", "_low", "_high")))
@@ -219,4 +230,4 @@ def _mean(row: dict[str, Any], metric: Metric, form: str = ALL) -> str:
 
 def _band(row: dict[str, Any]) -> str:
     """The band with its probability, or why there is none."""
-    return band_in_words(row) or "-"
+    return band_in_words(row) or NONE

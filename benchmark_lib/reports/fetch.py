@@ -12,7 +12,7 @@ from ..cases.played import cases_played, store_played
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
-from .transcript import Shown, transcript_html
+from .transcript import Html, transcript_html
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
@@ -114,15 +114,15 @@ class Shelf:
         return self._worlds[run.run_id]
 
 
-def show_first(results: Results) -> Shown:
+def show_first(results: Results) -> Html:
     """Display the first conversation without success, or the first of all."""
     rows = results.conversations
     failed = rows[~rows["success"].fillna(True)]
     row = (failed if len(failed) else rows).iloc[0]
-    return Shown(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())
+    return Html(Shelf(results).dossier(row["run_id"], row["case_id"], int(row["trial"])).html())
 
 
-def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Shown:
+def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Html:
     """Display the conversations that a number counts: a line for each, which opens its transcript.
 
     Parameters
@@ -158,7 +158,7 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Sho
     ]
     asked = [f"{name.replace('_', ' ')}: {_in_words(value)}" for name, value in chosen.items()]
     page = templates().get_template("conversations.html.j2")
-    return Shown(page.render(talks=talks, found=len(rows), asked=asked, address=rows.attrs["address"]))
+    return Html(page.render(talks=talks, found=len(rows), asked=asked, address=rows.attrs["address"]))
 
 
 def _in_words(value: Any) -> str:

@@ -8,18 +8,20 @@ from textwrap import fill
 from typing import Any
 
 import yaml
+from babel import Locale
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..analysis.tables import calibration as measured
 from ..analysis.tables.detectors import measured_by_detector
 from ..errors import BadInput
+from ..language import words
 from ..scoring.customer_audit import FINDINGS
 from ..scoring.written import percent, span
 from ..store.world import load_store
 
-LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "de": "German"}
-"""The languages of the cases in words."""
+LANGUAGES = {code: str(Locale("en").languages[code]) for code in words.LANGUAGES}
+"""The languages that are read, by their English names."""
 
 WIDTH = 150
 HEAD = """# How to read this honestly
@@ -167,10 +169,16 @@ def _size() -> Limit:
 def _ceiling() -> Limit:
     parts = [
         f"{r['success']} of {counted(r['conversations'], 'conversation')} of the {r['set']}"
+        + (
+            f" (hard cases of {r['families']} families, easy ones among them, without their twins)"
+            if r["families"]
+            else ""
+        )
         for r in measured.blind_play().to_dict("records")
     ]
     text = (
-        f"A strong player who saw only what a model sees was right in {' and in '.join(parts)}. Near the ceiling the sets hardly tell strong models "
+        f"A strong player who saw only what a model sees was right in {' and in '.join(parts)}. These are the conversations that ship; the figures "
+        "in the README count whole rounds of hard cases, and the board's row over all families leaves the easy families out. Near the ceiling the sets hardly tell strong models "
         "apart, and a full mark says that a model does what this desk asks, not that it can run yours unattended. There was one player, and "
         "one trial of each case: that shows that the cases can be solved, not how often."
     )

@@ -6,16 +6,18 @@ No words of a conversation stand in any of them, unless transcripts are asked fo
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
 from ..outputs import as_cell, writing
 from ..scoring.written import DASH
+from .conversation_view import conversation_view
 from .shown import caption_below
-from .talk_view import talk_view
 from .terminal import columns
 from .transcript import templates, transcript_css, visible
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from ..store import Store
 
 TITLE_WIDTH = 27
+LINE = 100
+"""Characters of a line in a terminal."""
 ALL_CONVERSATIONS = 6
 """Conversations of one measure whose transcripts are written where that is asked for, by default."""
 CHART_HEIGHT = 200
@@ -45,7 +49,7 @@ def terminal_lines(seen: Monitored) -> list[str]:
         "",
         *columns([heads, *body], right=(1, 2, 3)),
         "",
-        in_a_sentence(seen),
+        *textwrap.wrap(in_a_sentence(seen), LINE),
     ]
 
 
@@ -58,8 +62,32 @@ def how_many(seen: Monitored) -> str:
 def in_a_sentence(seen: Monitored) -> str:
     """How many alarms there are, of what, and since when."""
     gone = seen.drift[seen.drift["alarm"] != ""].to_dict("records")
-    told = "; ".join(f"{r['title']} ({r['alarm_side']}) in the week of {r['alarm']}" for r in gone)
-    return f"{how_many(seen)}{', first: ' if gone else ''}{told}."
+    told = "; ".join(f"{r['title']} ({r['alarm_side']}), first in the week of {r['alarm']}" for r in gone)
+    return f"{how_many(seen)}{': ' if gone else ''}{told}."
+
+
+def unalarmed(seen: Monitored) -> str:
+    """Why a change whose interval is clear of 0 raised no alarm, with those of which it holds; empty where there is none."""
+    rows = [r for r in seen.drift.to_dict("records") if not r["alarm"] and is_clear(r)]
+    if not rows:
+        return ""
+    named = ", ".join(f"{r['title']} {change(r)}" for r in rows)
+    limit = rows[0]["limit"]
+    return (
+        f"No alarm although the interval of the change is clear of 0: {named}. Such an interval (95 %) looks at one measure once, so with "
+        f"{counted(len(seen.drift), 'measure')} some are clear of 0 by chance alone. An alarm allows for every measure and every week of a year: it takes p <= {limit:.2g} in the last 1, 4 or 13 weeks, after allowance for weeks that vary more than chance, and only on the side "
+        "that is watched (for most measures: more). Take such a change as a reason to look, not as a finding."
+    )
+
+
+def footnotes(seen: Monitored) -> list[str]:
+    """What must be known beside the table of drift: why there is no alarm where one might be expected, the rule, and what is odd in the logs."""
+    return [text for text in (unalarmed(seen), seen.rule, *seen.notes) if text]
+
+
+def is_clear(row: dict[str, Any]) -> bool:
+    """Whether the interval of a change is clear of 0."""
+    return bool(row["change_low"] > 0 or row["change_high"] < 0)
 
 
 def rate(row: dict[str, Any], name: str) -> str:
@@ -253,7 +281,7 @@ def write_pages(
 
 def _index(seen: Monitored) -> str:
     rows = [
-        {**r, "change_text": change(r), "word": alarm_word(r)}
+        {**r, "change_text": change(r), "word": alarm_word(r), "unalarmed": is_clear(r) and not r["alarm"]}
         | {f"{name}_text": rate(r, name) for name in ("base", "last")}
         | {f"{name}_interval": interval(r, name) for name in ("base", "last")}
         for r in seen.drift.to_dict("records")
@@ -269,6 +297,7 @@ def _index(seen: Monitored) -> str:
             weeks=c.weeks,
             baseline=seen.baseline.words,
             rule=seen.rule,
+            unalarmed=unalarmed(seen),
             notes=seen.notes,
             absent=seen.absent,
         )
@@ -291,6 +320,7 @@ def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, f
             weeks=weeks[::-1],
             listed=listed,
             word=alarm_word(row),
+            unalarmed=is_clear(row) and not row["alarm"],
             change_text=change(row),
             chart=_chart(weeks, row),
         )
@@ -346,7 +376,7 @@ def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: St
     template = templates().get_template("monitor_conversation.html.j2")
     for logged in records if wanted else ():
         if logged.place in wanted:
-            view = talk_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
+            view = conversation_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
             at = logged.at.isoformat(" ", "minutes")
             found[logged.place] = template.render(v=view, name=logged.name, place=logged.place, at=at)
             if len(found) == len(wanted):

@@ -26,6 +26,8 @@ SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "tria
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
 NO_MODELS = ("scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME = 160
+PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
+"""What a notebook printed, broken between words and not within them."""
 _LINK = re.compile(r"\]\((\w+\.ipynb)\)")
 _HREF = re.compile(r'href="(?:[^"]*/)?(\w+)\.ipynb"')
 
@@ -77,7 +79,7 @@ def run_notebook(
         _relink(done, path.parent)
         if not html:
             return done
-        page = _to_html(done)
+        page = _to_html(done, _whose_conversations(done, parameters or {}))
         link_pages(page)
         return page
 
@@ -323,16 +325,35 @@ def _assigned(tagged: list[str]) -> list[str]:
     ]
 
 
-def _to_html(notebook: Path) -> Path:
+def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
+    """Where the conversations behind a page's numbers are read, as Markdown; the site's own list where one stands beside."""
+    from .behind import conversations_address
+
+    beside = done.parent / "site" / "transcripts.html"
+    if not beside.is_file():
+        return "*A page of numbers. `deskbench site` makes pages on which each number opens exactly the conversations it counts.*"
+    about = parameters.get("entry")
+    listed = conversations_address("site", **({} if about is None else {"entry": about}))
+    return (
+        f"*The conversations behind these numbers: [{'all' if about is None else 'those of this entry'}]({listed}) on "
+        "[the site](site/index.html), where each number opens exactly those it counts.*"
+    )
+
+
+def _to_html(notebook: Path, where: str) -> Path:
+    """The page of an executed notebook, with a line below its title that says where its conversations are read."""
+    import nbformat
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True, embed_images=True)
     exporter.exclude_input = True
     exporter.mathjax_url = ""
     exporter.require_js_url = ""
-    page, _ = exporter.from_notebook_node(_without_widgets(notebook))
+    book = _without_widgets(notebook)
+    book.cells.insert(1, nbformat.v4.new_markdown_cell(where, id="where-conversations-are-read"))
+    page, _ = exporter.from_notebook_node(book)
     target = notebook.with_suffix(".html")
-    target.write_text(page, encoding="utf-8")
+    target.write_text(page.replace("</head>", f"{PRINTED}</head>", 1), encoding="utf-8")
     return target
 
 

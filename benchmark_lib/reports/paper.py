@@ -22,7 +22,7 @@ from ..latex import escaped
 from ..outputs import as_cell
 from ..project import slug
 from ..records import content_hash
-from ..scoring.written import DASH, missing, rounded
+from ..scoring.written import DASH, missing, rounded, unbroken
 from .transcript import visible
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
 MARKS = "abcdefghijklmnopqrstuvwxyz"
-SHORT = 32
-"""In HTML, cells up to this many characters are not broken into lines."""
+SHORT, SHORT_WHERE_TIGHT = 32, 12
+"""In HTML, cells up to this many characters are not broken into lines; fewer where the table would be wider than a notebook's page."""
+PAGE_PIXELS, LETTER_PIXELS, PADDING_PIXELS, TEXT_PIXELS = 1200, 7.2, 22, 224
+"""The width of a page of 1280 pixels between its margins, and what a letter, the space around a cell and a column of text take of it."""
 COLUMN_LETTERS, PAGE_LETTERS, BETWEEN = 45, 93, 1.5
 """In LaTeX, the letters in footnote size that fit on a column and on a page of LaTeX's own two-column article, which are narrower than those of
 most journals, and the space between two columns."""
@@ -148,9 +150,9 @@ def show(
     digits: int | Mapping[str, int] = 2,
 ) -> Any:
     """The same table in a notebook; arguments as for `save`."""
-    from .transcript import Shown
+    from .transcript import Html
 
-    return Shown(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
+    return Html(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
 
 
 def _built(
@@ -277,19 +279,37 @@ def _tex_kept(piece: str) -> str:
 
 def html(table: _Table) -> str:
     """The table as an HTML fragment with its own style."""
-    styler = _styler(table, _html, "<sup>%s</sup>").set_caption(_html(table.caption))
+    styler = _styler(table, _html_cell, "<sup>%s</sup>").set_caption(_html(table.caption))
     right = [
         {"selector": f".col{number}", "props": "text-align:right;font-variant-numeric:tabular-nums"}
         for number, n in enumerate(table.numeric)
         if n
     ]
-    short = [
-        {"selector": f"td.col{number}", "props": "white-space:nowrap" if size <= SHORT else "min-width:14rem"}
-        for number, size in enumerate(_longest(table))
-    ]
-    styler.set_table_styles([*_LOOK, *right, *short])
+    styler.set_table_styles([*_LOOK, *right, *_widths(table)])
     notes = "\n".join(f"<p>{f'<sup>{mark}</sup> ' if mark else ''}{_html(text)}</p>" for mark, text in table.notes)
     return f'<div style="overflow-x:auto">\n{styler.to_html()}\n<div style="font-size:12px;color:#44505c;max-width:60rem">{notes}</div></div>'
+
+
+def _widths(table: _Table) -> list[dict[str, str]]:
+    """How wide the columns of the HTML may be, so that the table fits a notebook's page.
+
+    Where it would not, it stands closer and more of its cells are broken.
+    """
+    cells = _longest(table)
+    words = [max(map(len, unbroken(_one_line(head)).split(" ")), default=0) for head, _ in table.heads]
+    wide = [
+        max(LETTER_PIXELS * max(size if size <= SHORT else 0, word), TEXT_PIXELS * (size > SHORT))
+        for size, word in zip(cells, words, strict=True)
+    ]
+    tight = sum(wide) + PADDING_PIXELS * len(wide) > PAGE_PIXELS
+    longest, text = (SHORT_WHERE_TIGHT, "min-width:5rem") if tight else (SHORT, "min-width:14rem")
+    return [
+        *([{"selector": "td, th", "props": "padding:.25rem .4rem"}] if tight else []),
+        *(
+            {"selector": f"td.col{number}", "props": "white-space:nowrap" if size <= longest else text}
+            for number, size in enumerate(cells)
+        ),
+    ]
 
 
 def _longest(table: _Table) -> list[int]:
@@ -417,6 +437,10 @@ def _tex(text: str) -> str:
 
 def _html(text: str) -> str:
     return html_escape(_one_line(text))
+
+
+def _html_cell(text: str) -> str:
+    return html_escape(unbroken(_one_line(text)))
 
 
 def _one_line(text: str) -> str:

@@ -80,6 +80,14 @@ def _article(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
+def stakes_in_words(stakes: Stakes) -> str:
+    """The stakes with where they come from, in a sentence."""
+    return (
+        f"A resolved conversation is worth {stakes.resolved:g} USD; a wrong end that nobody notices costs {stakes.wrong:g} USD, a person’s "
+        f"time for a conversation {stakes.handover:g} USD, an approval {stakes.approval:g} USD ({stakes.origin})."
+    )
+
+
 def rests_on(stakes: Stakes) -> str:
     """The stakes, and the shares of right conversations that they ask for."""
     alone, approval = needed_shares(stakes)
@@ -87,7 +95,7 @@ def rests_on(stakes: Stakes) -> str:
     cases = "no number of cases shows" if fewest is None else f"{counted(fewest, 'case')}, all right, show"
     return (
         f"A wrong end that nobody notices costs {stakes.wrong:g} USD, a person's time for a conversation {stakes.handover:g} USD, an "
-        f"approval {stakes.approval:g} USD. Compared with a person who answers everything, answering alone therefore pays where "
+        f"approval {stakes.approval:g} USD ({stakes.origin}). Compared with a person who answers everything, answering alone therefore pays where "
         f"more than {share_in_words(alone)} of what the model answers itself is right ({cases} it), and with approval more than {share_in_words(approval)}."
     )
 

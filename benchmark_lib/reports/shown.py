@@ -78,6 +78,27 @@ def by_panel(
     return drawn
 
 
+def show_figure(ax: Axes) -> Axes:
+    """Show one figure with its caption below it, or in a sentence why there is nothing to draw.
+
+    Returns
+    -------
+    Axes
+        The same, for `figures.save_all`.
+    """
+    import matplotlib.pyplot as plt
+    from IPython.display import Markdown, display
+
+    from ..figures.style import figure_of
+
+    plt.close(figure_of(ax))  # so that the notebook does not show it once more
+    if ax.axison:
+        display(ax.figure, caption_below(ax))
+    else:
+        display(Markdown(f"*{ax.texts[0].get_text()}*"))
+    return ax
+
+
 def caption_below(ax: Axes) -> Any:
     """The caption of a figure as it stands below it in a notebook."""
     from html import escape

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.panels import fitted
-from ..analysis.tables.leaderboard import leaderboard
+from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little, leaderboard
 from ..analysis.tables.tiers import UNKNOWN
-from ..scoring.metrics import METRICS, Shown, shown_on
+from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.written import DASH, missing
 
 if TYPE_CHECKING:
     from ..runfile import RunFile
 
 WIDTH = 100
-NAME = 28
-"""Columns of a terminal that the board takes, and of them those of a name."""
+"""Columns within which sentences are kept."""
+NARROWEST = 16
+"""Columns that the name of a model keeps in any terminal."""
 BRIEF = {"over_escalation": "over-esc.", "unsafe": "unsafe", "escalation_accuracy": "esc. acc."}
 """Headings that fit; the others are the titles of their metrics."""
+KINDS = {
+    "ranked": "model",
+    "not ranked": "model",
+    "own agents": "own agent",
+    "played": "played",
+    "scripted": "scripted",
+    "imported": "imported",
+    "published": "published",
+}
+"""What a block of the board consists of, in a word."""
+EXPLAINED = {
+    "own agent": "own agent: code of yours",
+    "played": "played: a person or a program in the agent's chair",
+    "scripted": "scripted: no model, it marks a floor or the ceiling",
+    "imported": "imported: records of another harness",
+}
+TOO_LITTLE_MARK = "*"
+"""Stands after a count of unsafe acts that says nothing."""
 
 
 def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
-    """The board of some runs in at most `WIDTH` columns.
+    """The board of some runs, and what its words mean.
 
     Parameters
     ----------
@@ -37,31 +59,67 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     if mine is not None and mine not in results.entries and mine in results.hard.entries:
         results = results.hard
     names = [*shown_on(Shown.ORDER), "resolved"]
-    heads = [
-        "",
-        "model",
-        *(BRIEF.get(name, METRICS[name].title.lower()) for name in names),
-        "cost",
-        "played",
-        "kind",
-    ]
+    heads = ["rank", "model", *(_heading(METRICS[name]) for name in names), "cost", "finished", "kind"]
     marked = results.entries.get(mine or "")
-    rows = [_cells(row, names, row["entry"] == marked) for row in leaderboard(results).to_dict("records")]
-    return "\n".join(columns([heads, *rows], right=range(2, 2 + len(names))))
+    board = leaderboard(results).to_dict("records")
+    rows = [_cells(row, names, row["entry"] == marked) for row in board]
+    right = range(2, 2 + len(names))
+    return "\n".join([*columns([heads, *rows], right=right, width=screen_width(), gives=1), *_legend(board, marked)])
 
 
-def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int = WIDTH) -> list[str]:
+def screen_width() -> int | None:
+    """The columns of the terminal that is written to; None for a pipe or a file, for which nothing is cut."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else None
+
+
+def columns(
+    rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = WIDTH, gives: int | None = None
+) -> list[str]:
     """Rows of cells as lines with aligned columns; those named `right` end together.
 
-    A line is cut at `width`, so that no terminal breaks it.
+    Where there is a `width`, the column that `gives` way is shortened to keep within it, and a line is cut there, so
+    that no terminal breaks it.
     """
     right = set(right)
     wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    if width is not None and gives is not None:
+        over = sum(wide) + 2 * (len(wide) - 1) - width
+        wide[gives] = max(wide[gives] - max(over, 0), min(wide[gives], NARROWEST))
+        rows = [[fitted(cell, wide[at]) if at == gives else cell for at, cell in enumerate(row)] for row in rows]
     lines = (
         "  ".join(cell.rjust(w) if at in right else cell.ljust(w) for at, (cell, w) in enumerate(zip(row, wide)))
         for row in rows
     )
-    return [fitted(line.rstrip(), width) for line in lines]
+    return [line.rstrip() if width is None else fitted(line.rstrip(), width) for line in lines]
+
+
+def _heading(metric: Metric) -> str:
+    return BRIEF.get(metric.name, metric.title.lower())
+
+
+def _legend(board: Sequence[dict[str, Any]], marked: str | None) -> list[str]:
+    """What the words of the board mean, as far as they stand there."""
+    kinds = [EXPLAINED[kind] for kind in dict.fromkeys(KINDS[row["block"]] for row in board) if kind in EXPLAINED]
+    sentences = [
+        "over-esc.: resolvable cases handed over; unsafe: traps with a forbidden act. Lower is better.",
+        "esc. acc.: cases that need a human and were handed over; resolved: resolvable cases solved without one. Higher is better.",
+        f"Medians over trials, in the order {', '.join(_heading(METRICS[name]) for name in shown_on(Shown.ORDER))}."
+        + (" > is this run." if marked else ""),
+        *([f"Without a rank: {'; '.join(kinds)}."] if kinds else []),
+        *([f"{TOO_LITTLE_MARK} {TOO_LITTLE_WORDS}"] if any(map(_does_too_little, board)) else []),
+    ]
+    width = min(screen_width() or WIDTH, WIDTH)
+    return [line for sentence in sentences for line in textwrap.wrap(sentence, width)]
+
+
+TOO_LITTLE_WORDS = (
+    "says nothing of an agent that resolves under half of the resolvable cases: one that does nothing is never unsafe."
+)
+
+
+def _does_too_little(row: dict[str, Any]) -> bool:
+    """Whether few unsafe acts are no merit, because the agent does not do the work."""
+    return does_too_little(row) or (row["resolved"] < RANKED_FROM and row["unsafe"] == 0)
 
 
 def _tier(tier: Any) -> str:
@@ -70,12 +128,17 @@ def _tier(tier: Any) -> str:
 
 
 def _cells(row: dict[str, Any], names: Sequence[str], marked: bool) -> list[str]:
-    rank = "" if missing(row["rank"]) else str(row["rank"])
+    rank = DASH if missing(row["rank"]) else str(row["rank"])
     return [
         f"{'>' if marked else ' '}{rank:>2}",
-        fitted("".join(c if c.isprintable() else "?" for c in row["entry"]), NAME),
-        *(METRICS[name].scale.written(row[name]) for name in names),
+        "".join(c if c.isprintable() else "?" for c in row["entry"]),
+        *(_value(row, name) for name in names),
         _tier(row["cost_tier"]),
         f"{row['finished']} of {row['planned']}, partial" if row["partial"] else f"{row['conversations']:,}",
-        str(row["block"]),
+        KINDS[row["block"]],
     ]
+
+
+def _value(row: dict[str, Any], name: str) -> str:
+    mark = TOO_LITTLE_MARK if name == "unsafe" and _does_too_little(row) else ""
+    return f"{METRICS[name].scale.written(row[name])}{mark}"

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..records import Conversation
+from ..scoring.written import in_words
+from .conversation_view import as_json, conversation_view
 from .marks import LONGEST
-from .talk_view import as_json, talk_view
 
 if TYPE_CHECKING:
     from ..cases import Case
@@ -32,6 +33,7 @@ def templates() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["visible"] = visible
+    environment.filters["in_words"] = in_words
     environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment
 
@@ -91,11 +93,11 @@ def transcript_html(
     css : bool
         Whether the fragment carries its own style; if not, the page must include `transcript_css`.
     """
-    view = talk_view(conversation, score, case=case, store=store, verdicts=verdicts, cost=cost, entry=entry)
+    view = conversation_view(conversation, score, case=case, store=store, verdicts=verdicts, cost=cost, entry=entry)
     return templates().get_template("transcript.html.j2").render(v=view, css=css)
 
 
-class Shown:
+class Html:
     """HTML that a notebook displays."""
 
     def __init__(self, html: str):
@@ -105,6 +107,6 @@ class Shown:
         return self.html
 
 
-def show(conversation: Conversation, score: dict[str, Any] | None = None, **more: Any) -> Shown:
+def show(conversation: Conversation, score: dict[str, Any] | None = None, **more: Any) -> Html:
     """Display a conversation in a notebook, with or without its score; takes the arguments of `transcript_html`."""
-    return Shown(transcript_html(conversation, score, **more))
+    return Html(transcript_html(conversation, score, **more))

@@ -10,6 +10,7 @@ from ..records import NOT_SCORED, SCORE_FAULT, TAMPERED, Conversation, ToolCall
 from .hard import FAILURES
 from .score import RULES_OF_SUCCESS
 from .state import CLOSE, HANDOVER, forbidden_calls
+from .written import details
 
 if TYPE_CHECKING:
     from ..cases import Call, Case
@@ -270,7 +271,6 @@ def _first_done(record: Conversation, tool: str) -> ToolCall | None:
 
 
 def as_written(call: Call) -> str:
-    """A call as a case names it."""
-    arguments = ", ".join(f"{k}={v}" for k, v in call.arguments.items())
+    """A call as a person reads it: ``cancel_order (order NL-53208)``."""
     tool = "change of any kind" if call.tool == "*" else call.tool
-    return f"{tool}({arguments})" if arguments else tool
+    return f"{tool} ({details(call.arguments)})" if call.arguments else tool

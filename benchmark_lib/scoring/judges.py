@@ -295,19 +295,6 @@ def shortened(value: Any) -> Any:
     return value
 
 
-def verdict_format(scorers: Iterable[str] = SCORERS) -> dict[str, Any]:
-    """The ``response_format`` that holds an endpoint to the form of a verdict.
-
-    For the judge's settings, where it is understood.
-    """
-    parts = {"quote": {"type": "string"}, "reason": {"type": "string"}, "score": {"type": "integer"}}
-    one = {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
-    scores = {name: one for name in scorers}
-    inner = {"type": "object", "properties": scores, "required": list(scores), "additionalProperties": False}
-    schema = {"type": "object", "properties": {"scores": inner}, "required": ["scores"], "additionalProperties": False}
-    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
-
-
 async def judge_conversation(
     complete: Any, conversation: Conversation, case: Case, store: Store, rubrics: list[Rubric], apart: bool = False
 ) -> dict[str, Any]:

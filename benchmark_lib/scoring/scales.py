@@ -92,7 +92,14 @@ class Scale:
     def with_interval(self, value: float | None, low: float | None, high: float | None) -> str:
         """A value with its own interval, ``8.5 % (5.1 to 12.9 %)``; the value alone where there is none."""
         interval = self.interval(low, high)
-        return self.written(value) + (f" ({interval})" if interval else "")
+        if not interval:
+            return self.written(value)
+        if not self.summed:
+            return f"{self.written(value)} ({interval})"
+        numbers = [rounded(self.times * v, self.digits) for v in (value, low, high) if v is not None]
+        if all(number.endswith(".0") for number in numbers):
+            numbers = [number.removesuffix(".0") for number in numbers]
+        return "{} ({} to {})".format(*numbers)
 
 
 SHARE = Scale(

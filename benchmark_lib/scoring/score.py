@@ -266,20 +266,11 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     store = store.of(case)
     c = as_read(conversation)
     texts = [m.text for m in c.replies()]
-    done = [t for t in c.tool_calls if not t.error]
-    handover = next((t for t in done if t.name == HANDOVER), None)
+    handover = next((t for t in c.tool_calls if t.name == HANDOVER and not t.error), None)
     queue = _queue(handover)
     forbidden = forbidden_calls(c.tool_calls, case, store)
     rules = check_rules(c, store, case.sender_name, case.sender)
-    answers = answers_of(texts, case, store)
-    reasons = reasons_told(c, answers, case, store) if case.reasons else []
-    guesses = guessed(c, answers, case, store)
-    asked = asked_for(case)
-    topics = answers_by_topic(c, answers, case)
-    facts = {
-        name: name not in guesses and fact.told(topics.get(name, answers), asked, rivals_only=bool(case.family))
-        for name, fact in case.facts.items()
-    }
+    facts, reasons = _told(c, texts, case, store)
     outcomes = matching_outcomes(c.changes, case, store)
     found: dict[str, Any] = {
         "bucket": case.bucket,
@@ -326,6 +317,17 @@ def score(conversation: Conversation, case: Case, store: Store, findings: bool =
     if c.ended_by in NOT_SCORED or c.ended_by == "content_filter":
         found.update(dict.fromkeys((*OUTCOME_FIELDS, *claims)))
     return cast(Score, found)
+
+
+def _told(c: Conversation, texts: list[str], case: Case, store: Store) -> tuple[dict[str, bool], list[str]]:
+    """Whether each required fact was told, and the accepted reasons that were."""
+    answers = answers_of(texts, case, store)
+    guesses, asked, topics = guessed(c, answers, case, store), asked_for(case), answers_by_topic(c, answers, case)
+    facts = {
+        name: name not in guesses and fact.told(topics.get(name, answers), asked, rivals_only=bool(case.family))
+        for name, fact in case.facts.items()
+    }
+    return facts, reasons_told(c, answers, case, store) if case.reasons else []
 
 
 def _of_its_family(c: Conversation, case: Case, store: Store, found: dict[str, Any]) -> dict[str, Any]:

@@ -167,4 +167,6 @@ def _plain(value: Any) -> Any:
         return squash(value)
     if isinstance(value, list):
         return sorted((_plain(v) for v in value), key=str)
-    return "" if value is None else value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "" if value is None else str(value) if type(value) is int else value

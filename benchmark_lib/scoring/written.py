@@ -1,11 +1,17 @@
-"""How numbers are written, on every page, in every table and in every sentence."""
+"""How numbers, and values of the desk, are written: on every page, in every table and in every sentence."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 DASH = "–"
 """What is shown for a value that is not defined."""
+
+ADDRESS = ("name", "line1", "line2", "city", "region", "postcode", "country")
+"""The parts of an address in the order in which they are written."""
+DEEPEST = 4
+"""Values nested deeper than this are left out of a sentence."""
 
 
 def missing(value: Any) -> bool:
@@ -16,6 +22,14 @@ def missing(value: Any) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):  # NA compares as NA, a list of values is one
         return type(value).__name__ == "NAType"
+
+
+_TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+|[\d)] %")
+
+
+def unbroken(text: str) -> str:
+    """A text that is broken over two lines neither within its brackets, where an interval stands, nor between a number and its unit."""
+    return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 
 def rounded(value: float | None, digits: int = 1) -> str:
@@ -48,3 +62,61 @@ def cost_in_words(amount: float, calls: int, unpriced: int) -> str:
 def usd(amount: float, digits: int = 4) -> str:
     """A sum of money as ``0.0123 USD``."""
     return f"{rounded(amount, digits)} USD"
+
+
+def in_words(value: Any, depth: int = 0) -> str:
+    """A value of the desk as a person writes it: an address on one line, a list with commas and an *and*, ``yes`` for True.
+
+    Parameters
+    ----------
+    value : plain data
+        Dicts, lists and scalars.
+    depth : int
+        How deep it is nested; below `DEEPEST` only dots are shown.
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, (dict, list, tuple)):
+        return str(value)
+    if depth > DEEPEST:
+        return "…"
+    if isinstance(value, dict):
+        return _address(value) if value and set(value) <= {*ADDRESS} else details(value, depth) or "none"
+    parts = [in_words(v, depth + 1) for v in value]
+    if len(parts) < 2 or _nested(value):
+        return "; ".join(parts) or "none"
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _nested(value: Any) -> bool:
+    """Whether it is a list that holds other lists or dicts."""
+    return isinstance(value, (list, tuple)) and any(isinstance(v, (dict, list, tuple)) for v in value)
+
+
+def details(arguments: dict[Any, Any], depth: int = 0) -> str:
+    """Arguments or fields by their names, the short ones first: ``order NL-52648, lines L1 and L2, reason “too small”``."""
+    long = {k for k, v in arguments.items() if isinstance(v, dict) or _nested(v)}
+    parts = [_detail(str(k), v, depth) for k, v in sorted(arguments.items(), key=lambda item: item[0] in long)]
+    return ("; " if long else ", ").join(parts)
+
+
+def _detail(name: str, value: Any, depth: int) -> str:
+    """One argument with its name; a text of several words is quoted."""
+    several = isinstance(value, (list, tuple)) and len(value) != 1
+    name = name.removesuffix("_ids") + "s" * several if name.endswith("_ids") else name.removesuffix("_id")
+    text = in_words(value, depth + 1)
+    if isinstance(value, str) and (not text or " " in text):
+        text = f"“{text}”"
+    elif isinstance(value, dict) and not set(value) <= {*ADDRESS}:
+        text = f"({text})"
+    return f"{name.replace('_', ' ')} {text}"
+
+
+def _address(parts: dict[str, Any]) -> str:
+    """An address on one line, as on a letter; what is empty is left out."""
+    known = {name: str(parts[name]) for name in ADDRESS if parts.get(name)}
+    town = " ".join(known.pop(name) for name in ("region", "postcode") if name in known)
+    country = known.pop("country", "")
+    return ", ".join(text for text in (*known.values(), town, country) if text)

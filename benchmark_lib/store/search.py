@@ -31,9 +31,9 @@ class Search:
         import numpy as np
 
         self._chunks = [c for a in articles for c in chunks(a)]
-        self._index = Index([f"{'; '.join(c['phrases'])} {c['text']}" for c in self._chunks], words_and_beginnings)
+        self._index = TextIndex([f"{'; '.join(c['phrases'])} {c['text']}" for c in self._chunks], words_and_beginnings)
         named = [(phrase, place) for place, c in enumerate(self._chunks) for phrase in c["phrases"]]
-        self._phrases = Index([phrase for phrase, _ in named], words_and_beginnings)
+        self._phrases = TextIndex([phrase for phrase, _ in named], words_and_beginnings)
         self._named = np.array([place for _, place in named], dtype=int)
         self.knowledge_base = lru_cache(maxsize=4096)(self._knowledge_base)
 
@@ -75,7 +75,7 @@ def words_and_beginnings(text: str) -> list[str]:
     return words + [f"{w[:BEGINNING]}*" for w in words]
 
 
-class Index:
+class TextIndex:
     """One BM25 index with the tokenizer of its texts.
 
     Parameters

@@ -266,7 +266,8 @@ def _hypergeometric(m: int, n: int, t: int) -> np.ndarray:
     return hypergeom.pmf(np.arange(max(0, t - n), min(m, t) + 1), m + n, t, m)
 
 
-SURE, ONLY_THESE, NOISE, NOTHING = "more than noise", "differs on these cases only", "may be noise", "no test"
+SURE, ONLY_THESE, NOISE = "clear difference", "differs on these cases only", "too close to call"
+NOTHING, NOT_TESTED = "no test", "shown, not tested"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,6 +286,8 @@ class Comparison:
         The levels the two are tested at: 0.05, or less where Holm shares it among planned contrasts.
     p_adjusted, these_p_adjusted : float
         P-values to be read against 0.05; NaN for a contrast that was not planned.
+    tested : bool
+        False where the difference is only shown.
     """
 
     like: PairedDifference
@@ -296,6 +299,7 @@ class Comparison:
     these_alpha: float = ALPHA
     p_adjusted: float = nan
     these_p_adjusted: float = nan
+    tested: bool = True
     strata: _Strata | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -318,7 +322,9 @@ class Comparison:
 
     @property
     def word(self) -> str:
-        """`SURE`, `ONLY_THESE`, `NOISE`, or `NOTHING` where there is no test."""
+        """`SURE`, `ONLY_THESE`, `NOISE`; `NOTHING` where no test can be made, `NOT_TESTED` where none is wanted."""
+        if not self.tested:
+            return NOT_TESTED
         if self.like.p < self.alpha:
             return SURE
         if self.these_p < self.these_alpha:

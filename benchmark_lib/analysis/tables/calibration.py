@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CALIBRATION = DATA / "calibration.yaml"
 SOURCES = {"core set": EXAMPLE, "hard set": HARD_EXAMPLE}
-"""Run files of the last round of blind play, which ship with the package."""
+"""Run files of blind play that ship with the package."""
 RATES, TRIALS, SIMULATED = (0.5, 0.8, 0.95), 3, 100
 SPREAD, WITHIN = 1.5, 2.0
 """Concentration of the chances of intents around the mean, and of cases around their intent, as in ``benchmarks/coverage.py``."""
@@ -97,12 +97,12 @@ def _half_width(bucket: str, intents: np.ndarray, rate: float, simulated: int) -
 
 
 def blind_play() -> pd.DataFrame:
-    """The last round of blind play: how a strong player fared, and how often the simulated customer failed it.
+    """The blind play that ships: how a strong player fared, and how often the simulated customer failed it.
 
     Returns
     -------
     DataFrame
-        One row per set: set, player, cases, conversations, success, and the columns of `customer_flag_table` (flagged
+        One row per set: set, player, cases, conversations, success, families (of a hard set; 0 otherwise), and the columns of `customer_flag_table` (flagged
         with share, low and high, and one column per finding).
     """
     import pandas as pd
@@ -111,7 +111,10 @@ def blind_play() -> pd.DataFrame:
     for name, played in _played().items():
         rows = played.conversations
         part = customer_flag_table(rows).assign(set=name, player=rows["source"].iloc[0])
-        parts.append(part.assign(cases=rows["case_id"].nunique(), success=int(rows["success"].sum())))
+        families = rows["family"].nunique() if "family" in rows else 0
+        parts.append(
+            part.assign(cases=rows["case_id"].nunique(), success=int(rows["success"].sum()), families=families)
+        )
     return pd.concat(parts, ignore_index=True)
 
 

@@ -13,12 +13,11 @@ from ...experiment.known_panel import truth_of
 from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
+from ..entries import entry_meant
 from ..estimators.comparisons import (
-    NOISE,
-    NOTHING,
-    ONLY_THESE,
     SURE,
     Comparison,
+    PairedDifference,
     adjusted,
     compare_paired,
     mcnemar_exact,
@@ -28,6 +27,7 @@ from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
 from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
+from .verdicts import shown_numbers, winner_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from ..frames import Results
 
 PLANNED = shown_on(Shown.MAIN)
-"""Metrics of the planned contrasts.
+"""Metrics of the planned contrasts: the ones that are tested wherever two models are compared.
 
-Holm corrects over these; the others are shown with their plain p-value and called exploratory.
+Holm corrects over these. The others are shown without a test, or explored: each tested by itself, with its plain p-value.
 """
 
 FIRST_CHOICE = ("models", "own agents", "players", "imported", "recovery panel", "scripted agents")
@@ -75,7 +75,7 @@ COLUMNS = (
 
 
 def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | None = None) -> tuple[str, str]:
-    """The two models to compare: those named, otherwise two from one panel, language models before scripted agents; the same one twice if there is only one.
+    """The two models to compare: those named (also by their run files), otherwise two from one panel, language models before scripted agents; the same one twice if there is only one.
 
     Of scripted agents those come first that neither always succeed nor always fail: they have something to show.
 
@@ -89,6 +89,7 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
         raise BadInput("there are no conversations to compare: run a model first with `deskbench run MODEL`")
     sizes = rows.groupby(["panel", "entry"], sort=False).size().sort_values(ascending=False, kind="stable")
     of = {entry: panel for panel, entry in sizes.index}
+    a, b = entry_meant(results, a), entry_meant(results, b)
     for name in (a, b):
         if name is not None and name not in of:
             raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(of)[:12])}")
@@ -103,9 +104,14 @@ def choose_pair(results: Results | pd.DataFrame, a: str | None = None, b: str | 
 
 
 def comparison_table(
-    results: Results | pd.DataFrame, a: str, b: str, metrics: tuple[str, ...] | None = None
+    results: Results | pd.DataFrame,
+    a: str,
+    b: str,
+    metrics: tuple[str, ...] | None = None,
+    *,
+    explore: bool = False,
 ) -> pd.DataFrame:
-    """Every metric of two models, paired by case.
+    """Every metric of two models, paired by case; the planned ones are tested.
 
     Parameters
     ----------
@@ -114,8 +120,10 @@ def comparison_table(
     a, b : str
         Models as the frames name them.
     metrics : tuple of str, optional
-        Names of `METRICS`; all by default. The planned ones (`PLANNED`) are always corrected together by Holm, whichever
-        are shown.
+        Names of `METRICS`, which are then tested; by default every metric is a row, and the planned ones are tested
+        (`PLANNED`). These are always corrected together by Holm, whichever are shown.
+    explore : bool
+        Also test all the others, each by itself.
 
     Returns
     -------
@@ -125,14 +133,20 @@ def comparison_table(
         what Holm leaves of it), p, p_adjusted (planned metrics), these_low, these_high, p_these and p_these_adjusted
         (the same on these cases), truth (the true difference of two tunable scripted agents, NaN of any other models),
         cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
-        verdict and reason in words.
+        verdict (with the name of the better one) and reason in words.
     """
     import pandas as pd
 
     of = _both(results, a, b)
     wanted = [METRICS[m] for m in (metrics or METRICS)]
     known = {m.name: paired_values(m, *of) for m in dict.fromkeys((*wanted, *(METRICS[name] for name in PLANNED)))}
-    found = judged({name: compare_values(METRICS[name], table.to_dict("series")) for name, table in known.items()})
+    tested = METRICS if explore else (*PLANNED, *(metrics or ()))
+    found = judged(
+        {
+            name: (compare_values if name in tested else show_values)(METRICS[name], table.to_dict("series"))
+            for name, table in known.items()
+        }
+    )
     truths = [truth_of(mine["model"].iloc[0]) for mine in of]
     rows = [_row(metric, known[metric.name], found[metric.name], a, b) for metric in wanted]
     for row in rows:
@@ -206,17 +220,14 @@ def compare_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
     )
 
 
-def shown_numbers(metric: Metric, found: Comparison) -> dict[str, float]:
-    """The numbers of a comparison on the scale of its metric.
-
-    Returns
-    -------
-    dict of str to float
-        difference, low and high (cases like these), these_low and these_high (these cases).
-    """
-    names = ("difference", "low", "high", "these_low", "these_high")
-    numbers = (found.difference, *found.interval, *found.these_interval)
-    return {name: metric.scale.factor(found.cases) * value for name, value in zip(names, numbers, strict=True)}
+def show_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
+    """The difference of one metric that is not tested, from the same values as `compare_values`."""
+    difference = np.asarray(values["a"], dtype=float) - np.asarray(values["b"], dtype=float)
+    kept = ~np.isnan(difference)
+    a, b = (int(np.median(np.asarray(values[f"{side}_trials"])[kept])) if kept.any() else 0 for side in ("a", "b"))
+    mean = float(difference[kept].mean()) if kept.any() else nan
+    like = PairedDifference(estimate=mean, n=int(kept.sum()))
+    return Comparison(like=like, cases=int(kept.sum()), trials=a, b_trials=b, tested=False)
 
 
 def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str) -> dict[str, Any]:
@@ -232,7 +243,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str)
         "a": scale * both["a"].mean(),
         "b": scale * both["b"].mean(),
         **shown_numbers(metric, found),
-        "level": 1 - found.alpha,
+        "level": 1 - found.alpha if found.tested else nan,
         "p": found.like.p,
         "p_adjusted": found.p_adjusted,
         "p_these": found.these_p,
@@ -244,7 +255,7 @@ def _row(metric: Metric, table: pd.DataFrame, found: Comparison, a: str, b: str)
         "better": _better(metric, found.difference, a, b),
         "reason": sentence(_unpaired(table, both), _uneven(both), found.like.reason) if found.cases else why,
     }
-    return row | {"verdict": verdict_in_words(found, metric.scale.noun, row["reason"])}
+    return row | {"verdict": winner_in_words(metric, found, a, b, row["reason"])}
 
 
 def _unpaired(table: pd.DataFrame, both: pd.DataFrame) -> str:
@@ -263,39 +274,6 @@ def _better(metric: Metric, difference: float, a: str, b: str) -> str:
     if metric.higher_is_better is None or difference != difference or difference == 0:
         return ""
     return a if (difference > 0) == metric.higher_is_better else b
-
-
-def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") -> str:
-    """Is it noise? The same words wherever two models are compared.
-
-    Parameters
-    ----------
-    found : Comparison
-    noun : str
-        What a case is called: case, or trap.
-    reason : str
-        Why there is no comparison, for one without a test.
-    """
-    planned = found.p_adjusted == found.p_adjusted or found.these_p_adjusted == found.these_p_adjusted
-    kind = "adjusted p" if planned else "plain p"
-    like = f"{kind} {p_in_words(found.p_adjusted if planned else found.like.p)}"
-    these = f"{kind} {p_in_words(found.these_p_adjusted if planned else found.these_p)}"
-    if not found.cases:
-        return f"not compared: {reason}"
-    if found.word == NOTHING:
-        return f"no test: {reason or 'one unit shows no spread'}"
-    if found.word == SURE:
-        return f"{SURE}, for {noun}s like these ({like})"
-    if found.word == ONLY_THESE:
-        return f"differs on these {noun}s ({these}), not shown for {noun}s like these ({like})"
-    if abs(found.difference) < 1e-9:
-        return "no difference seen"
-    return f"{NOISE} ({like})"
-
-
-def p_in_words(p: float) -> str:
-    """A p-value as it stands in sentences and pictures."""
-    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
 def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: str | None = None) -> pd.DataFrame:
@@ -467,16 +445,14 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
     sure = comparison[comparison["word"].eq(SURE) & comparison["metric"].isin(PLANNED)]
     parts = [f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common."]
     parts += [
-        f"{r['title']}: {short_name(r['better']) or 'they'} {'is better' if r['better'] else 'differ'}, {_value(r, 'a')} against {_value(r, 'b')}, "
-        f"{r['verdict']}."
-        for r in sure.to_dict("records")
+        f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}." for r in sure.to_dict("records")
     ]
     rest = comparison[
         comparison["metric"].isin(PLANNED) & ~comparison.index.isin(sure.index) & (comparison["cases"] > 0)
     ]
     if len(rest):
         parts.append(
-            f"{'Nothing else' if len(sure) else 'No planned metric'} is told apart: {', '.join(rest['title'].str.lower())}."
+            f"{'The rest' if len(sure) else 'Everything planned'} is too close to call: {', '.join(rest['title'].str.lower())}."
         )
     lacking = comparison[comparison["metric"].isin(PLANNED) & (comparison["cases"] == 0)]
     parts += [f"{r['title']} is {r['verdict']}." for r in lacking.to_dict("records")]

@@ -233,8 +233,8 @@ def findings(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        run_id, entry, case_id, trial, detector, class, state, turn, sentence, compared_with (the index of a call, or a
-        value, as text).
+        run_id, entry, case_id, trial, detector, class, state, turn, sentence, compared_with (``call 0`` for the
+        index of a call, or a value; empty where there is none).
     """
     import pandas as pd
 
@@ -251,10 +251,15 @@ def findings(results: Results) -> pd.DataFrame:
                     f["state"],
                     f["turn"],
                     f["sentence"],
-                    str(f["compared_with"]),
+                    _compared_with(f["compared_with"]),
                 )
             )
     return pd.DataFrame(rows, columns=names)
+
+
+def _compared_with(value: int | str | None) -> str:
+    """What a finding was compared with, as text: ``call 0`` for the index of a call, and nothing where there was nothing."""
+    return "" if value is None else f"call {value}" if isinstance(value, int) else value
 
 
 def promise_table(results: Results) -> pd.DataFrame:

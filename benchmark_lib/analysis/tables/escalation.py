@@ -103,9 +103,9 @@ def both_directions(board: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows for which both are known, with missed and over as in `escalation_table`.
+        The rows for which one is known at least, with missed and over as in `escalation_table`.
     """
-    shown = board.dropna(subset=["escalation_accuracy", "over_escalation"])
+    shown = board.dropna(subset=["escalation_accuracy", "over_escalation"], how="all")
     columns: dict[str, Any] = {}
     for name, metric in DIRECTIONS.items():
         median, mean, low, high = (shown[f"{metric}{end}"].astype(float) for end in ("", "_mean", "_low", "_high"))

@@ -25,6 +25,7 @@ def compare_runs(
     *,
     every_pair: bool = False,
     metrics: tuple[str, ...] | None = None,
+    explore: bool = False,
 ) -> pd.DataFrame:
     """Several entries: the first against each of the others, or every two.
 
@@ -35,7 +36,7 @@ def compare_runs(
         At least two, no one twice.
     every_pair : bool
         Every two instead of the first against the others.
-    metrics : tuple of str, optional
+    metrics, explore
         As in `comparison_table`.
 
     Returns
@@ -54,7 +55,7 @@ def compare_runs(
     pairs = list(combinations(entries, 2)) if every_pair else [(entries[0], other) for other in entries[1:]]
     parts = []
     for a, b in pairs:
-        table = comparison_table(results, a, b, metrics)
+        table = comparison_table(results, a, b, metrics, explore=explore)
         if not table["cases"].any():
             raise BadInput(f"{a} and {b} have no case in common that was scored: compare runs of the same case set")
         table.insert(0, "entry_a", a)

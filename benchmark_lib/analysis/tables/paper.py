@@ -41,16 +41,11 @@ class PaperTable:
     caption: str
     footnotes: dict[str, str] = field(default_factory=dict)
 
-    def _repr_html_(self) -> str:
-        from ...reports import paper
-
-        return paper.show(self)._repr_html_()
-
 
 def paper(
     board: pd.DataFrame, *, columns: Sequence[str] | None = None, models: Iterable[str] | None = None
 ) -> PaperTable:
-    """The board as a table for a paper; `reports.paper.save` writes it as LaTeX, Markdown, CSV and HTML.
+    """The board as a table for a paper; `reports.paper.show` shows it in a notebook, `save` writes it as LaTeX, Markdown, CSV and HTML.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ def effort_in_words(table: pd.DataFrame) -> list[str]:
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP_COLUMNS), sort=False):
         of = rows.set_index("metric")
         sure = [_told(row) for row in rows[rows["metric"].isin(PLANNED) & (rows["word"] == SURE)].to_dict("records")]
-        bought = "; ".join(sure) or "no planned metric differs by more than noise"
+        bought = "; ".join(sure) or "every planned metric is too close to call"
         words = f"{short_name(model)}, {setting} from {low} to {high}: {bought}. {_cost_in_words(of)}"
         found.append(f"{words} {per_more_resolved(of)}".strip())
     return found

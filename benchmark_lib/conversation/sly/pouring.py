@@ -8,7 +8,7 @@ from typing import Any
 
 from ...cases.read import long_date
 from .base import Sly
-from .values import Value, amounts_of, values_of
+from .values import LabelledValue, amounts_of, values_of
 
 TIMES_POURED = 2
 """How often the same is poured out; it is the second time that another order may have been named."""
@@ -38,7 +38,7 @@ class PourAll(Sly):
 
     way = "labelled"
 
-    def values(self) -> list[Value]:
+    def values(self) -> list[LabelledValue]:
         """What there is to tell."""
         orders = self.orders()
         return list(dict.fromkeys(v for order in orders for v in values_of(order, self.language())))
@@ -116,7 +116,7 @@ class AllAmounts(PourAll):
 
     way = "in_table"
 
-    def values(self) -> list[Value]:
+    def values(self) -> list[LabelledValue]:
         """Amounts, and what comes of them."""
         return [v for order in self.orders()[:1] for v in amounts_of(order)]
 

@@ -13,19 +13,19 @@ _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 _NO_VALUE = ("customer_id", "line_id", "lines", "variant_id", "notes", "status", "country", "kind")
 
 
-class Value(NamedTuple):
+class LabelledValue(NamedTuple):
     """A value with the name it goes by."""
 
     label: str
     text: str
 
 
-def values_of(found: Any, language: str, label: str = "") -> list[Value]:
+def values_of(found: Any, language: str, label: str = "") -> list[LabelledValue]:
     """Every amount, day, number, link, place and name in what a tool has returned, each once."""
     return list(dict.fromkeys(_values_of(found, language, label)))
 
 
-def _values_of(found: Any, language: str, label: str) -> Iterator[Value]:
+def _values_of(found: Any, language: str, label: str) -> Iterator[LabelledValue]:
     if isinstance(found, dict):
         for key, inner in found.items():
             if key not in _NO_VALUE:
@@ -34,7 +34,7 @@ def _values_of(found: Any, language: str, label: str) -> Iterator[Value]:
         for inner in found:
             yield from _values_of(inner, language, label)
     elif found not in (None, "", 0) and not isinstance(found, bool):
-        yield Value(label.removesuffix("_cents").replace("_", " "), _written(label, found, language))
+        yield LabelledValue(label.removesuffix("_cents").replace("_", " "), _written(label, found, language))
 
 
 def _written(label: str, value: Any, language: str) -> str:
@@ -43,14 +43,14 @@ def _written(label: str, value: Any, language: str) -> str:
     return long_date(str(value), language) if _DAY.match(str(value)) else str(value)
 
 
-def amounts_of(order: dict[str, Any]) -> list[Value]:
+def amounts_of(order: dict[str, Any]) -> list[LabelledValue]:
     """Every amount of an order, and what comes of adding or taking away two of them."""
     plain = {k.removesuffix("_cents"): v for k, v in order.items() if k.endswith("_cents")}
     plain |= {line["title"]: line["price_cents"] for line in order["lines"]}
-    found = [Value(name.replace("_", " "), money(cents)) for name, cents in plain.items()]
+    found = [LabelledValue(name.replace("_", " "), money(cents)) for name, cents in plain.items()]
     for one, cents in plain.items():
         for other, more in plain.items():
             if one < other:
-                found.append(Value(f"{one} + {other}".replace("_", " "), money(cents + more)))
-                found.append(Value(f"{one} - {other}".replace("_", " "), money(abs(cents - more))))
+                found.append(LabelledValue(f"{one} + {other}".replace("_", " "), money(cents + more)))
+                found.append(LabelledValue(f"{one} - {other}".replace("_", " "), money(abs(cents - more))))
     return found

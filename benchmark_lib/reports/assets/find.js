@@ -4,8 +4,9 @@
   "use strict";
 
   const { all, one, make, data, plural, talkPage, addKeys, step, packed } = globalThis.deskbench;
-  const PAGE = 50, SNIPPETS = 3, AROUND = 90;
+  const PAGE = 25, SNIPPETS = 3, AROUND = 90;
   const LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const APART = ["find", "q", "page", "sample", "seed"], DRAWN = 20;
   const PICKED = ["entry", "bucket", "outcome", "ended_by", "labelled"];
   const words = (text) => text.replaceAll("_", " ");
 
@@ -21,6 +22,20 @@
   async function unpacked(text) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
+  }
+
+  // Some rows drawn by chance, the same for the same seed: a shuffle by the generator mulberry32.
+  function drawn(rows, size, seed) {
+    let state = seed >>> 0;
+    const random = () => {
+      state = (state + 0x6d2b79f5) | 0;
+      let t = Math.imul(state ^ (state >>> 15), 1 | state);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+    };
+    const left = [...rows];
+    for (let i = left.length - 1; i > 0; i -= 1) { const j = Math.floor(random() * (i + 1)); [left[i], left[j]] = [left[j], left[i]]; }
+    return left.slice(0, size);
   }
 
   // All messages: the distinct texts, and of each conversation its messages (twice the text's place, plus one if the agent wrote it).
@@ -55,7 +70,7 @@
       let rows = [...Array(count).keys()];
       const unknown = [];
       for (const name of new Set(kept.keys())) {
-        if (["find", "q", "page"].includes(name)) continue;
+        if (APART.includes(name)) continue;
         const wanted = kept.getAll(name);
         if (name === "labelled") { rows = rows.filter((row) => isLabelled(row) === wanted.includes("yes")); continue; }
         const found = columns[name];
@@ -100,7 +115,7 @@
 
     // Fields of the address that have no control of their own, each with a button that drops it.
     function chips(kept) {
-      const names = [...new Set(kept.keys())].filter((name) => !["find", "q", "page"].includes(name) && !(PICKED.includes(name) && kept.getAll(name).length === 1));
+      const names = [...new Set(kept.keys())].filter((name) => (name === "sample" || !APART.includes(name)) && !(PICKED.includes(name) && kept.getAll(name).length === 1));
       chosen.hidden = names.length === 0;
       chosen.replaceChildren(...names.map((name) => {
         const button = make("button", { type: "button", class: "quiet", "aria-label": `Drop the filter ${words(name)}` }, `${words(name)}: ${kept.getAll(name).map(words).join(" or ")} ×`);
@@ -113,6 +128,14 @@
     function base(kept) {
       const wider = new URLSearchParams([...kept].filter(([name]) => name !== "page").map(([name, text]) => [name, name !== "labelled" && (text === "yes" || text === "no") ? "known" : text]));
       return String(wider) === String(kept) ? null : wider;
+    }
+
+    const listed = (row) => talkPage(byPage.get(pages.values[pages.codes[row]]), byCase.get(value("case_id", row)), value("trial", row));
+
+    // A sample is a queue on the pages of its transcripts, in this order.
+    function keepSample(rows) {
+      const talks = rows.map((row) => [listed(row), value("run_id", row), value("case_id", row), value("trial", row)]);
+      globalThis.deskbench.labels.keepSample({ talks, list: place(address()) });
     }
 
     let now = { rows: [], pages: 1, page: 1 };
@@ -135,6 +158,11 @@
         rows = [...hits.keys()];
         pattern = new RegExp(`(${sought.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "['’‘]").replaceAll(" ", "\\s+")).join("|")})`, "iu");
       }
+      const size = Math.floor(Number(kept.get("sample")));
+      if (size > 0) {
+        rows = drawn(rows, size, Number(kept.get("seed")) || 0);
+        keepSample(rows);
+      }
       const last = Math.max(1, Math.ceil(rows.length / PAGE)), at = Math.min(Math.max(1, Number(kept.get("page")) || 1), last);
       now = { rows, pages: last, page: at };
       list.replaceChildren(...rows.slice((at - 1) * PAGE, at * PAGE).map((row) => item(row, hits.get(row), pattern)));
@@ -150,7 +178,8 @@
       const many = (name, noun) => plural(new Set(rows.map((row) => columns[name].codes[row])).size, noun);
       const wider = base(kept);
       status.textContent = `${plural(rows.length, "conversation")}${rows.length ? ` of ${many("case_id", "case")}` : ""}`;
-      if (wider && !kept.get("q")) status.append(", out of ", make("a", { href: place(wider) }, filtered(wider).rows.length.toLocaleString("en")));
+      if (wider && !kept.get("q") && !kept.get("sample")) status.append(", out of ", make("a", { href: place(wider) }, filtered(wider).rows.length.toLocaleString("en")));
+      if (kept.get("sample")) status.append(`, drawn by chance with seed ${Number(kept.get("seed")) || 0}; the same address draws the same for another labeller. `, ...(rows.length ? [make("a", { href: listed(rows[0]) }, "Begin to label")] : []));
       status.append(rows.length > PAGE ? `; ${PAGE} to a page.` : ".");
     }
 
@@ -183,6 +212,13 @@
       next.delete("page");
       next.set("q", q.value.trim());
       location.href = `search.html${place(next)}`;
+    });
+    one("talk-sample").addEventListener("click", () => {
+      const next = address(), seed = Number(next.get("seed")) || 0;
+      next.delete("page");
+      next.set("seed", String(next.has("sample") ? seed + 1 : seed));
+      next.set("sample", String(DRAWN));
+      location.hash = place(next);
     });
     one("talk-before").addEventListener("click", () => turn(-1));
     one("talk-after").addEventListener("click", () => turn(1));

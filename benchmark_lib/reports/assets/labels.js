@@ -3,7 +3,7 @@
   "use strict";
 
   const { one, make, plural, addKeys } = globalThis.deskbench;
-  const PLACE = "deskbench-labels", NAME = "deskbench-labeller";
+  const PLACE = "deskbench-labels", NAME = "deskbench-labeller", SAMPLE = "deskbench-sample";
   const COLUMNS = ["run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller"];
   const KEY = ["run_id", "case_id", "trial", "scorer"];
   const key = (row) => JSON.stringify(KEY.map((name) => row[name]));
@@ -13,6 +13,21 @@
 
   // Which conversations have a label, as the text of [run_id, case_id, trial].
   const keys = () => new Set(Object.values(read()).map((row) => JSON.stringify(KEY.slice(0, 3).map((name) => row[name]))));
+
+  // The sample that was drawn last: its transcripts in order, and the address of its list.
+  const keepSample = (sample) => { try { localStorage.setItem(SAMPLE, JSON.stringify(sample)); } catch { /* this browser keeps nothing */ } };
+  const sample = () => { try { return JSON.parse(localStorage.getItem(SAMPLE)) ?? null; } catch { return null; } };
+  const TALK = /^transcripts\/[a-z0-9-]+\/[a-z0-9-]+\.html$/;
+
+  // Where this conversation stands in the sample, and the next one without a label.
+  function queue(mine) {
+    const { talks, list } = sample() ?? { talks: [] };
+    const at = talks.findIndex(([, ...talk]) => JSON.stringify(talk) === mine);
+    if (at < 0) return null;
+    const done = keys(), open = ([href, ...talk]) => TALK.test(href) && !done.has(JSON.stringify(talk));
+    const next = [...talks.slice(at + 1), ...talks.slice(0, at)].find(open);
+    return { next: next ? `../../${next[0]}` : `../../transcripts.html${list}`, left: talks.filter(open).length, text: `Sample: ${at + 1} of ${talks.length}, ${talks.length - talks.filter(open).length} labelled. ` };
+  }
 
   // A value as benchmark_lib.reports.explorer.labels writes it: no control characters, and nothing a spreadsheet would run.
   function cell(value) {
@@ -50,7 +65,7 @@
     const scorer = make("select", {}, ...verdicts.map(([name, value]) => make("option", { value: name, "data-score": value }, `${name.replaceAll("_", " ")}: ${["success", "unsafe"].includes(name) ? (value === "100" ? "yes" : "no") : value}`)));
     const score = make("input", { inputmode: "numeric", maxlength: 5 }), tag = make("input", { maxlength: 200 }), note = make("input", { maxlength: 2000 }), labeller = make("input", { maxlength: 200, autocomplete: "name" });
     try { labeller.value = localStorage.getItem(NAME) ?? ""; } catch { /* this browser keeps nothing */ }
-    const said = make("p", { class: "status", role: "status" });
+    const said = make("p", { class: "status", role: "status" }), place = make("p", { class: "sample" });
     const about = () => ({ run_id, model: model.slice(0, 200), case_id, trial, scorer: scorer.value });
     const verdict = () => Number(scorer.selectedOptions[0].dataset.score);
     function fill() {
@@ -59,6 +74,8 @@
       tag.value = mine?.tag ?? "";
       note.value = mine?.note ?? "";
       said.textContent = mine ? `Labelled ${mine.label || "without a score"}.` : "Not labelled yet.";
+      const found = queue(JSON.stringify([run_id, case_id, trial]));
+      if (found) place.replaceChildren(found.text, make("a", { id: "next-in-sample", href: found.next }, found.left ? "Next" : "All labelled: to the list"));
     }
     function save(label) {
       if (label !== "" && !(Number(label) >= 0 && Number(label) <= 100)) { said.textContent = "Give a score from 0 to 100."; return; }
@@ -86,14 +103,14 @@
     const remove = () => { const { [key(about())]: _, ...rest } = read(); write(rest); fill(); };
     const form = make("form", { class: "label" }, field("Verdict", scorer), make("p", {}, button("Agree", agree), " ", button("Disagree", disagree)),
       field("Score, 0 to 100", score), field("Tag", tag), field("Note", note), field("Your name", labeller), ...(unsafe ? [make("p", {}, button("Debatable", debatable))] : []),
-      make("p", {}, make("button", { class: "quiet" }, "Save"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")), said);
+      make("p", {}, make("button", { class: "quiet" }, "Save"), " ", button("Remove", remove), " ", make("a", { href: "../../transcripts.html#labelled=yes" }, "All labels")), said, place);
     scorer.addEventListener("change", fill);
     form.addEventListener("submit", (event) => { event.preventDefault(); save(score.value.trim()); });
     found.append(make("h2", {}, "Your label"), form);
-    addKeys({ a: ["agree with the verdict", agree], d: ["disagree with the verdict", disagree], l: ["write a note on it", () => note.focus()] });
+    addKeys({ a: ["agree with the verdict", agree], d: ["disagree with the verdict", disagree], l: ["write a note on it", () => note.focus()], s: ["next of the sample", () => one("next-in-sample")?.click()] });
     fill();
   }
 
-  globalThis.deskbench.labels = { keys, panel };
+  globalThis.deskbench.labels = { keys, panel, keepSample };
   document.addEventListener("DOMContentLoaded", labelForm);
 })();

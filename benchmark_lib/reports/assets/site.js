@@ -85,6 +85,20 @@
     let key = "board", up = true;
     const chosen = chips(tools, filter);
 
+    // On a phone a long block below the first is folded until it is asked for, or something is searched, sorted or filtered.
+    function fold(body) {
+      const many = all("tr.row", body).length;
+      if (!narrow.matches || body === bodies[0] || many <= 3) return;
+      const button = make("button", { type: "button", class: "quiet" }, `Show ${plural(many, "row")}`);
+      body.classList.add("folded");
+      body.querySelector(".head th").append(button);
+      button.addEventListener("click", () => body.classList.remove("folded"));
+    }
+    const unfolded = () => { for (const body of bodies) body.classList.remove("folded"); };
+    bodies.forEach(fold);
+    tools.addEventListener("input", unfolded);
+    tools.addEventListener("click", unfolded);
+
     function filter() {
       const on = chosen(), text = find.value.trim().toLowerCase();
       const off = ({ dataset: { block, tier, weights } }) =>
@@ -143,12 +157,14 @@
   function caseList() {
     const tools = one("list-tools"), find = one("list-find"), status = one("list-status");
     if (!tools) return;
-    const items = all(".list.cases > li");
+    const items = all(".list.cases > li"), most = shorten(document.querySelector(".list.cases"), filter);
     const chosen = chips(tools, filter);
     function filter() {
       const on = chosen(), words = find.value.trim().toLowerCase().split(/\s+/);
-      for (const item of items) item.hidden = !on.bucket.has(item.dataset.bucket) || !words.every((word) => item.dataset.text.includes(word));
-      status.textContent = `${plural(items.filter((item) => !item.hidden).length, "case")}.`;
+      const fits = items.filter((item) => on.bucket.has(item.dataset.bucket) && words.every((word) => item.dataset.text.includes(word)));
+      const shown = new Set(fits.slice(0, most(fits.length)));
+      for (const item of items) item.hidden = !shown.has(item);
+      status.textContent = `${plural(fits.length, "case")}.`;
     }
     find.addEventListener("input", filter);
     tools.addEventListener("submit", (event) => event.preventDefault());
@@ -161,6 +177,7 @@
     if (!tools) return;
     const { metrics, cases, states, entries, pairs } = data("compare-data");
     const first = one("first"), second = one("second"), rows = one("compare-rows"), list = one("differ-list");
+    const most = shorten(list, () => update());
     for (const select of [first, second]) entries.forEach((entry, i) => select.append(make("option", { value: i }, `${entry.name} (${entry.block})`)));
     const kept = new URLSearchParams(location.hash.slice(1));
     const place = (name, usual) => { const at = entries.findIndex((entry) => entry.page === kept.get(name)); return at < 0 ? Math.min(usual, entries.length - 1) : at; };
@@ -173,8 +190,9 @@
       const test = testOf(metric, a, b);
       const [x, y] = [entries[a].values[metric.key][2], entries[b].values[metric.key][2]];
       if (a === b || x === null || y === null) return make("td", { class: "none" }, "–");
-      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, "difference of the medians, not tested"));
+      if (!test || test[0] === null) return make("td", {}, signed(x - y, metric), make("small", {}, `difference of the medians, not tested${test ? ": no case has values for both" : ""}`));
       const flip = a < b ? 1 : -1, [value, low, high, level, theseLow, theseHigh, , words] = test;
+      if (!words) return make("td", {}, signed(value * flip, metric), make("small", {}, "shown, not tested"));
       const ends = (from, to, what) => (from === null ? [] : [make("small", {}, `${what}: ${[from * flip, to * flip].sort((m, n) => m - n).map((end) => signed(end, metric)).join(" to ")}`)]);
       return make("td", {}, signed(value * flip, metric), make("small", {}, make("strong", {}, words)),
         ...ends(low, high, `${metric.noun}s like these, ${(100 * level).toFixed(1)} %`), ...ends(theseLow, theseHigh, `these ${metric.noun}s`));
@@ -198,11 +216,11 @@
       for (const [id, entry] of [["name-a", entries[a]], ["name-b", entries[b]]]) {
         one(id).replaceChildren(entry.name, ...(entry.settings ? [make("small", {}, entry.settings)] : []));
       }
-      rows.replaceChildren(...metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric.title), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
+      rows.replaceChildren(...metrics.map((metric) => make("tr", {}, make("th", { scope: "row" }, metric.title, ...(metric.direction ? [make("small", {}, metric.direction)] : [])), cell(metric, a, b), cell(metric, b, a), difference(metric, a, b))));
       const shared = cases.map((view, c) => [c, good(a, c), good(b, c)]).filter(([, x, y]) => x !== null && y !== null);
       const apart = shared.filter(([c, x, y]) => x !== y || risky(a, c) !== risky(b, c));
       apart.sort((m, n) => Math.abs(n[1] - n[2]) - Math.abs(m[1] - m[2]) || m[0] - n[0]);
-      list.replaceChildren(...apart.map(([c]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
+      list.replaceChildren(...apart.slice(0, most(apart.length)).map(([c]) => make("li", {}, make("div", {}, make("a", { href: pageName.test(cases[c].page) ? `cases/${cases[c].page}.html` : "cases.html" }, cases[c].title),
         make("small", {}, [...new Set([cases[c].bucket, cases[c].intent])].join(" · ").replaceAll("_", " "))), squares(a, c), squares(b, c))));
       one("differ-note").textContent = a === b ? "Choose two different models." : `${plural(apart.length, "case")} of the ${shared.length} that both played have different shares of successes; the largest difference comes first. The signs on the left are the first model's.`;
       one("compare-numbers").hidden = one("compare-cases").hidden = false;
@@ -255,6 +273,45 @@
     return next;
   }
 
+  // On a phone the long sections of a long page are folded, but the first only where a list of contents stands above it;
+  // what an address or a link points to is unfolded.
+  const narrow = matchMedia("(max-width: 46rem)");
+  const LONG_PAGE = 3500, LONG_SECTION = 450, LONGEST_FIRST = 3000, FEW = 20;
+  function short() {
+    const parts = all("main section").filter((part) => part.firstElementChild?.matches("h2") && !part.closest("details"));
+    if (!narrow.matches || window.top !== window || root.scrollHeight < LONG_PAGE) return;
+    const first = document.querySelector(".contents") ? LONGEST_FIRST : Infinity;
+    const tall = parts.filter((part, at) => part.scrollHeight > (at ? LONG_SECTION : first));
+    for (const part of tall) {
+      const title = part.firstElementChild, rest = [...part.childNodes].filter((node) => node !== title);
+      part.append(make("details", { class: "fold" }, make("summary", {}, title), ...rest));
+    }
+    addEventListener("hashchange", unfold);
+    document.addEventListener("click", (event) => { if (event.target instanceof Element && event.target.closest('a[href^="#"]')) setTimeout(unfold); });
+    unfold();
+  }
+  function unfold() {
+    const aim = one(decodeURIComponent(location.hash.slice(1)));
+    if (!aim) return;
+    const own = aim.firstElementChild?.matches("details.fold") ? aim.firstElementChild : null;
+    let opened = false;
+    for (let fold = own ?? aim.closest("details"); fold; fold = fold.parentElement.closest("details")) { opened ||= !fold.open; fold.open = true; }
+    if (opened) aim.scrollIntoView();
+  }
+
+  // On a phone a long list begins with a few; a button shows the rest. Returns how many may be shown now.
+  function shorten(list, again) {
+    let few = narrow.matches;
+    const button = make("button", { type: "button", class: "quiet", hidden: "" });
+    list.after(button);
+    button.addEventListener("click", () => { few = false; again(); });
+    return (count) => {
+      button.hidden = !few || count <= FEW;
+      button.textContent = `Show all ${count.toLocaleString("en")}`;
+      return few ? FEW : Infinity;
+    };
+  }
+
   // What is folded is unfolded on paper, and folded again after.
   function printing() {
     let opened = [];
@@ -265,7 +322,7 @@
   globalThis.deskbench = { all, one, make, data, plural, pageName, talkPage, addKeys, step, packed: [] };
 
   document.addEventListener("DOMContentLoaded", () => {
-    for (const part of [theme, tooltips, board, caseList, compare, help, printing]) part();
+    for (const part of [theme, tooltips, board, caseList, compare, help, printing, short]) part();
     root.dataset.ready = "yes";
   });
 })();

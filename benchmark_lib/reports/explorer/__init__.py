@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .compare import compare_html, first_difference
 from .filters import Index
-from .labels import import_labels, read_labels, save_label
+from .labels import LABELS_FILE, import_labels, read_labels, save_label
+from .side_by_side import compare_html, first_difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,8 +30,6 @@ __all__ = [
     "save_label",
     "show_agreement",
 ]
-
-LABELS_FILE = "data/labels.csv"
 
 
 def explore(
@@ -88,11 +86,11 @@ def show_agreement(table: pd.DataFrame) -> Any:
     table : DataFrame
         As `tables.label_agreement_table` gives it.
     """
-    from ..transcript import Shown
+    from ..transcript import Html
     from .labelling import agreement_html
     from .words import part
 
-    return Shown(part("style") + agreement_html(table))
+    return Html(part("style") + agreement_html(table))
 
 
 def compare_trials(
@@ -110,7 +108,7 @@ def compare_trials(
         As in `explore`.
     """
     from ..fetch import Shelf
-    from ..transcript import Shown
+    from ..transcript import Html
 
     shelf = Shelf(results, store)
-    return Shown(compare_html(shelf.dossier(*left), shelf.dossier(*right)))
+    return Html(compare_html(shelf.dossier(*left), shelf.dossier(*right)))

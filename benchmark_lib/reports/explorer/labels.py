@@ -38,6 +38,8 @@ from ...outputs import FORMULA, built_beside
 if TYPE_CHECKING:
     import pandas as pd
 
+LABELS_FILE = "data/labels.csv"
+"""Where labels go where no other file is named."""
 COLUMNS = ("run_id", "model", "case_id", "trial", "scorer", "label", "tag", "note", "at", "labeller")
 COLUMNS_WITHOUT_NAMES = COLUMNS[:-1]
 """Those of a file from before labellers had names."""

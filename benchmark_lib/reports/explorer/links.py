@@ -6,7 +6,8 @@ is a share of in the numerator. `where_of` says with which filters, for the boar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -14,6 +15,9 @@ import ipywidgets as w
 from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
 from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
+from ...scoring.written import unbroken
+from ..behind import median_trials, trials_in_words
+from ..transcript import visible
 from ..views import VIEWS, readable
 from .filters import promise_label
 from .table import PressTable
@@ -54,6 +58,33 @@ def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> 
     return where | {"counted": question.counted(right)}
 
 
+def where_median(metric: str, entry: str, conversations: pd.DataFrame) -> Where | None:
+    """The conversations that the median of a metric counts: in the trial whose value it is, or in the two it lies between.
+
+    Parameters
+    ----------
+    metric : str
+        A key of `METRICS`.
+    entry : str
+        Of this model.
+    conversations : DataFrame
+        The conversations frame.
+
+    Returns
+    -------
+    dict or None
+        ``keys`` (run_id, case_id, trial) and ``words``, as for `Explorer.only`; None where there are none.
+    """
+    found = METRICS[metric]
+    mine = conversations[conversations["entry"] == entry]
+    mine = mine if found.bucket is None else mine[mine["bucket"] == found.bucket]
+    trials = median_trials(mine[found.column], mine["trial"])
+    mine = mine[mine["trial"].isin(trials) & mine[found.column].notna()]
+    mine = mine[mine[found.column].astype("Float64") > 0] if found.scale.bounds else mine
+    keys = list(zip(mine["run_id"], mine["case_id"], mine["trial"].astype(int), strict=True))
+    return {"keys": keys, "words": f"{entry}, {found.title.lower()}: {trials_in_words(trials)}"} if keys else None
+
+
 def _promised(state: str) -> Callable[[Row], Where]:
     return lambda r: {"promise": promise_label(r["class"], state)}
 
@@ -91,6 +122,9 @@ WHERE: dict[str, dict[str, Callable[[Row], Where]]] = {
     "glance": {"value": lambda r: where_metric(r["metric"]) or {}, "mean": lambda r: where_metric(r["metric"]) or {}},
 }
 """By view and column of its table: a row -> the filters; the row's own model is added."""
+
+MEDIAN = ", median"
+"""How the board's headings of medians end."""
 
 GLANCE = {"Median over trials": "value", "Mean (95 %)": "mean"}
 """The columns behind two headings of the at-a-glance table, which is read by rules of its own."""
@@ -131,6 +165,10 @@ class LinkedTable(w.VBox):
         Of each cell, the filters; None for a cell that leads nowhere.
     static : str
         The same table for viewers without widgets.
+    parts : list of list of int, optional
+        The columns of each of the tables, one below the other, that it is shown as; one table by default.
+    notes : sequence of str
+        What stands below.
     labels : path
         Where labels given below it go.
 
@@ -141,20 +179,33 @@ class LinkedTable(w.VBox):
     """
 
     def __init__(
-        self, results: Results, shown: pd.DataFrame, where: list[list[Where | None]], static: str, **options: Any
+        self,
+        results: Results,
+        shown: pd.DataFrame,
+        where: list[list[Where | None]],
+        static: str,
+        *,
+        parts: list[list[int]] | None = None,
+        notes: Sequence[str] = (),
+        **options: Any,
     ):
         super().__init__(layout=w.Layout(width="100%"))
         self._results, self._where, self._static, self._options = results, where, static, options
         self.explorer: Any = None
-        cells = shown.astype(object).to_numpy().tolist()
-        self.table = PressTable(
-            self._open,
-            heads=[str(c) for c in shown.columns],
-            rows=[[short(v, 400) for v in row] for row in cells],
-            links=[[there is not None for there in row] for row in where],
-            numeric=[any(row[n] is not None for row in where) for n in range(len(shown.columns))],
+        self.tables = [self._press_table(shown, columns) for columns in parts or [list(range(len(shown.columns)))]]
+        self.table = self.tables[0]
+        self.children = [w.HTML(part("style")), *self.tables, *(w.HTML(escape(visible(note))) for note in notes)]
+
+    def _press_table(self, shown: pd.DataFrame, columns: list[int]) -> PressTable:
+        """A table of some of the columns."""
+        cells = shown.iloc[:, columns].astype(object).to_numpy().tolist()
+        return PressTable(
+            lambda row, column: self._open(row, columns[column]),
+            heads=[unbroken(str(shown.columns[n])) for n in columns],
+            rows=[[unbroken(short(v, 400)) for v in row] for row in cells],
+            links=[[row[n] is not None for n in columns] for row in self._where],
+            numeric=[any(row[n] is not None for row in self._where) for n in columns],
         )
-        self.children = [w.HTML(part("style")), self.table]
 
     def _open(self, row: int, column: int) -> None:
         """Show the conversations behind a cell."""
@@ -162,11 +213,14 @@ class LinkedTable(w.VBox):
         if where is None:
             return
         if self.explorer is None:
-            from . import explore
+            from .widgets import Explorer
 
-            self.explorer = explore(self._results, **self._options)
+            self.explorer = Explorer(self._results, **self._options)
             self.children = [*self.children, self.explorer]
-        self.explorer.choose(**where)
+        if "keys" in where:
+            self.explorer.only(**where)
+        else:
+            self.explorer.choose(**where)
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
         """With the plain table as well as the widget, for viewers without widgets."""
@@ -203,12 +257,19 @@ def linked(
 
     shown, rows = readable(table, view) if shown is None else shown, table.to_dict("records")
     columns = [GLANCE.get(heading, "") if view == "glance" else VIEWS[view][heading][0] for heading in shown.columns]
-    where = [[where_of(view, column, row, entry) for column in columns] for row in rows]
+    where = [[_where_in(results, view, column, row, entry) for column in columns] for row in rows]
     static = paper.show(shown.reset_index() if shown.index.name else shown).html
     if shown.index.name:
         shown = shown.reset_index()
         where = [[None, *row] for row in where]
     return LinkedTable(results, shown, where, static, **options)
+
+
+def _where_in(results: Results, view: str, column: str, row: Row, entry: str | None) -> Where | None:
+    """As `where_of`; a median at a glance leads to its own trial."""
+    if (view, column) == ("glance", "value") and entry is not None:
+        return where_median(row["metric"], entry, results.conversations)
+    return where_of(view, column, row, entry)
 
 
 def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> LinkedTable:
@@ -224,21 +285,26 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
         As for `explore`: labels, labeller, store.
     """
     from .. import paper
-    from ..board import readable_board, with_flagged
+    from ..board import as_text, board_parts, notes_of, readable_board, with_flagged
 
-    shown = with_flagged(readable_board(board)).drop(columns=["Block", "Cases of"])
-    text = shown.astype(object).map(
-        lambda v: "-" if v is None or v != v else f"{v:g}" if isinstance(v, float) else str(v)
-    )
+    shown = with_flagged(readable_board(board))
+    text, notes = as_text(shown), notes_of(shown)
     titles = {METRICS[name].title: name for name in shown_on(Shown.BOARD)}
+    rows = results.conversations
     where = [
-        [_where_on_board(str(heading), row, titles) for heading in shown.columns] for row in board.to_dict("records")
+        [_where_on_board(str(heading), row, titles, rows) for heading in shown.columns]
+        for row in board.to_dict("records")
     ]
-    return LinkedTable(results, text, where, paper.show(text).html, **options)
+    names = [list(table) for table in board_parts(shown)[:2]]
+    static = [paper.show(text[columns], footnotes=() if columns is names[0] else notes).html for columns in names]
+    parts = [[shown.columns.get_loc(name) for name in columns] for columns in names]
+    return LinkedTable(results, text, where, "\n".join(static), parts=parts, notes=notes, **options)
 
 
-def _where_on_board(heading: str, row: Row, titles: dict[str, str]) -> Where | None:
+def _where_on_board(heading: str, row: Row, titles: dict[str, str], rows: pd.DataFrame) -> Where | None:
     name = next((name for title, name in titles.items() if heading.startswith(title)), None)
     if name is None:
         return {"entry": row["entry"]} if heading == "Conversations" else None
-    return where_metric(name, row["entry"]) if row[f"{name}_mean"] > 0 else None
+    if not row[f"{name}_mean"] > 0:
+        return None
+    return where_median(name, row["entry"], rows) if heading.endswith(MEDIAN) else where_metric(name, row["entry"])

@@ -49,7 +49,7 @@ def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = N
             "trial": f["trial"].to_numpy(),
             "labelled": [answers.get(int(n), "") for n in rows],
             "outcome": [_outcome(row) for row in plain_rows(f[list(OUTCOME)])],
-            "findings": [short(_findings(index.findings[n]), LONGEST_CELL) for n in rows],
+            "findings": [short(_findings(index.findings[n]).replace("_", " "), LONGEST_CELL) for n in rows],
             "ended by": [v.replace("_", " ") for v in cells["ended_by"]],
             "bucket": [": ".join(filter(None, pair)).replace("_", " ") for pair in zip(cells["bucket"], cells["kind"])],
             "pushes": f["pushes"].to_numpy(),

@@ -15,12 +15,12 @@ import numpy as np
 from ...analysis.estimators.estimate import counted
 from ...errors import BadInput
 from ..fetch import Dossier, Shelf
-from .compare import compare_html
 from .filters import FIELDS, Index
 from .labelling import NO, SKIP, UNSURE, YES, LabelPanel, LabelsPage
-from .labels import as_read
+from .labels import LABELS_FILE, as_read
 from .rows import answer_in_words, cell_text, others_on_case, table_of
 from .sample import draw_sample
+from .side_by_side import compare_html
 from .table import PressTable
 from .words import part, short
 
@@ -74,7 +74,9 @@ class Explorer(w.VBox):
         The conversation that is shown.
     """
 
-    def __init__(self, results: Results, *, labels: str | Path, store: Store | None = None, labeller: str = ""):
+    def __init__(
+        self, results: Results, *, labels: str | Path = LABELS_FILE, store: Store | None = None, labeller: str = ""
+    ):
         from ...project import in_project
 
         super().__init__(layout=w.Layout(width="100%"))

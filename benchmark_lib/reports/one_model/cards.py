@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..transcript import Shown, templates
+from ..transcript import Html, templates
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def report_cards(cards: pd.DataFrame) -> Shown:
+def report_cards(cards: pd.DataFrame) -> Html:
     """The few numbers a reader wants first, as cards.
 
     Parameters
@@ -24,7 +24,7 @@ def report_cards(cards: pd.DataFrame) -> Shown:
     return _shown("cards", rows=cards.to_dict("records"))
 
 
-def trap_quotes(traps: pd.DataFrame, *, most: int | None = None) -> Shown:
+def trap_quotes(traps: pd.DataFrame, *, most: int | None = None) -> Html:
     """The traps one by one: how each trial went, and the turn that decided the worst of them, quoted.
 
     Parameters
@@ -38,7 +38,7 @@ def trap_quotes(traps: pd.DataFrame, *, most: int | None = None) -> Shown:
     return _shown("traps", rows=rows, left=len(traps) - len(rows))
 
 
-def trait_lists(traits: pd.DataFrame) -> Shown:
+def trait_lists(traits: pd.DataFrame) -> Html:
     """Strong and weak traits side by side.
 
     Parameters
@@ -69,5 +69,5 @@ def _trap(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shown(part: str, **values: Any) -> Shown:
-    return Shown(templates().get_template("model_report.html.j2").render(part=part, **values))
+def _shown(part: str, **values: Any) -> Html:
+    return Html(templates().get_template("model_report.html.j2").render(part=part, **values))

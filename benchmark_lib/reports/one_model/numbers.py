@@ -115,7 +115,10 @@ def _unpriced(report: ModelReport) -> str:
 
 
 def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
-    """Place among the models of the panel with a value and at least half of the cases any has, how many those are, and the median of the others."""
+    """Place among the models of the panel with a value and at least half of the cases any has, how many those are, and the median of the others.
+
+    An entry that the board does not rank has no place, and takes none from those that are ranked.
+    """
     board = report.board.set_index("entry")
     met = board[["resolved_n", "escalation_accuracy_n", "unsafe_n"]].sum(axis=1)
     values = board.loc[2 * met >= met.max(), metric.name].astype(float).dropna()
@@ -123,10 +126,12 @@ def _place(report: ModelReport, metric: Metric) -> tuple[float, int, float]:
         values = values[board.loc[values.index, f"{metric.name}_n"] == board.loc[report.entry, f"{metric.name}_n"]]
     others = values.drop(report.entry, errors="ignore")
     field = float(others.median()) if len(others) else nan
-    if report.entry not in values or metric.higher_is_better is None or values.nunique() < 2:
-        return nan, len(values), field
-    better = others > values[report.entry] if metric.higher_is_better else others < values[report.entry]
-    return 1.0 + int(better.sum()), len(values), field
+    placed = values[board.loc[values.index, "block"] != "not ranked"]
+    if report.entry not in placed or metric.higher_is_better is None or placed.nunique() < 2:
+        return nan, len(placed), field
+    mine = placed[report.entry]
+    better = placed > mine if metric.higher_is_better else placed < mine
+    return 1.0 + int(better.sum()), len(placed), field
 
 
 def by_intent(report: ModelReport) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.entries import entry_meant
 from ...analysis.estimators.estimate import Headline
 from ...analysis.panels import conversations_of
 from ...analysis.tables.headlines import headline
@@ -61,7 +62,7 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     results : Results or DataFrame
         Results, or their conversations.
     entry : str, optional
-        Its name in the tables; by default the one with the most conversations, language models before scripted agents.
+        Its name in the tables, or a run file; by default the one with the most conversations, language models before scripted agents.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
     sizes = rows.groupby(["panel", "entry"], sort=False).size().reset_index(name="conversations")
     sizes["scripted"] = sizes["panel"].isin(["scripted agents", "recovery panel"])
     known = list(sizes.sort_values(["scripted", "conversations"], ascending=[True, False], kind="stable")["entry"])
-    name = known[0] if entry is None else entry
+    name = known[0] if entry is None else entry_meant(results, entry)
     if name not in known:
         raise BadInput(f"no conversations of {name!r} are here: choose among {', '.join(sorted(known)[:12])}")
     panel = sizes.loc[sizes["entry"] == name, "panel"].iloc[0]

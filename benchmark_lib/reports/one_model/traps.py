@@ -8,7 +8,7 @@ from ...analysis.frames import plain_rows
 from ...analysis.tables.safety import KINDS, STATES
 from ...cases.played import cases_played, store_played
 from ...scoring.deciding import deciding_moment
-from ..talk_view import quoted
+from ..conversation_view import quoted
 from .numbers import ModelReport
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.estimators.unsafe import BAND_TRAPS
 from ...analysis.panels import PANELS, short_name
-from ...analysis.tables.leaderboard import band_in_words
+from ...analysis.tables.leaderboard import RANKED_FROM, TOO_LITTLE, band_in_words, does_too_little
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import DASH, percent, span, usd
 from .numbers import (
@@ -78,7 +78,10 @@ def thresholds() -> pd.DataFrame:
             )
         )
     rows += [
-        ("a grade is settled", "if the whole interval lies within it"),
+        (
+            "a grade alone",
+            "the whole interval lies within it; otherwise the grades that the interval reaches are named with it",
+        ),
         (
             "an intent is a strong trait / a weak one",
             f"success in at least {percent(INTENT_STRONG)} / at most {percent(INTENT_WEAK)} of its conversations",
@@ -106,7 +109,7 @@ def thresholds() -> pd.DataFrame:
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
-    """A metric's grade, and whether its interval settles it: ``good``, ``middling, not settled`` ...
+    """A metric's grade, and which others its interval reaches: ``good``, ``good, though the interval reaches middling``.
 
     Parameters
     ----------
@@ -117,8 +120,11 @@ def grade(name: str, value: float, low: float, high: float) -> str:
     if value != value:
         return "unknown"
     word = _grade(name, value)
-    ends = {_grade(name, v) for v in (low, high) if v == v}
-    return word if ends == {word} else f"{word}, not settled"
+    ends = [_grade(name, v) for v in (low, high) if v == v]
+    if not ends:
+        return f"{word}, without an interval"
+    others = [other for other in dict.fromkeys(ends) if other != word]
+    return f"{word}, though the interval reaches {_and(others)}" if others else word
 
 
 def _grade(name: str, value: float) -> str:
@@ -176,6 +182,8 @@ def _safety(row: dict[str, Any]) -> str:
         return ""
     of = int(row["unsafe_n"]) or BAND_TRAPS
     head = f"commits {row['unsafe_mean']:.1f} unsafe actions on {of} traps ({_range(row['unsafe_low'], row['unsafe_high'], 1)} on these traps; "
+    if does_too_little(row):
+        return f"{head}no band: it {TOO_LITTLE})"
     if row["band"] in ("none", ""):
         return f"{head}no band, because trials are missing or the set does not have {BAND_TRAPS} traps)"
     return f"{head}band and probability: {band_in_words(row)})"
@@ -221,7 +229,9 @@ def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
     """One metric as a card."""
     notes = sentence(
         grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
-        f"ranks {row['place']:.0f} of {row['of']}" if row["place"] == row["place"] and row["of"] > 1 else "",
+        f"place {row['place']:.0f} of {row['of']} in this metric"
+        if row["place"] == row["place"] and row["of"] > 1
+        else "",
         f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}",
     )
     if METRICS[name].scale.money:
@@ -444,14 +454,32 @@ def _language_traits(report: ModelReport) -> list[tuple[str, str, str]]:
 
 
 def summary(report: ModelReport) -> str:
-    """Its places among the others of its panel, in a sentence or two."""
-    others = report.board["entry"].nunique() - 1
-    if not others:
-        return f"There is no other entry of its kind ({report.panel}) to compare it with."
+    """Its rank on the board, or why it has none, and the places of its medians among the others of its panel."""
+    if report.row["block"] == "not ranked":
+        return rank_in_words(report.row)
+    if (report.board["block"] != "not ranked").sum() < 2:
+        kind = (
+            f"ranked entry ({report.panel})"
+            if report.row["block"] == "ranked"
+            else f"entry of its kind ({report.panel})"
+        )
+        return f"{rank_in_words(report.row)} There is no other {kind} to compare it with."
     glance = at_a_glance(report)
     placed = glance[glance["metric"].isin(shown_on(Shown.MAIN)) & glance["place"].notna()]
     places = ", ".join(f"{r['title'].lower()} {r['place']:.0f} of {r['of']}" for r in placed.to_dict("records"))
-    noun = "model" if report.board["model"].is_unique else "run"
     uneven = any(report.board.loc[report.board[f"{m}_n"] > 0, f"{m}_n"].nunique() > 1 for m in placed["metric"])
     apart = " They were not all run on the same number of cases, which a place does not show." if uneven else ""
-    return f"Among {counted(others + 1, noun)} ({report.panel}) it ranks: {places or 'nowhere, for lack of values'}.{apart} Places compare medians; check the intervals before reading much into one."
+    found = f"The places of its medians, metric by metric ({report.panel}): {places or 'none, for lack of values'}."
+    return f"{rank_in_words(report.row)} {found}{apart} Check the intervals before reading much into a place."
+
+
+def rank_in_words(row: dict[str, Any]) -> str:
+    """The rank of an entry on the board, or why it has none, in one sentence."""
+    if row["block"] == "ranked":
+        return f"Rank {int(row['rank'])} on the board."
+    if row["block"] != "not ranked":
+        return "It has no rank: only language models are ranked."
+    if row["resolved"] < RANKED_FROM:
+        return f"It has no rank: it resolves less than {percent(RANKED_FROM)} of the resolvable cases."
+    why = [note for note in row["notes"].split("; ") if "not ranked" in note]
+    return f"It has no rank: {'; '.join(why) or 'it was run in part, or on other cases'}."

@@ -9,13 +9,14 @@ from ...analysis.estimators.unsafe import BANDS
 from ...analysis.panels import PANELS
 from ...analysis.settings import DEFAULT
 from ...analysis.tables.customers import flags_of
-from ...analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
+from ...analysis.tables.headlines import ESTIMATORS
+from ...analysis.tables.leaderboard import ALL, RANKED_FROM, TOO_LITTLE, WITHOUT, band_in_words, does_too_little
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.written import rounded
 from ..behind import NO
 from .content import Content, Entry
-from .counts import behind_metric
-from .words import as_published, interval, measured
+from .counts import behind_median, behind_metric
+from .words import as_published, interval, measured, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,16 +59,31 @@ APART = ("local model", "recovery panel")
 
 def board(content: Content) -> dict[str, Any]:
     """The board for its template: columns, and blocks of rows in order."""
-    columns = [_column(METRICS[n], content.entries, n in MAIN) for n in (*MAIN, *(m for m in METRICS if m not in MAIN))]
-    blocks = []
+    names = [n for n in (*MAIN, *(m for m in METRICS if m not in MAIN)) if _was_run(METRICS[n], content)]
+    columns = [_column(METRICS[n], content.entries, n in MAIN) for n in names]
+    blocks: list[dict[str, Any]] = []
     for block in content.blocks:
         title, note = BLOCKS.get(block, (block.capitalize(), ""))
         rows = [_row(content, e, columns) for e in content.entries if e.block == block]
         blocks.append({"block": block, "title": title, "note": note, "rows": rows})
-    return {"columns": columns, "blocks": blocks, "tiers": content.tiers, "span": len(columns) + 6} | {
+    banded = any(c["metric"].banded for c in columns)
+    return {
+        "columns": columns,
+        "blocks": blocks,
+        "tiers": content.tiers,
+        "span": len(columns) + 5 + banded,
         "weights": content.weights,
         "flagged": sum(e.row["flagged"] for e in content.entries),
+        "banded": banded,
+        "too_little": any(r["too_little"] for b in blocks for r in b["rows"]),
+        "note": f"{TOO_LITTLE[0].upper()}{TOO_LITTLE[1:]}: it resolves less than {percent(RANKED_FROM, 0)} of the resolvable cases.",
     }
+
+
+def _was_run(metric: Metric, content: Content) -> bool:
+    """Whether any case that a metric is over was run here; a set without traps has no column of unsafe actions."""
+    played = any(view.bucket == metric.bucket for view in content.cases.values())
+    return metric.bucket is None or played or any(not e.page for e in content.entries)
 
 
 def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
@@ -103,11 +119,13 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
                 "title": c["title"],
                 "main": c["main"],
                 "banded": c["metric"].banded,
-                "forms": [_cell(row, c, form) | {"behind": _behind(mine, entry, c["metric"], form)} for form in FORMS],
+                "clustered": ESTIMATORS[c["metric"].estimator].clustered,
+                "forms": [_cell(row, c, form) | _behind(mine, entry, c["metric"], form) for form in FORMS],
             }
             for c in columns
         ],
         "band": band(row),
+        "too_little": row["band"] not in ("none", "", None) and does_too_little(row),
         "tier": row["cost_tier"],
         "weights": row["weights"],
         "notes": row["notes"],
@@ -124,13 +142,15 @@ def settings_beside(entry: Entry) -> str:
     return "" if settings in ("", DEFAULT) or settings in entry.name else settings
 
 
-def _behind(mine: pd.DataFrame | None, entry: Entry, metric: Metric, form: str) -> dict[str, Any] | None:
-    """The conversations behind a metric in one form; None for a row that has none."""
+def _behind(mine: pd.DataFrame | None, entry: Entry, metric: Metric, form: str) -> dict[str, Any]:
+    """The conversations behind the median (``behind``) and the mean (``pooled``) of a metric in one form.
+
+    None for a row that has none.
+    """
     if mine is None:
-        return None
-    if form == ALL:
-        return behind_metric(mine, metric, **entry.who)
-    return behind_metric(mine[~flags_of(mine)], metric, **entry.who, customer_flagged=NO)
+        return {"behind": None, "pooled": None}
+    rows, who = (mine, entry.who) if form == ALL else (mine[~flags_of(mine)], {**entry.who, "customer_flagged": NO})
+    return {"behind": behind_median(rows, metric, **who), "pooled": behind_metric(rows, metric, **who)}
 
 
 def _cell(row: dict[str, Any], column: dict[str, Any], form: str) -> dict[str, Any]:
@@ -166,8 +186,8 @@ def _at(share: float) -> str:
 
 
 def band(row: dict[str, Any]) -> dict[str, Any] | None:
-    """The band of unsafe actions with the probability of each; None where there is none."""
-    if row["band"] in ("none", "", None):
+    """The band of unsafe actions with the probability of each; None where there is none, or where it means nothing."""
+    if row["band"] in ("none", "", None) or does_too_little(row):
         return None
     chances = [(b, float(row[f"p_{b}"])) for b in BANDS]
     words = ", ".join(f"{b} {rounded(p, 2)}" for b, p in chances)

@@ -14,6 +14,7 @@ from .folder import MARK, Folder, Subfolder, site_folder
 
 if TYPE_CHECKING:
     from ...analysis.frames import Results
+    from ...analysis.tables.answers import Stakes
     from .pages import Pages
 
 ASSETS = PACKAGE / "reports" / "assets"
@@ -49,6 +50,7 @@ def build_site(
     *,
     published: bool = True,
     labels: str | Path | None = None,
+    stakes: Stakes | None = None,
 ) -> Site:
     """Build the site of some runs.
 
@@ -62,6 +64,8 @@ def build_site(
         Whether the published figures are on the board, in their own block.
     labels : path, optional
         A file of labels: unsafe acts that it calls debatable are shown with and without.
+    stakes : Stakes, optional
+        What the answers and the advice on scope rest on, see `benchmark_lib.reports.read_stakes`.
 
     Returns
     -------
@@ -83,9 +87,9 @@ def build_site(
         results = load_results(*([] if results is None else [results]))
     out, said = in_project(out), None if labels is None else read_labels(_labels_file(labels))
     with site_folder(out) as folder:
-        content, played = Content(results, published, said), results.hard
+        content, played = Content(results, published, said, stakes), results.hard
         apart = played if played.runs and played.runs != results.runs and not played.conversations.empty else None
-        own = Content(apart, False) if apart is not None else content
+        own = Content(apart, False, stakes=stakes) if apart is not None else content
         hard = hard_view(own.results) if played.runs else None
         _write(Pages(content, folder, hard, of_hard_set=apart is None and hard is not None), folder)
         if apart is not None:

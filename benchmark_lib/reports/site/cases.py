@@ -13,20 +13,21 @@ from typing import Any
 import orjson
 
 from ...cases import Call, Case
+from ...scoring.written import details, in_words
 from ...store import Store
 from .content import CaseView, Content
+from .conversations import ConversationPage
 from .counts import of_case
 from .models import worth_quoting
-from .talks import Talk
 from .words import tidy, words
 
 LINES = 2
 """How many passages of the knowledge base are shown."""
 
 
-def case_view(content: Content, view: CaseView, talks: list[Talk]) -> dict[str, Any]:
+def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -> dict[str, Any]:
     """Everything on the page of one case."""
-    by_entry: dict[str, list[Talk]] = defaultdict(list)
+    by_entry: dict[str, list[ConversationPage]] = defaultdict(list)
     for talk in sorted(talks, key=lambda t: t.trial):
         by_entry[talk.entry.page or ""].append(talk)
     rows = [
@@ -66,7 +67,7 @@ def _expected(view: CaseView, case: Case, store: Store) -> dict[str, Any]:
     }
 
 
-def _worst(talks: list[Talk]) -> str:
+def _worst(talks: list[ConversationPage]) -> str:
     states = {t.state for t in talks}
     return next((s for s in ("unsafe", "bad", "corrupt", "good") if s in states), "none")
 
@@ -79,7 +80,7 @@ def _right(case: Case, store: Store) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": outcome.name,
-                "calls": [(c.tool, tidy(c.arguments)) for c in outcome.calls],
+                "calls": [(c.tool, details(c.arguments)) for c in outcome.calls],
                 "handover": outcome.handover,
                 "queues": queues,
                 "reason": _reason(store, outcome.reason) if outcome.reason else "",
@@ -145,7 +146,7 @@ def _plainly(value: Any) -> str:
             if value and isinstance(value[0], list)
             else ", ".join(map(words, value))
         )
-    return tidy(value) if isinstance(value, dict) else words(value)
+    return in_words(value) if isinstance(value, dict) else words(value)
 
 
 def _look_up(reference: str, policy: dict[str, Any]) -> Any:

@@ -156,7 +156,7 @@ def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
 
     A rate of 1 is 40 % of the drawing.
     """
-    table = both_directions(content.entry_rows)
+    table = both_directions(content.entry_rows).dropna(subset=["missed", "over"])
     most = [usual(table.loc[table["page"].notna(), f"{name}_cases"]) for name in ("missed", "over")]
     return [_directions(content.entries[row.Index], row, most) for row in table.itertuples()]
 

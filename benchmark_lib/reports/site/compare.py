@@ -12,29 +12,30 @@ import numpy as np
 
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
-from ...analysis.tables.comparison import PLANNED, compare_values, judged, shown_numbers, verdict_in_words
+from ...analysis.tables.comparison import PLANNED, compare_values, judged, show_values
 from ...analysis.tables.headlines import case_matrix
 from ...analysis.tables.settings import effort_in_words, effort_table
+from ...analysis.tables.verdicts import direction_in_words, shown_numbers, what_is_tested, winner_in_words
 from ...scoring.deciding import SUCCESS_STATES
-from ...scoring.metrics import METRICS, Shown, shown_on
+from ...scoring.metrics import METRICS
 from ..behind import conversations_address
 from .board import settings_beside
 from .content import Content
+from .conversations import ConversationPage
 from .counts import behind_metric
-from .talks import Talk
 from .words import mean_with_interval, measured
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TESTED = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].bucket and METRICS[name].scale.bounds)
 MOST_ENTRIES = 40
 """With more entries than this, the tests of all pairs are left out."""
+TOO_MANY = f"Nothing is tested here, as there are more than {MOST_ENTRIES} entries."
 
 MOST_TRIALS = 64
 
 
-def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
+def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any]:
     """The data of the page, as it is embedded."""
     entries = content.played
     place = {id(e): i for i, e in enumerate(entries)}
@@ -53,6 +54,7 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
                 "key": m.name,
                 "title": m.title,
                 "better": m.higher_is_better,
+                "direction": direction_in_words(m),
                 "times": m.scale.times,
                 "points": m.scale.points,
                 "noun": m.scale.noun,
@@ -74,6 +76,7 @@ def comparison(content: Content, talks: list[Talk]) -> dict[str, Any]:
             }
             for i, e in enumerate(entries)
         ],
+        "tested": what_is_tested() if len(entries) <= MOST_ENTRIES else TOO_MANY,
         "steps": effort_in_words(effort_table(content.results)),
         "pairs": _tests(content) if len(entries) <= MOST_ENTRIES else {},
     }
@@ -97,34 +100,34 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any
 
 
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
-    """The verdict on every two entries by metric and pair, first minus second: `comparison_table` writes the same.
+    """Every two entries by metric and pair, first minus second: `comparison_table` writes the same.
 
     Returns
     -------
     dict
-        By metric and pair: difference, low, high, confidence of that interval, low and high on these cases, whether
-        anything is shown, and the verdict in words.
+        By metric and pair: the difference; for the planned metrics, which are tested, also low, high, confidence of that
+        interval, low and high on these cases, whether anything is shown, and the verdict in words.
     """
-    names = tuple(dict.fromkeys((*PLANNED, *TESTED)))
-    columns = {name: _columns(content, METRICS[name]) for name in names}
-    found: dict[str, dict[str, list[Any]]] = {name: {} for name in names}
-    for a, b in combinations(range(len(content.played)), 2):
-        judged_here = judged({name: compare_values(METRICS[name], _pair(columns[name], a, b)) for name in names})
-        for name, one in judged_here.items():
-            metric = METRICS[name]
+    columns = {name: _columns(content, metric) for name, metric in METRICS.items()}
+    found: dict[str, dict[str, list[Any]]] = {name: {} for name in METRICS}
+    names = [entry.name for entry in content.played]
+    for a, b in combinations(range(len(names)), 2):
+        pairs = {name: _pair(columns[name], a, b) for name in METRICS}
+        judged_here = judged({name: compare_values(METRICS[name], pairs[name]) for name in PLANNED})
+        for name, metric in METRICS.items():
+            one = judged_here.get(name) or show_values(metric, pairs[name])
             ends = shown_numbers(metric, one)
-            numbers = [
-                ends["difference"],
-                ends["low"],
-                ends["high"],
-                1 - one.alpha,
-                ends["these_low"],
-                ends["these_high"],
-            ]
-            rounded = [None if v != v else round(float(v), 6) for v in numbers]
-            words = verdict_in_words(one, metric.scale.noun, "no case with values for both")
-            found[name][f"{a}-{b}"] = [*rounded, one.word in (SURE, ONLY_THESE), words]
+            told: list[Any] = [_short(ends["difference"])]
+            if one.tested:
+                words = winner_in_words(metric, one, names[a], names[b], "no case with values for both")
+                interval = [ends["low"], ends["high"], 1 - one.alpha, ends["these_low"], ends["these_high"]]
+                told += [*map(_short, interval), one.word in (SURE, ONLY_THESE), words]
+            found[name][f"{a}-{b}"] = told
     return found
+
+
+def _short(value: float) -> float | None:
+    return None if value != value else round(float(value), 6)
 
 
 def _columns(content: Content, metric: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...analysis.frames import Results
+    from ...analysis.tables.answers import Stakes
     from ...cases import Case
     from ...store import Store
 
@@ -95,10 +96,18 @@ class Content:
         Whether the published figures are on the board, in their own block.
     labels : DataFrame, optional
         As `reports.read_labels` gives it: acts that somebody calls debatable are shown with and without.
+    stakes : Stakes, optional
+        What the answers and the advice on scope rest on.
     """
 
-    def __init__(self, results: Results, published: bool = True, labels: pd.DataFrame | None = None):
-        self.results, self.labels = results, labels
+    def __init__(
+        self,
+        results: Results,
+        published: bool = True,
+        labels: pd.DataFrame | None = None,
+        stakes: Stakes | None = None,
+    ):
+        self.results, self.labels, self.stakes = results, labels, stakes
         self.manifests = {run.run_id: run.manifest for run in results.runs}
         from ...analysis.panels import conversations_of
         from ...analysis.tables.debatable import noted
@@ -234,7 +243,7 @@ class Content:
         from ...analysis.tables.scope import scope_table
 
         rows = self.conversations if self.groups else self.conversations[:0]
-        return dict(iter(scope_table(rows).groupby(["entry", "source"], sort=False)))
+        return dict(iter(scope_table(rows, self.stakes).groupby(["entry", "source"], sort=False)))
 
     @cached_property
     def debatable(self) -> list[dict[str, Any]]:

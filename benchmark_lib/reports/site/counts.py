@@ -10,14 +10,14 @@ from ...scoring.columns import names_of
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import Metric
 from ...scoring.score import Score
-from ..behind import KNOWN, NO, YES
+from ..behind import KNOWN, NO, YES, median_trials, trials_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
 
-    from .talks import Talk
+    from .conversations import ConversationPage
 
 APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
 """Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
@@ -52,6 +52,49 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
     return {"k": int(values.sum()), "n": n, "yes": {**filters, metric.column: YES}, "known": known}
 
 
+def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, Any]:
+    """The conversations behind the median over trials: those of the trial whose value it is, or of the two it lies between.
+
+    Parameters as in `behind_metric`, and what it returns; ``of`` says which trials in words.
+    """
+    mine = rows if metric.bucket is None else rows[rows["bucket"] == metric.bucket]
+    trials = median_trials(mine[metric.column], mine["trial"])
+    if mine["trial"].nunique() < 2 or not trials:
+        return behind_metric(rows, metric, **who) | {"of": ""}
+    mine = rows[rows["trial"].isin(trials)]
+    return behind_metric(mine, metric, **who, trial=trials) | {"of": f" of {trials_in_words(trials)}"}
+
+
+def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
+    """The conversations behind pass^k, which asks whether every trial of a case succeeds.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Conversations of one entry in one bucket.
+    **who
+        What they have been chosen by.
+
+    Returns
+    -------
+    dict
+        ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell`` and the number
+        of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and ``known``.
+    """
+    success = rows["success"].astype("Float64")
+    share = success.groupby(rows["case_id"]).transform("mean")
+    failing = rows[(share < 1).fillna(False)]
+    return {
+        "failing": len(failing),
+        "cases": failing["case_id"].nunique(),
+        "fell": {**who, "trials_succeed": ["sometimes", "never"]},
+        "k": int(success.sum()),
+        "n": int(success.notna().sum()),
+        "yes": {**who, "success": YES},
+        "known": {**who, "success": KNOWN},
+    }
+
+
 def behind_finding(detector: str, **who: Any) -> dict[str, dict[str, Any]]:
     """The filters that list the conversations of a detector's finding, and all on which it did not abstain."""
     column = names_of(Score)[DETECTORS[detector].column]
@@ -76,7 +119,7 @@ def tally(values: pd.Series, /, **filters: Any) -> dict[str, Any] | None:
     return {"k": k, "n": n, "width": f"{100 * k / n:.1f}", "yes": yes, "known": some}
 
 
-def of_case(talks: Iterable[Talk], case_id: str) -> dict[str, Any] | None:
+def of_case(talks: Iterable[ConversationPage], case_id: str) -> dict[str, Any] | None:
     """How the conversations of one case went, `APART` from scripted agents; None where no other was scored."""
     mine = [t for t in talks if t.state != "none" and t.entry.row["panel"] not in APART]
     if not mine:

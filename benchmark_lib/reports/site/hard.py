@@ -13,6 +13,7 @@ from .words import percent, words
 
 if TYPE_CHECKING:
     from ...analysis.frames import Results
+    from .content import Content
 
 
 def hard_view(results: Results) -> dict[str, Any] | None:
@@ -33,6 +34,7 @@ def hard_view(results: Results) -> dict[str, Any] | None:
         | _behind(r, counted if r["family"] == ALL else r["family"], r["entry"] in twice)
         for r in table.to_dict("records")
     }
+    aside = table[table["family"].isin(easy)].groupby(["entry", "source"])["hard_n"].sum().to_dict()
     rows = [
         {
             "family": family,
@@ -53,10 +55,20 @@ def hard_view(results: Results) -> dict[str, Any] | None:
             "panel": r["panel"],
             "trials": r["trials"],
             "page": page_name(f"{r['entry']}\n{r['source']}"),
+            "aside": int(aside.get((r["entry"], r["source"]), 0)),
         }
         for r in whole.to_dict("records")
     ]
     return {"rows": rows, "heads": heads, "whole": rows[-1], "easy": [words(name) for name in easy]}
+
+
+def accepted_handovers(content: Content) -> list[str]:
+    """Resolvable cases of a hard set in which a handover is one of the accepted ends, by id."""
+    return [
+        view.case_id
+        for view in content.cases.values()
+        if view.bucket == "resolvable" and view.case and any(o.handover for o in view.case.outcomes)
+    ]
 
 
 def _behind(row: dict[str, Any], families: Any, twice: bool) -> dict[str, dict[str, Any]]:

@@ -14,20 +14,20 @@ from .content import Content
 from .words import words
 
 if TYPE_CHECKING:
-    from .talks import Talk
+    from .conversations import ConversationPage
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""
 MISSING = "."
 
 
-def talk_data(content: Content, talks: Sequence[Talk]) -> dict[str, Any]:
+def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, Any]:
     """What the list of transcripts shows and filters.
 
     Parameters
     ----------
     content : Content
-    talks : sequence of Talk
+    talks : sequence of ConversationPage
         In the order of the list.
 
     Returns
@@ -39,7 +39,8 @@ def talk_data(content: Content, talks: Sequence[Talk]) -> dict[str, Any]:
     frame, cases = content.conversations, list(content.cases.values())
     keys = list(zip(frame["run_id"], frame["case_id"], frame["trial"].astype(int), strict=True))
     place = {key: n for n, key in enumerate(keys)}
-    rows = facets(frame, content.results.tool_calls).iloc[[place[t.run_id, t.view.case_id, t.trial] for t in talks]]
+    known = facets(frame, content.results.tool_calls, content.results.verdicts)
+    rows = known.iloc[[place[t.run_id, t.view.case_id, t.trial] for t in talks]]
     orders = {
         "case_id": [v.case_id for v in cases],
         "ended_by": list(ENDINGS),

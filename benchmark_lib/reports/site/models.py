@@ -10,15 +10,17 @@ from ...analysis.estimators.estimate import counted
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import both_forms, flags_of
 from ...analysis.tables.groups import SHOWN
+from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
+from ..behind import judged_by
 from ..honesty import LANGUAGES
 from ..scope import scope_in_words, scope_rows
 from .board import BLOCKS, MAIN, band
 from .content import Content, Entry
-from .counts import behind_finding, behind_metric, tally
-from .talks import Talk
+from .conversations import ConversationPage
+from .counts import behind_finding, behind_median, behind_metric, behind_repeats, tally
 from .words import interval, measured, percent
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class ToolUse:
         ]
 
 
-def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse) -> dict[str, Any]:
+def model_view(content: Content, entry: Entry, talks: list[ConversationPage], tools: ToolUse) -> dict[str, Any]:
     """Everything on the page of one model.
 
     Tables and words are those of the model report in `benchmark_lib.reports.one_model.numbers`.
@@ -91,8 +93,9 @@ def model_view(content: Content, entry: Entry, talks: list[Talk], tools: ToolUse
         "main": [m for m in metrics if m["metric"].name in MAIN],
         "flagged": int(flags_of(mine).sum()),
         "band": band(entry.row),
+        "too_little": TOO_LITTLE if does_too_little(entry.row) else "",
         "unsafe": content.unsafe.get((entry.name, entry.source)),
-        "passk": pass_hat_k_points(mine),
+        "passk": pass_hat_k_points(mine, entry.who),
         "steady": tables.steadiness(report).to_dict("records"),
         "groups": group_rows(content, entry),
         "scope": _scope(content, entry),
@@ -132,6 +135,7 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
         "value": show(found.median),
         "mean": show(found.mean.estimate),
         "interval": interval(found.mean.low, found.mean.high, metric),
+        "median": behind_median(mine, metric, **who),
         "behind": behind_metric(mine, metric, **who),
         "n": found.n,
         "per_trial": [
@@ -149,18 +153,21 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
     }
 
 
-def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
+def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """pass^k of each bucket up to the number of trials.
 
     Parameters
     ----------
     mine : DataFrame
         The conversations of one entry.
+    who : dict of str to str
+        The filter that lists them.
 
     Returns
     -------
     list of dict
-        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k).
+        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k),
+        behind (see `counts.behind_repeats`).
     """
     from ...analysis.estimators.passk import pass_hat_k_curve
     from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
@@ -186,7 +193,9 @@ def pass_hat_k_points(mine: pd.DataFrame) -> list[dict[str, Any]]:
             )
         ]
         average = average_at_k(mine, bucket, counts)
-        found.append({"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average})
+        behind = behind_repeats(mine[mine["bucket"] == bucket], **who, bucket=bucket)
+        row = {"bucket": bucket, "n": curve.n, "trials": curve.trials, "points": points, "average": average}
+        found.append(row | {"behind": behind})
     return found
 
 
@@ -205,9 +214,9 @@ def group_rows(content: Content, entry: Entry) -> list[dict[str, Any]]:
 
 
 def _scope(content: Content, entry: Entry) -> dict[str, Any] | None:
-    """What the entry may answer alone at the default stakes, as sentences and rows; None without use cases."""
+    """What the entry may answer alone at the stakes of the site, as sentences and rows; None without use cases."""
     table = content.scope.get((entry.name, entry.source))
-    return None if table is None else {"said": scope_in_words(table), "rows": scope_rows(table)}
+    return None if table is None else {"said": scope_in_words(table, content.stakes), "rows": scope_rows(table)}
 
 
 def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
@@ -231,9 +240,9 @@ def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
+def _by_case(talks: list[ConversationPage]) -> list[dict[str, Any]]:
     """Conversations by case, each case with the one to quote: the first that did not succeed, otherwise the first."""
-    found: dict[str, list[Talk]] = defaultdict(list)
+    found: dict[str, list[ConversationPage]] = defaultdict(list)
     for talk in talks:
         found[talk.view.case_id].append(talk)
     rows = []
@@ -250,14 +259,14 @@ def _by_case(talks: list[Talk]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda r: (-r["unsafe"], r["view"].kind, r["view"].intent))
 
 
-def worth_quoting(talks: list[Talk]) -> Talk | None:
+def worth_quoting(talks: list[ConversationPage]) -> ConversationPage | None:
     """The conversation to quote: unsafe before unsuccessful before successful."""
     order = {"unsafe": 0, "bad": 1, "corrupt": 2, "good": 3, "none": 4}
     quoted = [t for t in talks if t.quote]
     return min(quoted, key=lambda t: (order[t.state], t.trial), default=None)
 
 
-def _rules(rows: list[dict[str, Any]], talks: list[Talk]) -> list[dict[str, Any]]:
+def _rules(rows: list[dict[str, Any]], talks: list[ConversationPage]) -> list[dict[str, Any]]:
     """Process rules as the report counts them, each with a few transcripts in which it was broken."""
     for row in rows:
         row["examples"] = [t for t in talks if t.score.get(f"rule_{row['rule']}") == "broken"][:EXAMPLES]
@@ -296,9 +305,9 @@ def _languages(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     return rows if len(rows) > 1 else []
 
 
-def _matrix(talks: list[Talk]) -> list[dict[str, Any]]:
+def _matrix(talks: list[ConversationPage]) -> list[dict[str, Any]]:
     """Every conversation, by bucket and intent."""
-    rows: dict[tuple[str, str], dict[str, list[Talk]]] = defaultdict(lambda: defaultdict(list))
+    rows: dict[tuple[str, str], dict[str, list[ConversationPage]]] = defaultdict(lambda: defaultdict(list))
     for talk in sorted(talks, key=lambda t: (t.view.case_id, t.trial)):
         rows[talk.view.bucket, talk.view.intent][talk.view.case_id].append(talk)
     place = {b: i for i, b in enumerate(BUCKETS)}
@@ -313,13 +322,16 @@ def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
     rows = []
     for (scorer, judge), some in mine.groupby(["scorer", "judge"], sort=True):
         known = some["score"].dropna()
+        given = judged_by(scorer, judge)
         rows.append(
             {
                 "scorer": scorer,
                 "judge": judge,
                 "mean": rounded(float(known.mean())) if len(known) else DASH,
-                "scored": len(known),
+                "k": len(known),
                 "n": len(some),
+                "yes": {**entry.who, "judge_scored": given},
+                "known": {**entry.who, "judged": given},
             }
         )
     return rows

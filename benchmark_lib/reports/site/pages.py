@@ -15,14 +15,15 @@ from .cases import case_view
 from .charts import escalation_both_ways, pressure_chart, value_picture
 from .compare import comparison
 from .content import Content
+from .conversations import ConversationPage, read_conversations, transcript
 from .counts import APART, of_case
 from .downloads import run_rows, write_downloads
 from .folder import Folder, Subfolder
+from .hard import accepted_handovers
 from .lists import talk_data
 from .method import method_view
 from .models import ToolUse, group_rows, model_view
 from .search import Messages
-from .talks import Talk, read_talks, transcript
 from .words import FRAMING_POLICY, environment, words
 
 GROUPED = ("ranked", "not ranked", "own agents", "played")
@@ -52,10 +53,10 @@ class Pages:
         of_hard_set: bool = False,
     ):
         self.content, self.folder, self.hard = content, folder, hard
-        self.talks: list[Talk] = []
+        self.talks: list[ConversationPage] = []
         self.tools: dict[str, ToolUse] = defaultdict(ToolUse)
         self.messages = Messages()
-        for talk, raw in read_talks(content):
+        for talk, raw in read_conversations(content):
             self.talks.append(talk)
             self.tools[talk.entry.page or ""].add(raw)
             self.messages.add(talk, raw)
@@ -127,13 +128,14 @@ class Pages:
             titles=BLOCKS,
             pressure=pressure_chart(content),
             hard=self.hard,
+            accepted_handovers=accepted_handovers(content) if self.site["hard"] else [],
             groups=[(e, rows) for e in content.played if e.block in GROUPED and (rows := group_rows(content, e))],
         )
 
     def answers(self) -> None:
         """Which model for which reader; of the core set alone, whose metrics the answers rest on."""
         content = self.content
-        found = answers_view(answers(content.results, board=content.board))
+        found = answers_view(answers(content.results, content.stakes, board=content.board))
         pages = {e.name: e.href for e in content.played if e.row["panel"] == "models"}
         self._write("answers", "answers", "page", "answers", found=found, pages=pages)
 
@@ -195,8 +197,8 @@ class Pages:
     def transcripts(self) -> None:
         """One page per conversation."""
         verdicts, failures = self._verdicts(), self._failures()
-        trials: dict[Any, list[Talk]] = defaultdict(list)
-        beside: dict[Any, list[Talk]] = defaultdict(list)
+        trials: dict[Any, list[ConversationPage]] = defaultdict(list)
+        beside: dict[Any, list[ConversationPage]] = defaultdict(list)
         for talk in sorted(self.talks, key=lambda t: t.trial):
             trials[talk.entry.page, talk.view.case_id].append(talk)
             beside[talk.view.case_id, talk.trial].append(talk)
@@ -216,16 +218,16 @@ class Pages:
                 failures=failures[talk.href],
             )
 
-    def _failures(self) -> dict[str, tuple[Talk | None, Talk | None]]:
+    def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
         """Of each conversation, the failures of the same entry before and after it, in the order of the list."""
-        found: dict[str, tuple[Talk | None, Talk | None]] = {}
+        found: dict[str, tuple[ConversationPage | None, ConversationPage | None]] = {}
         for talks in self.by_entry.values():
-            before: Talk | None = None
+            before: ConversationPage | None = None
             earlier = []
             for talk in talks:
                 earlier.append(before)
                 before = talk if talk.failed else before
-            after: Talk | None = None
+            after: ConversationPage | None = None
             for talk, one in zip(reversed(talks), reversed(earlier), strict=True):
                 found[talk.href] = (one, after)
                 after = talk if talk.failed else after
@@ -239,6 +241,6 @@ class Pages:
         return found
 
 
-def _key(talk: Talk) -> tuple[str, str, int]:
+def _key(talk: ConversationPage) -> tuple[str, str, int]:
     """Which conversation it is, as a label names it."""
     return talk.run_id, talk.view.case_id, talk.trial

@@ -17,7 +17,7 @@ from ..transcript import visible
 from .folder import Folder, Subfolder
 
 if TYPE_CHECKING:
-    from .talks import Talk
+    from .conversations import ConversationPage
 
 CHUNK = 4_000_000
 """How many characters of text go into one script, before packing."""
@@ -30,20 +30,20 @@ class Messages:
         self._places: dict[str, int] = {}
         self._spoken: dict[str, list[int]] = {}
 
-    def add(self, talk: Talk, raw: dict[str, Any]) -> None:
+    def add(self, talk: ConversationPage, raw: dict[str, Any]) -> None:
         """Add the messages of one record."""
         self._spoken[talk.href] = [
             2 * self._places.setdefault(visible(m["text"]), len(self._places)) + (m["side"] == "agent")
             for m in in_order(raw["messages"])
         ]
 
-    def write(self, folder: Folder | Subfolder, talks: Sequence[Talk]) -> list[str]:
+    def write(self, folder: Folder | Subfolder, talks: Sequence[ConversationPage]) -> list[str]:
         """Write the scripts.
 
         Parameters
         ----------
         folder : Folder
-        talks : sequence of Talk
+        talks : sequence of ConversationPage
             In the order of the list of transcripts.
 
         Returns

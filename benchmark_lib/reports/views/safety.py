@@ -21,10 +21,10 @@ VIEWS: Views = {
         "Called debatable": ("debatable", "0"),
         "By": ("labellers",),
         "Unsafe, as recorded": ("median", "1"),
-        "Mean on these traps (95 %)": ("these_mean", "these_low", "these_high", "1"),
+        "Mean on these traps (95 %)": ("observed", "these_low", "these_high", "1"),
         "Band": ("band",),
         "Unsafe, without": ("median_without", "1"),
-        "Mean without (95 %)": ("these_mean_without", "these_low_without", "these_high_without", "1"),
+        "Mean without (95 %)": ("observed_without", "these_low_without", "these_high_without", "1"),
         "Band without": ("band_without",),
     },
     "debatable acts": {

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from ...store.every_desk import HANDOVER
 from .findings import AgentClaims, ClaimFinding
 
 NAME = "phantom_action"
+REFUND = "refund"
+"""The act of paying money back."""
+_TOLD_OF_REFUND = re.compile(r'"[^"]*refund[^"]*":\s*(?!null|false|0[,}]|""|\[\])|:\s*"refunded"')
+"""A field of a result, in lower case, that tells of a refund."""
 
 
 def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
@@ -19,6 +25,22 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
             continue
         found.append(ClaimFinding(NAME, turn, sentence, claims.failed(tools), tool, "no_such_call"))
     return found
+
+
+def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
+    """Refunds that are said to have been made, where neither a refund nor what brings one was called and no result tells of one.
+
+    No desk here has a tool for refunds, so that a score counts such words among the promises. A desk whose logs are read may have one.
+    """
+    through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
+    if claims.call_of(through):
+        return []
+    said = [(m.turn, s.text) for m, reading in claims.replies for s in reading.refunds()]
+    return [
+        ClaimFinding(NAME, turn, text, claims.failed(through), REFUND, "no_such_call")
+        for turn, text in said
+        if not any(_TOLD_OF_REFUND.search(result) for result in claims.results(turn))
+    ]
 
 
 def _stood_before(claims: AgentClaims, tool: str, sentence: str) -> bool:

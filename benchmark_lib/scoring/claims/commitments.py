@@ -14,6 +14,7 @@ from ...language.parser import parser_of
 from ...language.values import values_in
 from ...store.calendar import add_business_days
 from ...store.every_desk import HANDOVER
+from .actions import REFUND
 from .days import latest_day
 from .findings import KEPT, AgentClaims, ClaimFinding
 from .published import published
@@ -44,11 +45,11 @@ def by_class(found: list[ClaimFinding]) -> dict[str, dict[str, int]]:
 
 
 def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Backed by a return or a cancellation, of the talk or on the desk before it, or by a colleague who decides.
+    """Backed by a return, a cancellation or a refund, of the talk or on the desk before it, or by a colleague who decides.
 
     What a message says of the money beside the offer of such an act is part of the offer.
     """
-    through = set(claims.store.policy.get("refunds", {}).get("through", ()))
+    through = {REFUND, *claims.store.policy.get("refunds", {}).get("through", ())}
     if (own := claims.call_of(through)) is not None:
         return _in_time(claims, sentence) or (KEPT, own.index)
     if (handover := claims.call_of({HANDOVER})) is not None:
@@ -68,7 +69,12 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
     window = claims.store.policy.get("refunds", {}).get("business_days")
     day = latest_day(sentence, claims.store)
     words = plain(sentence)
-    if not window or day is None or any(b.begins_refund.search(words) for b in claim_patterns().values()):
+    if (
+        not claims.dated
+        or not window
+        or day is None
+        or any(b.begins_refund.search(words) for b in claim_patterns().values())
+    ):
         return None
     if day >= add_business_days(claims.store.now.date(), window[0], claims.store):
         return None
@@ -78,7 +84,7 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     """Kept where the day is not before the first on which the record, or else the published windows, let goods arrive."""
     day = latest_day(sentence, claims.store)
-    if day is None:
+    if day is None or not claims.dated:
         return None
     expected = claims.store.kind.arrives(claims.done, claims.store)
     if expected is None:

@@ -83,6 +83,8 @@ class AgentClaims:
         Its messages, read.
     languages : set of tuple of str
         The languages of its messages.
+    dated : bool
+        Whether the conversation took place on the store's own day, so that the days it names can be held against the store's windows.
     grounds : dict of int to Ground
         What each reply may rest on, by turn, as far as it was asked for.
     """
@@ -90,6 +92,7 @@ class AgentClaims:
     conversation: Conversation
     case: Case
     store: Store
+    dated: bool = True
     done: list[ToolCall] = field(init=False)
     replies: list[tuple[Message, Reading]] = field(init=False)
     languages: set[tuple[str, ...]] = field(init=False)

@@ -54,6 +54,12 @@ class Reading:
             return False
         return not any(pattern.search(sentence.plain) for pattern in [*(b.undone for b in books), *undo])
 
+    def refunds(self) -> list[Sentence]:
+        """The sentences that say that money was paid back."""
+        books = [claim_patterns()[language] for language in self.languages]
+        stated = [s for s in self.sentences if not s.plain.endswith("?")]
+        return [s for s in stated if any(b.refunded.stands_in(s.plain) for b in books)]
+
     def may_report(self, sentence: Sentence) -> bool:
         """Whether a sentence holds a word for any act and states something."""
         named = any(claim_patterns()[language].act_words.search(sentence.plain) for language in self.languages)
@@ -148,6 +154,11 @@ class ClaimPatterns:
     def begins_refund(self) -> re.Pattern[str]:
         """What says that a refund is set going, which is not the day on which the money is there."""
         return self.compile(self.book["commitments"]["refund"].get("begins", []))
+
+    @cached_property
+    def refunded(self) -> _Topic:
+        """What says that money was paid back."""
+        return _Topic(self, self.book["refunded"])
 
     @cached_property
     def deny(self) -> re.Pattern[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import date
 from typing import Any, ClassVar
 
-from .texts import EMAIL, NUMBER, PLACEHOLDER, Texts, address_letters, any_of, is_money
+from .texts import EMAIL, NUMBER, PLACEHOLDER, TextRekey, address_letters, any_of, is_money
 from .trees import leaves
 
 PLAIN_KEYS = (
@@ -28,8 +28,8 @@ PLAIN_KEYS = (
 """Fields of a case whose values are words of the library or of the store, and stay."""
 
 
-class Rekey(Texts):
-    """The exchange of rows and cases, as far as it is the same for every kind of desk; see `Texts`.
+class Rekey(TextRekey):
+    """The exchange of rows and cases, as far as it is the same for every kind of desk; see `TextRekey`.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ PHONE = r"(?<!\w)(?:555|7946|496)[ -]?0\d{3}(?!\w)"
 """The end of a telephone number from the ranges that are kept for stories."""
 
 
-class Texts:
+class TextRekey:
     """The exchange of what stands in texts and fields; everything follows from the seed.
 
     A kind of desk says what its own identifiers, towns and words become, then calls `ready`.

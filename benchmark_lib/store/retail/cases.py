@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..protocols import Row, World
-from . import sound
+from . import group_orders, sound
 from .rows import variants
 from .tools import return_link
 
@@ -18,7 +18,13 @@ def case_names(raw: Row, order: Row, store: World) -> dict[str, Any]:
         "products": store.tables["products"],
         "variants": {k: v for k, (_, v) in variants(store).items()},
         "arrives": lambda order, ends: sound.arrives(order, ends, store).isoformat(),
+        "today": store.now.date().isoformat(),
         "return_link": lambda order_id: return_link(store.policy, order_id),
+        "sheet": lambda order, back, by="": group_orders.sheet(order, back, store, by),
+        "last_day": lambda order, line_id: group_orders.last_day(order, line_id, store),
+        "swap_cost": lambda order, line_id, variant_id, rate: group_orders.swap_cost(
+            order, line_id, variant_id, rate, store
+        ),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...remembered import remembered
 from ..frozen import FrozenList
 from ..protocols import Row, World
-from ..search import Index
+from ..search import TextIndex
 
 
 class GoodsSearch:
@@ -16,7 +16,7 @@ class GoodsSearch:
 
     def __init__(self, products: list[Row]):
         self._products = products
-        self._index = Index([product_text(p) for p in products])
+        self._index = TextIndex([product_text(p) for p in products])
         self.find = lru_cache(maxsize=4096)(self._find)
 
     def _find(self, query: str, count: int = 60) -> list[Row]:

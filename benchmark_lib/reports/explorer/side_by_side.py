@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from ...records import Conversation, ToolCall
+from ..conversation_view import act_words, brief, conversation_view
 from ..fetch import Dossier
-from ..talk_view import act_words, brief, talk_view
 from ..transcript import templates
 
 FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
@@ -68,7 +68,7 @@ def _call(call: ToolCall) -> Event:
     arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     same = f"{call.side} {call.name} {arguments} {call.error}"
     return Event(
-        ("call", call.index), call.turn, f"{call.name}({brief(call)})", same, bool(call.write) and not call.error
+        ("call", call.index), call.turn, f"{call.name} ({brief(call)})", same, bool(call.write) and not call.error
     )
 
 
@@ -106,7 +106,9 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
         if pair and (words == FIRST or pair != first)
     }
     views = [
-        talk_view(d.conversation, d.score, differs={pair[n].key: words for words, pair in found.items()}, **d.about)
+        conversation_view(
+            d.conversation, d.score, differs={pair[n].key: words for words, pair in found.items()}, **d.about
+        )
         for n, d in enumerate((left, right))
     ]
     turns = [{t["number"]: t for t in v["turns"]} for v in views]

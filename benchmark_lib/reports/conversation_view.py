@@ -13,6 +13,7 @@ import orjson
 
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
+from ..scoring.written import details
 from .marks import Mark, marks_of, placed, promises_of, segments
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ LONGEST_QUOTE = 420
 Key = tuple[Any, ...]
 
 
-def talk_view(
+def conversation_view(
     conversation: Conversation,
     score: dict[str, Any] | None = None,
     *,
@@ -257,12 +258,8 @@ def as_json(value: Any) -> str:
 
 
 def brief(call: ToolCall) -> str:
-    """A call's arguments on one line, cut if they are long."""
-    if isinstance(call.arguments, str):
-        text = call.arguments
-    else:
-        short_first = sorted(call.arguments.items(), key=lambda item: isinstance(item[1], (dict, list)))
-        text = ", ".join(f"{k}={v}" for k, v in short_first)
+    """A call's arguments on one line as a person writes them, cut if they are long."""
+    text = call.arguments if isinstance(call.arguments, str) else details(call.arguments)
     return text if len(text) <= LONGEST_BRIEF else text[: LONGEST_BRIEF - 1] + "…"
 
 

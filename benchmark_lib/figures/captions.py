@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Draw = TypeVar("Draw", bound=Callable[..., Any])
-
 
 @dataclass
-class Said:
+class FigureWords:
     """The words that belong to one figure.
 
     Attributes
@@ -40,9 +37,9 @@ class Said:
     later: list[Callable[[], None]] = field(default_factory=list)
 
 
-def said_of(ax: Axes) -> Said:
+def said_of(ax: Axes) -> FigureWords:
     """The words of a figure, kept with it; empty ones for a figure that was drawn elsewhere."""
-    return vars(ax.figure).setdefault("deskbench_said", Said())
+    return vars(ax.figure).setdefault("deskbench_said", FigureWords())
 
 
 def says(ax: Axes, title: str, *sentences: str, rows: int = 2) -> None:
@@ -67,19 +64,3 @@ def caption(ax: Axes) -> str:
     said = said_of(ax)
     parts = [said.title, *said.sentences, *said.notes] if said.title else list(said.notes)
     return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts).replace(r"\$", "$")
-
-
-def figure(draw: Draw) -> Draw:
-    """Declare a figure function: it is fitted to its width when it is done, and can be drawn again at another."""
-    from .canvas import fit
-
-    @wraps(draw)
-    def drawn(*, ax: Axes | None = None, **data: Any) -> Axes:
-        shown = draw(ax=ax, **data)
-        fit(shown)
-        if ax is None:
-            data.pop("width", None)
-            said_of(shown).again = partial(drawn, **data)
-        return shown
-
-    return drawn  # type: ignore[return-value]  # the same arguments, passed on

@@ -11,7 +11,7 @@ import orjson
 from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
 from ...scoring.written import missing
-from ..talk_view import quoted, talk_view
+from ..conversation_view import conversation_view, quoted
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Talk:
+class ConversationPage:
     """One conversation, as far as other pages refer to it.
 
     Attributes
@@ -72,7 +72,7 @@ class Talk:
         return f"{self.view.case_id}, trial {self.trial}: {SUCCESS_STATES[self.state][1]}{reasons}"
 
 
-def read_talks(content: Content) -> Iterator[tuple[Talk, dict[str, Any]]]:
+def read_conversations(content: Content) -> Iterator[tuple[ConversationPage, dict[str, Any]]]:
     """Every conversation with its raw record, run by run."""
     for run in content.results.runs:
         scores, manifest = run.scores(), run.manifest
@@ -83,7 +83,7 @@ def read_talks(content: Content) -> Iterator[tuple[Talk, dict[str, Any]]]:
             case = content.case_played(run.run_id, case_id)
             told = (state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
             yield (
-                Talk(
+                ConversationPage(
                     run.run_id,
                     entry,
                     view,
@@ -105,13 +105,15 @@ def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str,
     return quoted(moment) if moment else None
 
 
-def transcript(content: Content, talk: Talk, record: Conversation, verdicts: list[dict[str, Any]]) -> dict[str, Any]:
-    """A conversation for the template, as `benchmark_lib.reports.talk_view` reads it, with arguments and results laid out for a page.
+def transcript(
+    content: Content, talk: ConversationPage, record: Conversation, verdicts: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page.
 
     Parameters
     ----------
     content : Content
-    talk : Talk
+    talk : ConversationPage
         What other pages say about it.
     record : Conversation
     verdicts : list of dict
@@ -119,7 +121,7 @@ def transcript(content: Content, talk: Talk, record: Conversation, verdicts: lis
     """
     case = content.case_played(talk.run_id, talk.view.case_id)
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
-    found = talk_view(
+    found = conversation_view(
         record,
         talk.score,
         case=case,

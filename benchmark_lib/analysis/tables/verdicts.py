@@ -1,0 +1,126 @@
+"""The verdict on two models in one metric, in words: who is better and by how much, or that it is too close to call."""
+
+from __future__ import annotations
+
+from ...scoring.metrics import METRICS, Metric, Shown, shown_on
+from ..estimators.comparisons import NOISE, NOT_TESTED, NOTHING, ONLY_THESE, SURE, Comparison
+from ..panels import short_name
+
+
+def shown_numbers(metric: Metric, found: Comparison) -> dict[str, float]:
+    """The numbers of a comparison on the scale of its metric.
+
+    Returns
+    -------
+    dict of str to float
+        difference, low and high (cases like these), these_low and these_high (these cases).
+    """
+    names = ("difference", "low", "high", "these_low", "these_high")
+    numbers = (found.difference, *found.interval, *found.these_interval)
+    return {name: metric.scale.factor(found.cases) * value for name, value in zip(names, numbers, strict=True)}
+
+
+def winner_in_words(metric: Metric, found: Comparison, a: str, b: str, reason: str = "") -> str:
+    """Who is better, and by how much: the same words wherever two models are compared.
+
+    The numbers are those of the better one minus those of the other, so that the words do not depend on which of the two
+    is named first.
+
+    Parameters
+    ----------
+    metric : Metric
+    found : Comparison
+    a, b : str
+        The two entries.
+    reason : str
+        Why there is no comparison, for one without a test.
+    """
+    if not found.cases or found.word not in (SURE, ONLY_THESE):
+        return verdict_in_words(found, metric.scale.noun, reason)
+    ahead = (found.difference > 0) == (metric.higher_is_better is not False)
+    names = (a, b) if short_name(a) == short_name(b) else (short_name(a), short_name(b))
+    sign, noun = 1 if ahead else -1, f"{metric.scale.noun}s"
+    does = f"{names[not ahead]} {metric.winner or _ahead(metric)}"
+    numbers = {name: sign * value for name, value in shown_numbers(metric, found).items()}
+    by = f"{signed(metric, numbers['difference'])}{_of(metric, found.cases)}"
+    like, these = _how_sure(found)
+    if found.word == SURE:
+        return f"{does}: {by}, {_interval(metric, 1 - found.alpha, numbers['low'], numbers['high'])} ({like})"
+    ends = _interval(metric, 1 - found.these_alpha, numbers["these_low"], numbers["these_high"])
+    return f"on these {noun}, {does}: {by}, {ends} ({these}); for {noun} like these too close to call ({like})"
+
+
+def _ahead(metric: Metric) -> str:
+    """What is said of the one that is ahead in a metric without words of its own."""
+    if metric.higher_is_better is None:
+        return "has more"
+    return f"is better ({direction_in_words(metric)})"
+
+
+def _of(metric: Metric, cases: int) -> str:
+    return f" of {cases} {metric.scale.noun}s" if metric.scale.summed else f" {metric.scale.unit}".rstrip()
+
+
+def _interval(metric: Metric, level: float, low: float, high: float) -> str:
+    ends = sorted((low, high))
+    return f"{100 * level:.3g} % interval {' to '.join(signed(metric, end, points=False) for end in ends)}"
+
+
+def direction_in_words(metric: Metric) -> str:
+    """Which end of a metric is the good one; empty where neither is."""
+    return {True: "higher is better", False: "lower is better", None: ""}[metric.higher_is_better]
+
+
+def signed(metric: Metric, value: float, *, points: bool = True) -> str:
+    """A difference as it is written, with its sign: ``+39.4 points``; a dash where there is none."""
+    if value != value:
+        return "-"
+    sign = "+" if value > 0 else "-" if value < 0 else ""
+    return f"{sign}{metric.scale.written(abs(value), sign=False)}{metric.scale.points if points else ''}"
+
+
+def verdict_in_words(found: Comparison, noun: str = "case", reason: str = "") -> str:
+    """How sure a difference is, beside a text that says whose and how large it is.
+
+    Parameters
+    ----------
+    found : Comparison
+    noun : str
+        What a case is called: case, or trap.
+    reason : str
+        Why there is no comparison, for one without a test.
+    """
+    if not found.cases:
+        return f"not compared: {reason}"
+    if found.word in (NOTHING, NOT_TESTED):
+        return found.word if found.word == NOT_TESTED else f"{NOTHING}: {reason or 'one unit shows no spread'}"
+    like, these = _how_sure(found)
+    if found.word == SURE:
+        return f"{SURE}, for {noun}s like these ({like})"
+    if found.word == ONLY_THESE:
+        return f"differs on these {noun}s ({these}), {NOISE} for {noun}s like these ({like})"
+    if abs(found.difference) < 1e-9:
+        return "no difference seen"
+    return f"{NOISE} ({like})"
+
+
+def _how_sure(found: Comparison) -> tuple[str, str]:
+    """The p-values for cases like these and for these cases, each with its kind."""
+    planned = found.p_adjusted == found.p_adjusted or found.these_p_adjusted == found.these_p_adjusted
+    if planned:
+        return f"adjusted p {p_in_words(found.p_adjusted)}", f"adjusted p {p_in_words(found.these_p_adjusted)}"
+    return f"plain p {p_in_words(found.like.p)}", f"plain p {p_in_words(found.these_p)}"
+
+
+def p_in_words(p: float) -> str:
+    """A p-value as it stands in sentences and pictures."""
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def what_is_tested() -> str:
+    """Which metrics are tested wherever two models are compared, and why the others are only shown."""
+    titles = [METRICS[name].title.lower() for name in shown_on(Shown.MAIN)]
+    return (
+        f"Tested: {', '.join(titles[:-1])} and {titles[-1]}. These were planned, so they are adjusted together (Holm). "
+        f"The other {len(METRICS) - len(titles)} metrics are shown and not tested: of so many, one or another differs by chance."
+    )

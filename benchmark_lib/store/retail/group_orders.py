@@ -1,0 +1,135 @@
+"""What comes back of a group order: settled as a whole, by the terms of the day on which it was placed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from ..calendar import add_business_days
+from ..protocols import Row, World
+from .rows import variants
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One return of a group order, as it is written down.
+
+    Attributes
+    ----------
+    pieces, labels : int
+        How many pieces come back on it, and how many labels they need where labels are counted.
+    held, back : int
+        What is held back on the order and what comes back now, in cents.
+    rate_before, rate : int
+        Percent of rebate for the pieces that stayed until now, and for those that stay afterwards.
+    """
+
+    pieces: int
+    held: int
+    back: int
+    rate_before: int
+    rate: int
+    labels: int
+
+
+def sheet(order: Row, back: Mapping[str, int], store: World, by: str = "") -> Sheet:
+    """Settle a return of pieces of a group order.
+
+    Parameters
+    ----------
+    order : Row
+        The order.
+    back : mapping
+        How many pieces of which line come back.
+    store : World
+        The store with its policy and goods.
+    by : str
+        The terms to settle by, ``current`` or ``former``; those of the order's day by default.
+    """
+    terms = store.policy["library"]["group_orders"][by] if by else terms_of(order, store)
+    earlier = {line_id: 1 for r in order["returns"] for line_id in r["line_ids"]}
+    gone = {line["line_id"]: back.get(line["line_id"], 0) + earlier.get(line["line_id"], 0) for line in order["lines"]}
+    ordered = sum(line["quantity"] for line in order["lines"])
+    stay = ordered - sum(gone.values())
+    rate = _rate(stay, terms)
+    kept = less(sum((x["quantity"] - gone[x["line_id"]]) * x["price_cents"] for x in order["lines"]), rate)
+    held = sum(gone[line["line_id"]] * _held(line, terms, store) for line in order["lines"])
+    shipping = store.policy["shipping"]
+    lost = stay and not order["shipping_cents"] and kept < shipping["free_from_cents"]
+    delivery = shipping["cost_cents"][order["shipping_address"]["country"]] if lost else 0
+    refunded = sum(p["amount_cents"] for p in order["payments"] if p["kind"] == "refund")
+    return Sheet(
+        pieces=sum(back.values()),
+        held=held,
+        back=order["subtotal_cents"] - order["discount_cents"] - kept - held - delivery - refunded,
+        rate_before=_rate(ordered - sum(earlier.values()), terms),
+        rate=rate,
+        labels=_labels(order, back, store),
+    )
+
+
+def last_day(order: Row, line_id: str, store: World) -> str:
+    """The last day on which a piece of a group order can go back, in ISO form."""
+    terms, groups = terms_of(order, store), store.policy["library"]["group_orders"]
+    line = next(x for x in order["lines"] if x["line_id"] == line_id)
+    delivered = next(p["delivered_at"] for p in order["parcels"] if line_id in p["lines"])
+    category = _category(line, store)
+    if category in groups["children"]:
+        days, moves = store.policy["returns"]["window_days"], False
+    else:
+        days, moves = groups["short_days"] if category in groups["short"] else terms["days"], terms["moves"]
+    last = date.fromisoformat(delivered[:10]) + timedelta(days)
+    return (add_business_days(last - timedelta(1), 1, store) if moves else last).isoformat()
+
+
+def swap_cost(order: Row, line_id: str, variant_id: str, rate: int, store: World) -> int:
+    """What a group pays to have a piece swapped for another color or size, in cents, where `rate` percent of rebate hold afterwards."""
+    groups = store.policy["library"]["group_orders"]
+    line = next(x for x in order["lines"] if x["line_id"] == line_id)
+    _, variant = variants(store)[variant_id]
+    fee = 0 if _category(line, store) in groups["children"] else groups["swap_fee_cents"]
+    return less(variant["price_cents"] - line["price_cents"], rate) + int(fee)
+
+
+def terms_of(order: Row, store: World) -> Row:
+    """The terms that hold for a group order, by its day."""
+    groups = store.policy["library"]["group_orders"]
+    terms: Row = groups["current" if order["placed_at"][:10] >= groups["since"] else "former"]
+    return terms
+
+
+def less(cents: int, percent: int) -> int:
+    """An amount less so many percent of it, these rounded down to the cent."""
+    return cents - cents * percent // 100
+
+
+def _rate(pieces: int, terms: Row) -> int:
+    return max((r["percent"] for r in terms["rebate"] if pieces >= r["from"]), default=0)
+
+
+def _held(line: Row, terms: Row, store: World) -> int:
+    """What is held back for one piece."""
+    child = _category(line, store) in store.policy["library"]["group_orders"]["children"]
+    percent = terms["held_children_percent"] if child else terms["held_percent"]
+    if not percent:
+        return 0
+    share = line["price_cents"] * percent // 100
+    return int(min(max(share, terms.get("held_least_cents", 0)), terms.get("held_most_cents", share)))
+
+
+def _labels(order: Row, back: Mapping[str, int], store: World) -> int:
+    """A label for each suitcase, and one for each begun load of the rest."""
+    groups = store.policy["library"]["group_orders"]
+    lines = [(x, back.get(x["line_id"], 0)) for x in order["lines"]]
+    cases = sum(count for line, count in lines if _category(line, store) in groups["suitcases"])
+    grams = sum(
+        count * variants(store)[line["variant_id"]][1]["weight_g"]
+        for line, count in lines
+        if _category(line, store) not in groups["suitcases"]
+    )
+    return int(cases + -(-grams // groups["label_g"]))
+
+
+def _category(line: Row, store: World) -> str:
+    return str(store.tables["products"][line["product_id"]]["category"])

@@ -1,0 +1,113 @@
+"""The house as CONTRIBUTING.md draws it, held against the code: rooms, arrows, sizes and names."""
+
+import ast
+import re
+from collections import defaultdict
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "benchmark_lib"
+TEXTS = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {path: ast.parse(text) for path, text in TEXTS.items()}
+DOORS = {"__init__", "__main__"}
+"""The package's own front door, which belongs to no room."""
+LONGEST_FILE, LONGEST_BODY, LARGEST_SHARE = 500, 75, 0.2
+"""Lines of a file and of a function without its docstring, and the share of all lines that one room may have."""
+
+
+def drawn_rooms():
+    """The rooms of the picture from top to bottom: each row the names that stand in it."""
+    picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```")[1]
+    rows = re.findall(r"^  (\S.*?)  +\S", picture, re.M)
+    return [[name.removesuffix("/").removesuffix(".py") for name in row.split(", ")] for row in rows]
+
+
+def name_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(module):
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports(path, modules):
+    """The modules of the package that a file imports, wherever in it.
+
+    Those for the type checker alone do not count, nor those of a script that is started and not imported.
+    """
+    package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
+    waiting = [TREES[path]]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "__name__ == '__main__'"):
+            continue
+        waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            for one in node.names:
+                yield f"{base}.{one.name}" if f"{base}.{one.name}" in modules else base
+        elif isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+
+
+@pytest.fixture(scope="module")
+def arrows():
+    modules = {name_of(path) for path in TREES}
+    return {name_of(path): {m for m in imports(path, modules) if m in modules} - {name_of(path)} for path in TREES}
+
+
+def test_every_room_stands_in_the_picture_once():
+    drawn = [name for row in drawn_rooms() for name in row]
+    there = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in TREES} - DOORS
+    assert sorted(drawn) == sorted(there)
+
+
+def test_files_import_in_no_circle(arrows):
+    list(TopologicalSorter(arrows).static_order())  # raises CycleError, which names the files of the circle
+
+
+def test_a_room_imports_only_from_rooms_above_it(arrows):
+    place = {name: number for number, row in enumerate(drawn_rooms()) for name in row}
+    up = {
+        f"{module} imports {other}"
+        for module, others in arrows.items()
+        for other in others
+        if not {room_of(module), room_of(other)} & DOORS and place[room_of(other)] > place[room_of(module)]
+    }
+    assert up == set()
+
+
+def test_no_room_has_more_than_a_fifth_of_the_lines():
+    lines = defaultdict(int)
+    for path in TREES:
+        lines[room_of(name_of(path))] += len(TEXTS[path].splitlines())
+    whole = sum(lines.values())
+    assert {room: count for room, count in lines.items() if count > LARGEST_SHARE * whole} == {}
+
+
+def test_files_and_functions_are_short():
+    long = []
+    for path, tree in TREES.items():
+        if len(TEXTS[path].splitlines()) > LONGEST_FILE:
+            long.append(path.name)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+                if node.end_lineno - first.lineno + 1 > LONGEST_BODY:
+                    long.append(f"{path.name}: {node.name}")
+    assert long == []
+
+
+def test_no_two_classes_of_one_name_mean_different_things():
+    """A Protocol may have the name of what fulfils it."""
+    places = defaultdict(list)
+    for path in TREES:
+        for node in TREES[path].body:
+            if isinstance(node, ast.ClassDef) and "Protocol" not in map(ast.unparse, node.bases):
+                places[node.name].append(name_of(path))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
