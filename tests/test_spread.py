@@ -119,6 +119,7 @@ def test_a_page_is_made_for_each_model_on_the_workers(cluster, tmp_path, capsys)
         asyncio.run(Experiment(f"scripted:{Path(out).stem}", out=out, **options).run())
     cells = [nbformat.v4.new_code_cell("entry = None\nruns = None", metadata={"tags": ["parameters"]})]
     book = nbformat.v4.new_notebook(cells=[*cells, nbformat.v4.new_code_cell("import os; entry, os.getppid()")])
+    book.metadata |= {"kernelspec": {"name": "python3", "language": "python", "display_name": "Python 3"}}
     nbformat.write(book, tmp_path / "own_page.ipynb")
     line = ["notebook", str(tmp_path / "own_page.ipynb"), "--each-model", "-p", f"runs={json.dumps(runs)}"]
     assert main([*line, "--executor", "dask", "--scheduler", cluster.scheduler_address]) == 0
