@@ -12,6 +12,7 @@ _FACE = {
     "Experiment": ("benchmark_lib.experiment", "Experiment"),
     "RunFile": ("benchmark_lib.runfile", "RunFile"),
     "BadInput": ("benchmark_lib.errors", "BadInput"),
+    "spread": ("benchmark_lib.experiment.machines", "spread"),
     "sit": ("benchmark_lib.sitting", "sit"),
     "load_results": ("benchmark_lib.analysis", "load_results"),
     "load_store": ("benchmark_lib.store", "load_store"),

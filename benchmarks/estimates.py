@@ -2,15 +2,17 @@
 
 ``python benchmarks/estimates.py AGENTS`` plays a panel of scripted agents with known rates over all cases, three trials
 each, and prints seconds to load it, seconds of all its tables with their intervals, the slowest table, and peak memory
-in MB.
+in MB. With ``--executor dask --workers N`` the tables are divided among N workers, each of which loads the runs itself.
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -49,25 +51,44 @@ def measure(agents: int) -> tuple[int, float, float, float]:
     return int(conversations), *map(float, rest)
 
 
+def seconds_of(runs: list[Path], names: list[str]) -> tuple[int, dict[str, float]]:
+    """Conversations of the runs, and the seconds that loading them and each of some tables takes."""
+    from benchmark_lib import analysis, tables
+
+    started = time.perf_counter()
+    results = analysis.load_results(*runs)
+    conversations = len(results.conversations)
+    took = {"loaded": time.perf_counter() - started}
+    for name in names:
+        started = time.perf_counter()
+        getattr(tables, name)(results, *TABLES[name])
+        took[name] = time.perf_counter() - started
+    return conversations, took
+
+
 def main() -> None:
     """Play, load, estimate; the measured line comes last."""
-    from benchmark_lib import analysis, tables
+    from benchmark_lib import spread
+    from benchmark_lib.cli.machines import executor_arguments
     from benchmark_lib.experiment import known_panel
 
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("agents", type=int)
+    executor_arguments(parser, "make the tables")
+    options = parser.parse_args()
+    where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     with TemporaryDirectory() as folder:
-        runs = known_panel.play_panel(known_panel.known_panel(int(sys.argv[1])), folder)
+        runs = [run.path for run in known_panel.play_panel(known_panel.known_panel(options.agents), folder)]
+        parts = options.workers or 1
         started = time.perf_counter()
-        results = analysis.load_results(runs)
-        conversations = len(results.conversations)
-        loaded = time.perf_counter() - started
-        took = {}
-        for name, given in TABLES.items():
-            started = time.perf_counter()
-            getattr(tables, name)(results, *given)
-            took[name] = time.perf_counter() - started
-            print(f"{name:<20}{took[name]:8.2f} s", flush=True)
+        found = list(spread(partial(seconds_of, runs), [list(TABLES)[n::parts] for n in range(parts)], **where))
+        whole = time.perf_counter() - started
+    took = {name: seconds for _, part in found for name, seconds in part.items() if name != "loaded"}
+    for name, seconds in took.items():
+        print(f"{name:<20}{seconds:8.2f} s")
+    print(f"{'all, as a clock says':<20}{whole:8.2f} s")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(conversations, f"{loaded:.2f} {sum(took.values()):.2f} {peak:.0f}")
+    print(found[0][0], f"{found[0][1]['loaded']:.2f} {sum(took.values()):.2f} {peak:.0f}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Runs on several worker processes of this machine: the cost of a conversation, and the calls that stay in flight.
 
-``python benchmarks/many_machines.py`` measures everything in one run and prints two tables; ``--quick`` takes a part of it.
+``python benchmarks/many_machines.py`` measures everything in one run and prints two tables; ``--quick`` takes a part of it, and
+``--in-flight 400 1000`` only these rows of the second table.
 CPU is that of all processes of the run, without the endpoint's. Nothing is asserted, and the load stands below.
 """
 
@@ -48,9 +49,9 @@ def machines(workers: int):
 
 
 @contextmanager
-def endpoint():
+def endpoint(latency_s: float = LATENCY_S):
     """A server that answers each call after the same time, in a process of its own."""
-    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(LATENCY_S)]
+    line = [sys.executable, str(ROOT / "tests" / "run_server.py"), "--latency", str(latency_s)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     server = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     try:
@@ -116,19 +117,25 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer conversations, and no 1,000 in flight")
+    parser.add_argument(
+        "--in-flight", type=int, nargs="+", choices=IN_FLIGHT, help="only the second table, and of it these"
+    )
     options = parser.parse_args()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if not options.in_flight:
+        print(
+            "| pure CPU | conversations | a second | with start and end | CPU ms each: this process | the workers | all |"
+        )
+        print("|---|---|---|---|---|---|---|")
+        for workers in WORKERS:
+            print(pure_cpu(workers, 6 if options.quick else 30), flush=True)
+        print()
     print(
-        "| pure CPU | conversations | a second | with start and end | CPU ms each: this process | the workers | all |\n|---|---|---|---|---|---|---|"
-    )
-    for workers in WORKERS:
-        print(pure_cpu(workers, 6 if options.quick else 30), flush=True)
-    print(
-        f"\n| in flight at {LATENCY_S:g} s | played by | calls | share of the ideal | CPU ms a call: this process | "
+        f"| in flight at {LATENCY_S:g} s | played by | calls | share of the ideal | CPU ms a call: this process | "
         "the workers | the endpoint | load |\n|---|---|---|---|---|---|---|---|"
     )
-    for concurrency, counts in IN_FLIGHT.items():
-        for workers in counts if concurrency < 1_000 or not options.quick else ():
+    for concurrency in options.in_flight or [n for n in IN_FLIGHT if n < 1_000 or not options.quick]:
+        for workers in IN_FLIGHT[concurrency]:
             print(in_flight(concurrency, workers, ROUNDS * concurrency), flush=True)
     print(f"\n{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} when it ended")
 

@@ -1,6 +1,6 @@
 """Do recorded rates, intervals and correlations agree with the truth? Panels of scripted agents with known rates play the real cases.
 
-    python benchmarks/recovery.py [--panels 20] [--agents 24] [--seed 20260629] [--out benchmarks/recovery.md]
+    python benchmarks/recovery.py [--panels 20] [--agents 24] [--seed 20260629] [--out benchmarks/recovery.md] [--executor dask --workers 2]
 
 A tunable agent draws once a conversation whether it plays it as the oracle does, so its true rates are its settings.
 Every panel is drawn anew, plays all cases through the run engine into run files, and is read back from them as any run
@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmark_lib import analysis, estimators, tables
+from benchmark_lib import analysis, estimators, spread, tables
 from benchmark_lib.analysis.tables import recovery
+from benchmark_lib.cli.machines import executor_arguments
 from benchmark_lib.experiment import known_panel
 from benchmark_lib.scoring.metrics import METRICS
 
@@ -28,25 +31,32 @@ SAME_CHANCE = (0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 SIMULATED = 4_000
 
 
-def measure(panels: int, agents: int, seed: int) -> dict[str, pd.DataFrame]:
-    """Rates, differences, correlations and bands of all panels, and the cases they played."""
-    found: dict[str, list[pd.DataFrame]] = {
-        name: [] for name in ("rates", "differences", "correlations", "bands", "cases")
-    }
-    for number, rng in enumerate(np.random.default_rng(seed).spawn(panels), 1):
-        panel = known_panel.known_panel(agents, rng=rng)
-        with TemporaryDirectory() as folder:
-            results = analysis.load_results(known_panel.play_panel(panel, folder, trials=TRIALS))
-            conversations = results.conversations
-        rates = recovery.recovered_rates(panel, conversations)
-        bands = tables.unsafe_table(conversations).merge(panel[["model", "true_unsafe"]], on="model")
-        found["rates"].append(rates.assign(panel=number))
-        found["differences"].append(recovery.recovered_differences(panel, conversations))
-        found["correlations"].append(recovery.recovered_correlations(panel, rates))
-        found["bands"].append(bands)
-        found["cases"].append(conversations.drop_duplicates("case_id")[["case_id", "bucket"]])
+def measure(panels: int, agents: int, seed: int, **where: Any) -> dict[str, pd.DataFrame]:
+    """Rates, differences, correlations and bands of all panels, and the cases they played; `where` as in `spread`."""
+    drawn = enumerate(np.random.default_rng(seed).spawn(panels), 1)
+    found: dict[str, list[pd.DataFrame]] = {}
+    for number, parts in enumerate(spread(partial(one_panel, agents), drawn, **where), 1):
+        for name, part in parts.items():
+            found.setdefault(name, []).append(part)
         print(f"panel {number} of {panels}", flush=True)
     return {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
+
+
+def one_panel(agents: int, numbered: tuple[int, np.random.Generator]) -> dict[str, pd.DataFrame]:
+    """One panel, drawn, played and read back."""
+    number, rng = numbered
+    panel = known_panel.known_panel(agents, rng=rng)
+    with TemporaryDirectory() as folder:
+        results = analysis.load_results(known_panel.play_panel(panel, folder, trials=TRIALS))
+        conversations = results.conversations
+    rates = recovery.recovered_rates(panel, conversations)
+    return {
+        "rates": rates.assign(panel=number),
+        "differences": recovery.recovered_differences(panel, conversations),
+        "correlations": recovery.recovered_correlations(panel, rates),
+        "bands": tables.unsafe_table(conversations).merge(panel[["model", "true_unsafe"]], on="model"),
+        "cases": conversations.drop_duplicates("case_id")[["case_id", "bucket"]],
+    }
 
 
 def coverage_lines(table: pd.DataFrame, by: list[str], heads: list[str], scatter: bool) -> list[str]:
@@ -194,9 +204,12 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=known_panel.AGENTS)
     parser.add_argument("--seed", type=int, default=estimators.DEFAULT_SEED)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".md"))
+    executor_arguments(parser, "play and measure the panels")
     options = parser.parse_args()
+    where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     started = time.perf_counter()
-    text = page(measure(options.panels, options.agents, options.seed), options.panels, options.agents, options.seed)
+    found = measure(options.panels, options.agents, options.seed, **where)
+    text = page(found, options.panels, options.agents, options.seed)
     options.out.write_text(text)
     print(text)
     print(f"{time.perf_counter() - started:.0f} s, written to {options.out}")

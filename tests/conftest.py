@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import os
 import shutil
+import subprocess
 import sys
 
 import matplotlib
@@ -105,6 +106,17 @@ def talks(five_agents):
 def odd(talks):
     """Frames that are half there, lopsided or all alike, by what is odd about them."""
     return odd_frames(talks)
+
+
+@pytest.fixture(scope="session")
+def inspect_python(tmp_path_factory):
+    """The interpreter of an environment that has Inspect itself; for slow tests."""
+    environment = tmp_path_factory.mktemp("inspect")
+    python = str(environment / "bin" / "python")
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    if subprocess.run([python, "-m", "pip", "install", "-q", "inspect-ai==0.3.285", "openai"]).returncode:
+        pytest.skip("inspect-ai cannot be installed here")
+    return python
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 
 import orjson
 import pytest
@@ -113,6 +114,27 @@ def test_reasoning_goes_out_and_comes_back(played, tmp_path, format):
     for record in before:
         assert after[record.case_id].reasoning == record.reasoning
         assert [m.text for m in after[record.case_id].replies()] == [m.text for m in record.replies()]
+
+
+@pytest.mark.slow
+def test_inspect_itself_reads_the_reasoning_and_what_it_writes_comes_back(played, tmp_path, inspect_python):
+    before = [Conversation.from_json(raw) for _, _, _, raw in RunFile(played[0]).conversations()]
+    (log,) = export_frames(load_results(played[0]), tmp_path, format="inspect")
+    script = """
+import json, sys
+from inspect_ai.log import read_eval_log, write_eval_log
+log = read_eval_log(sys.argv[1])
+write_eval_log(log, sys.argv[2])
+said = [m for s in log.samples for m in s.messages if m.role == "assistant" and isinstance(m.content, list)]
+print(json.dumps([c.reasoning for m in said for c in m.content if c.type == "reasoning"]))
+"""
+    written = str(tmp_path / "theirs.eval")
+    line = [inspect_python, "-c", script, str(log), written]
+    said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    assert sorted(json.loads(said.splitlines()[-1])) == sorted(r.text for one in before for r in one.reasoning)
+    run = import_results(written, tmp_path / "back.deskbench")
+    after = {c: Conversation.from_json(raw) for c, _, _, raw in run.conversations()}
+    assert all(after[one.case_id].reasoning == one.reasoning for one in before)
 
 
 def test_no_flood_of_reasoning_fills_a_record(store, cases):

@@ -74,9 +74,9 @@ def test_replies_databases_and_rewards_are_those_of_an_environment_that_is_read_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("domain", "step"), [("retail", 4), ("airline", 5), ("telecom", 1)])
+@pytest.mark.parametrize(("domain", "step"), [("retail", 4), ("airline", 5), ("telecom", 2)])
 def test_they_are_so_on_hundreds_of_trajectories(domain, step, drawn):
-    assert agree(domain, load_cases(load_store(f"tau:{domain}"))[::step], drawn) >= 40
+    assert agree(domain, load_cases(load_store(f"tau:{domain}"))[::step], drawn) >= 30
 
 
 def test_a_conversation_leaves_the_beginning_of_its_task_as_it_was():

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import BadInput
 from .codes import FINISHED
+from .machines import executor_arguments
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run it once for each model in data/runs (or in -p runs=[...]), two at a time; scripted agents where there is no model",
     )
+    executor_arguments(parser, "with --each-model, make the pages")
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -38,12 +40,17 @@ def execute(options: argparse.Namespace) -> int:
     from ..reports.notebooks import run_for_each_model, run_notebook
 
     parameters = dict(_parameter(p) for p in options.parameter)
+    where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     if not options.each_model:
+        if any(where.values()):
+            raise BadInput(
+                "one notebook is run here: give --each-model too, or leave --executor, --scheduler and --workers out"
+            )
         print(f"page: {run_notebook(options.notebook, parameters, out=options.out)}")
         return FINISHED
     if options.out:
         raise BadInput("with --each-model every page is named after its model: leave --out out")
-    for page in run_for_each_model(options.notebook, parameters):
+    for page in run_for_each_model(options.notebook, parameters, **where):
         print(f"page: {page}", flush=True)
     return FINISHED
 

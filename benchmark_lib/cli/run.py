@@ -6,6 +6,7 @@ import argparse
 
 from ..errors import BadInput
 from . import asking
+from .machines import executor_arguments
 
 ALL_SCRIPTED = "scripted:all"
 NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
@@ -91,11 +92,7 @@ def _how(parser: argparse.ArgumentParser) -> None:
     add(
         "--concurrency", type=int, default=50, metavar="N", help="maximum number of conversations at once (default: 50)"
     )
-    add("--executor", metavar="NAME", help="dask: play on the workers of a Dask cluster (needs the extra `dask`)")
-    add("--scheduler", metavar="ADDRESS", help="the cluster's scheduler, such as tcp://10.0.0.1:8786")
-    add(
-        "--workers", type=int, metavar="N", help="a cluster of N processes on this machine (default: one for each core)"
-    )
+    executor_arguments(parser, "play")
     add(
         "--timeout",
         type=float,

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -99,8 +100,15 @@ def page_name(notebook: str, parameters: dict[str, Any]) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}-{content_hash(text.encode())[:6]}"
 
 
-def run_for_each_model(notebook: str | Path, parameters: dict[str, Any] | None = None) -> Iterator[Path]:
-    """Execute a notebook once for each model, two at a time; yields the pages as they are done.
+def run_for_each_model(
+    notebook: str | Path,
+    parameters: dict[str, Any] | None = None,
+    *,
+    executor: str | None = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+) -> Iterator[Path]:
+    """Execute a notebook once for each model, two at a time or on the workers of a cluster; yields the pages as they are done.
 
     Parameters
     ----------
@@ -108,6 +116,8 @@ def run_for_each_model(notebook: str | Path, parameters: dict[str, Any] | None =
         A notebook with a parameter ``entry``.
     parameters : dict, optional
         Values for the other names of its parameters cell; ``runs`` says where the models are, ``data/runs`` by default.
+    executor, scheduler, workers : str, str, int, optional
+        As in `Experiment`; workers on other machines need the same folder at the same place.
 
     Raises
     ------
@@ -116,6 +126,7 @@ def run_for_each_model(notebook: str | Path, parameters: dict[str, Any] | None =
     """
     from ..analysis import load_results
     from ..analysis.panels import panel_of
+    from ..experiment.machines import spread
 
     parameters = dict(parameters or {})
     path = _find(notebook)
@@ -127,7 +138,15 @@ def run_for_each_model(notebook: str | Path, parameters: dict[str, Any] | None =
     board = results.conversations[["entry", "model", "source"]].drop_duplicates("entry").to_dict("records")
     models = [row["entry"] for row in board if panel_of(row["model"], row["source"]) not in NO_MODELS]
     entries = models or [row["entry"] for row in board]
-    yield from _two_at_a_time(lambda entry: run_notebook(path, {**parameters, "entry": entry}), entries)
+    make = partial(_page_of, path, parameters)
+    if executor is None and scheduler is None and workers is None:
+        yield from _two_at_a_time(make, entries)
+    else:
+        yield from spread(make, entries, executor=executor, scheduler=scheduler, workers=workers)
+
+
+def _page_of(notebook: Path, parameters: dict[str, Any], entry: str) -> Path:
+    return run_notebook(notebook, {**parameters, "entry": entry})
 
 
 def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterator[Path]:

@@ -7,5 +7,6 @@ prompt, no conversation passes its scheduler.
 """
 
 from .cluster import Cluster, check_executor, opened
+from .spreading import spread
 
-__all__ = ["Cluster", "check_executor", "opened"]
+__all__ = ["Cluster", "check_executor", "opened", "spread"]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CONNECT_S = 10.0
 """How long a scheduler may take to answer, and to have a worker, in seconds."""
 MOST_WORKERS = 256
+CERTIFICATES = "DASK_DISTRIBUTED__COMM__TLS__"
+"""How the variables begin in which Dask looks for the files of TLS."""
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 """Run in the workers on this machine: Ctrl-C reaches every process of a terminal, and they end when the run tells them to."""
 
@@ -104,13 +106,18 @@ async def opened(options: Options) -> AsyncIterator[Cluster | None]:
     if options.executor is None or options.replay:
         yield None
         return
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what happens to a worker is told in this run's words
     closing: list[Any] = []
     try:
-        yield await (_answered(options, closing) if options.scheduler else in_thread(_start, options, closing))
+        yield await cluster_of(options, closing)
     finally:
-        for thing in reversed(closing):
-            await in_thread(_close, thing)
+        await in_thread(close_all, closing)
+
+
+async def cluster_of(options: Options, closing: list[Any]) -> Cluster:
+    """The cluster that the options name; what is to be closed afterwards is put on a list for `close_all`."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what happens to a worker is told in this run's words
+    found: Cluster = await (_answered(options, closing) if options.scheduler else in_thread(_start, options, closing))
+    return found
 
 
 async def _answered(options: Options, closing: list[Any]) -> Cluster:
@@ -131,6 +138,7 @@ def _find(options: Options, closing: list[Any]) -> Cluster:
     from distributed.comm import get_local_address_for
 
     address = str(options.scheduler)
+    _check_certificates(address)
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
         closing.append(client)
@@ -145,6 +153,28 @@ def _find(options: Options, closing: list[Any]) -> Cluster:
             f"the Dask scheduler at {address} has no workers: start some with `{shlex.join(['dask', 'worker', address])}`"
         ) from None
     return Cluster(client, get_local_address_for(client.scheduler.address), f"the Dask scheduler at {address}")
+
+
+def _check_certificates(address: str) -> None:
+    """Refuse an address with TLS where Dask has not been told of certificates, or cannot read them."""
+    from distributed.security import Security
+
+    if not address.startswith("tls://"):
+        return
+    security = Security()
+    given = security.get_tls_config_for_role("client")
+    missing = [name for key, name in (("ca_file", "CA_FILE"), ("cert", "CLIENT__CERT")) if not given.get(key)]
+    if missing:
+        raise BadInput(
+            f"{address} needs certificates: name the files in {' and '.join(CERTIFICATES + name for name in missing)} (with CLIENT__KEY, where the "
+            "key is in a file of its own), or in Dask's configuration"
+        )
+    try:
+        security.get_connection_args("client")
+    except OSError as error:
+        raise BadInput(
+            f"the certificates for {address} cannot be read ({_first_line(error)}): correct the files that {CERTIFICATES}... or Dask's configuration names"
+        ) from None
 
 
 def _start(options: Options, closing: list[Any]) -> Cluster:
@@ -163,11 +193,13 @@ def _start(options: Options, closing: list[Any]) -> Cluster:
     return Cluster(client, "tcp://127.0.0.1", "the cluster on this machine")
 
 
-def _close(thing: Any) -> None:
-    try:
-        thing.close(timeout=CONNECT_S)
-    except Exception:  # a cluster that is gone cannot be closed, and the run has ended
-        logging.getLogger(__name__).debug("closing %r", thing, exc_info=True)
+def close_all(things: list[Any]) -> None:
+    """Close clients and clusters, the last that was opened first."""
+    for thing in reversed(things):
+        try:
+            thing.close(timeout=CONNECT_S)
+        except Exception:  # a cluster that is gone cannot be closed, and the run has ended
+            logging.getLogger(__name__).debug("closing %r", thing, exc_info=True)
 
 
 def _first_line(error: BaseException) -> str:

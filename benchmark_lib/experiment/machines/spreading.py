@@ -1,0 +1,82 @@
+"""A function for many things on the workers of a cluster: pages of many models, panels of a recovery, tables of a large board."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from ...errors import BadInput
+from ...project import code_version
+from ..options import Options
+from .cluster import Cluster, check_executor, close_all, cluster_of
+
+
+def spread(
+    function: Callable[[Any], Any],
+    items: Iterable[Any],
+    *,
+    executor: str | None = "dask",
+    scheduler: str | None = None,
+    workers: int | None = None,
+) -> Iterator[Any]:
+    """What a function returns for each of many things, in their order.
+
+    Parameters
+    ----------
+    function : callable
+        Of one thing; it and what it returns travel to other processes. What it reads and writes as files has to be in reach of every worker.
+    items : iterable
+        The things.
+    executor, scheduler, workers : str, str, int, optional
+        As in `Experiment`; without an executor the things are done here, one after another.
+
+    Raises
+    ------
+    BadInput
+        For options that do not go together, a cluster that cannot be reached, a worker with another version of Deskbench, and a thing
+        with which one worker after another died; whatever the function raises.
+    """
+    options = Options(executor=executor, scheduler=scheduler, workers=workers)
+    check_executor(options)
+    if executor is None:
+        yield from map(function, items)
+        return
+    closing: list[Any] = []
+    try:
+        with ThreadPoolExecutor(1) as aside:  # a notebook has an event loop of its own
+            cluster = aside.submit(asyncio.run, cluster_of(options, closing)).result()
+        _check_versions(cluster)
+        yield from _results(cluster, function, list(items))
+    finally:
+        close_all(closing)
+
+
+def _results(cluster: Cluster, function: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
+    from distributed.scheduler import KilledWorker
+
+    futures = cluster.client.map(function, items, pure=False)
+    try:
+        for item, future in zip(items, futures):
+            try:
+                yield future.result()
+            except KilledWorker:
+                raise BadInput(
+                    f"every worker that began {str(item)[:80]!r} died: look at its memory and its log, or leave --executor out"
+                ) from None
+    finally:
+        cluster.client.cancel(futures)
+
+
+def _check_versions(cluster: Cluster) -> None:
+    names, here = cluster.workers(), code_version()
+    for address, there in cluster.client.run(code_version).items():
+        if there != here:
+            raise BadInput(
+                f"worker {names.get(address, address)} has another version of Deskbench ({_told(there)}, here {_told(here)}): install the same one there"
+            )
+
+
+def _told(code: dict[str, str]) -> str:
+    return f"{code['version']}, source {code['hash'][:8]}"
