@@ -15,7 +15,6 @@ from .canvas import (
     explain,
     figure,
     is_narrow,
-    left_out,
     listed,
     mark,
     nothing,
@@ -24,7 +23,7 @@ from .canvas import (
 )
 from .captions import says
 from .escalation import two_directions
-from .labels import name_apart, name_rows, names_of, outermost_in_words, with_counts
+from .labels import left_out, name_apart, name_rows, names_of, outermost_in_words, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -259,9 +258,9 @@ def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFram
 
     The others are named below the figure, since their counts are not comparable.
     """
-    shown, traps, left_out = of_usual_traps(table, count)
-    if left_out:
-        say_below(ax, f"Not drawn: {plain(listed(left_out))}")
+    shown, traps, others = of_usual_traps(table, count)
+    if others:
+        say_below(ax, f"Not drawn: {plain(listed(others))}")
     return shown, traps
 
 

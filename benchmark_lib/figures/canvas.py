@@ -191,15 +191,6 @@ def _columns(labels: Sequence[str], width: float) -> int:
     return 1
 
 
-def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
-    """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
-    from .labels import names_of
-
-    gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
-    if gone:
-        say_below(ax, f"Not drawn: {listed(names_of(gone))} ({why})")
-
-
 def mark(ax: Axes, label: str, **look: Any) -> Any:
     """An entry of a legend: a mark or a line with what it means."""
     return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]

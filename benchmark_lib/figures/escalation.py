@@ -8,9 +8,9 @@ import numpy as np
 
 from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
-from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, left_out, listed, mark, nothing, span_of
+from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, listed, mark, nothing, span_of
 from .captions import says
-from .labels import name_apart, name_of, name_rows, names_of, with_counts
+from .labels import left_out, name_apart, name_of, name_rows, names_of, with_counts
 from .style import plain
 
 if TYPE_CHECKING:

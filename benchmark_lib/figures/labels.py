@@ -13,6 +13,7 @@ from .captions import said_of
 from .style import figure_of, plain
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 PLACES = tuple(
@@ -46,6 +47,13 @@ def names_of(entries: Sequence[Any]) -> list[str]:
         alike = [entry for entry in seen if name_of(entry) == name]
         names = [f"{n} ({alike.index(e) + 1})" if n == name else n for e, n in zip(entries, names, strict=True)]
     return names
+
+
+def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> None:
+    """Say below a figure which entries of a table are not in it, and why; nothing where none is drawn, which has a sentence of its own."""
+    gone = [] if shown.empty else [entry for entry in dict.fromkeys(table["entry"]) if entry not in set(shown["entry"])]
+    if gone:
+        say_below(ax, f"Not drawn: {listed(names_of(gone))} ({why})")
 
 
 def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = None) -> None:

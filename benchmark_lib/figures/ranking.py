@@ -15,7 +15,6 @@ from .canvas import (
     axes_for,
     explain,
     figure,
-    left_out,
     listed,
     mark,
     nothing,
@@ -26,7 +25,7 @@ from .canvas import (
     why_nothing,
 )
 from .captions import says
-from .labels import name_of, name_rows, names_of
+from .labels import left_out, name_of, name_rows, names_of
 
 if TYPE_CHECKING:
     import pandas as pd

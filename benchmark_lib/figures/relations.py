@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import counted
-from .canvas import SMALL, axes_for, explain, figure, left_out, listed, mark, nothing, say_below, span_of, why_nothing
+from .canvas import SMALL, axes_for, explain, figure, listed, mark, nothing, say_below, span_of, why_nothing
 from .captions import says
-from .labels import FEW, name_apart, name_of, name_rows, names_of
+from .labels import FEW, left_out, name_apart, name_of, name_rows, names_of
 from .style import plain
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from .canvas import (
     explain,
     figure,
     is_narrow,
-    left_out,
     listed,
     mark,
     nothing,
@@ -28,7 +27,7 @@ from .canvas import (
     why_nothing,
 )
 from .captions import says
-from .labels import name_of, name_rows, names_at_the_end, names_of, with_counts
+from .labels import left_out, name_of, name_rows, names_at_the_end, names_of, with_counts
 from .ranking import at_right
 
 if TYPE_CHECKING:

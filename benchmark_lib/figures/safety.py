@@ -22,7 +22,6 @@ from .canvas import (
     explain,
     figure,
     is_narrow,
-    left_out,
     listed,
     mark,
     nothing,
@@ -32,7 +31,7 @@ from .canvas import (
     trials_of,
 )
 from .captions import says
-from .labels import name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
+from .labels import left_out, name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
 from .ranking import at_right
 from .style import plain
 
