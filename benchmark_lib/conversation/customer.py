@@ -5,8 +5,10 @@ from __future__ import annotations
 from ..language.folding import fold
 from ..language.parser import SURE, ParsedMessage
 from ..records import Act, Fault
+from ..store.every_desk import HANDOVER
 from ..threads import read_aside
 from .customer_consent import Consenting
+from .customer_dates import another_date
 from .customer_progress import told_in
 from .customer_several import announces, asks_for_a_yes
 from .customer_words import CERTAIN, Draft, Round, written
@@ -58,8 +60,14 @@ class ScriptedCustomer(Consenting):
         self.stale = 0 if now.fresh else self.stale
         done = self.progress.served(talk) and not self.progress.untold(talk)
         asked = self._meant(now.heard, bool(now.calls) or done) if now.heard.question or not done else []
-        if not done and self._picks(now, talk):
+        handed_on = not done and self._is_to_be_handed_on(now, talk)
+        if handed_on:
+            asked = [slot for slot in asked if slot in self._proofs]
+        elif not done and self._picks(now, talk):
             asked = [slot for slot in asked if slot not in self.kind.vague_slots]
+        leaves = now.heard.closes and not done and self.progress.pushes >= PUSHED
+        if leaves or (done and now.heard.checks):
+            asked = []
         for slot in asked:
             if self._waiting(slot, talk, said, now):
                 continue
@@ -71,14 +79,22 @@ class ScriptedCustomer(Consenting):
         changed_mind = self._bring_up("next", talk, said, now)
         if changed_mind:
             self._answer_beside(now, talk, said)
+        elif leaves:
+            self._leave("unserved", "gave_up", said)
+        elif handed_on:
+            said.add(self._plain_yes(HANDOVER), Act("agreed", HANDOVER, arguments={}), first=True)
         elif self._held_out(now) and not done:
             self._choose(now, talk, said)
-        elif now.heard.confirm and not self._answers_the_check(now):
+        elif now.heard.confirm and not (self._answers_the_check(now) or (done and now.heard.checks)):
             self._decide(now, talk, said)
         elif (
             self.case.several and not done and (len(now.heard.offered) > 1 or (asks_for_a_yes(now.words) and not asked))
         ):
             self._agree_to_all(self.progress.open_wishes(talk), now, talk, said)
+        passed_over = "date" in now.heard.asked and self._asks_another_date(now.heard)
+        if passed_over and not (said.left or said.moves or done or "another_date" in self.used):
+            self._count("another_date")
+            said.add(self._customers("unsure"), Act("waited", "question"))
         if not (said.left or said.moves):
             self._go_on(now, talk, said)
         words = self._never_the_same(written(said.parts, last=self._capitals))
@@ -133,6 +149,7 @@ class ScriptedCustomer(Consenting):
                 else [s for s in meant if s != "goal"]
             )
         news = [s for s in dict.fromkeys(meant) if self._open(s)] or list(dict.fromkeys(meant))
+        news = [s for s in news if s != "date" or not self._asks_another_date(heard)]
         for choice in heard.choices:
             either = [s for s in self.kind.proofs if s in choice and s in news]
             likely = [s for s in choice if self._open(s) and heard.slots.get(s, 0.0) >= SURE]
@@ -140,6 +157,11 @@ class ScriptedCustomer(Consenting):
             told = [s for s in either if self._open(s)] or others or either
             news = [s for s in news if s not in either or s in told[:1]] + [s for s in told[:1] if s not in news]
         return news
+
+    def _asks_another_date(self, heard: ParsedMessage) -> bool:
+        """Whether the date that is asked for is another one than the one it knows."""
+        known = self.case.ledger.get("date")
+        return known is not None and another_date(heard.dates, known, self.store.now.date(), self.case.language)
 
     def _shows_what_was_named(self, now: Round, said: Draft) -> bool:
         """To a question that it does not understand ("Have you one at hand?"): send the picture that the message names; False where there is none."""

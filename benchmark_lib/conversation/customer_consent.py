@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Call
+from ..language.cues import cue_of_several
+from ..language.folding import plain
 from ..language.parser import LIKELY, SURE
 from ..records import Act, Fault
 from ..store.every_desk import HANDOVER
@@ -102,6 +104,15 @@ class Consenting(FollowingUp):
         """The wishes for the one act that it wants of those it is to choose between; none where it wants none or more of them."""
         mine = [w for w in self.progress.open_wishes(talk) if w.tool in self._held_out(now)]
         return mine if len({w.tool for w in mine}) == 1 else []
+
+    def _is_to_be_handed_on(self, now: Round, talk: ConversationState) -> bool:
+        """Whether it is to choose between a colleague and leaving things as they are, where what it wants is for a colleague to decide."""
+        named = HANDOVER in now.heard.or_not or (
+            now.heard.tools.get(HANDOVER, 0.0) >= SURE and bool(cue_of_several("keep_or").search(plain(now.words)))
+        )
+        if not named or (self.progress.resolvable and self.progress.open_wishes(talk)):
+            return False
+        return any(o.handover for o in self.case.outcomes) and not self._picks(now, talk)
 
     def _held_out(self, now: Round) -> set[str]:
         """The acts between which it is to choose, to leave one among them; one of several wishes is agreed to with the rest."""

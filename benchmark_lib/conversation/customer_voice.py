@@ -36,6 +36,7 @@ class Voice:
         self.argued: set[str] = set()
         self.used: dict[str, int] = {}
         self.said: set[str] = set()
+        self.told: set[str] = set()
         self.seen: set[Any] = set()
         self._proofs = (*store.kind.proofs, *store.kind.attachments)
         self._subject = store.kind.look_up[1]
@@ -72,6 +73,9 @@ class Voice:
             words = filled(self._phrase(f"slot_{slot}", book.get("answer") or ["{value}"]), known.value or "")
             if not self._capitals and words.casefold() == (known.value or "").casefold():
                 words = known.value or words
+        if words in self.told and slot not in self._proofs and " " in words:
+            words = self._customers("given")
+        self.told.add(words)
         said.add(words, Act("gave", slot, known.value))
 
     def _own_wish(self) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from .patterns import compile_patterns
 from .words import of_part, of_several, of_values, slots_heard
 
-OF_QUESTIONS = ("invites", "yes_to", "any_of_them", "means", "explains")
+OF_QUESTIONS = ("invites", "closes", "yes_to", "any_of_them", "means", "explains")
 """What a question can be in place of a request, by the names in the files."""
 
 SETTLED = ("at_hand", "handling")
@@ -43,6 +43,13 @@ def holds(part: str, kind: str, plain: str, languages: tuple[str, ...]) -> bool:
 def slots_in(plain: str, languages: tuple[str, ...]) -> list[str]:
     """The slots that a sentence asks for in words which the trained reader takes for something else."""
     return [slot for slot in slots_heard() if holds("heard_as", slot, plain, languages)]
+
+
+def dates_asked(plain: str, languages: tuple[str, ...]) -> frozenset[str]:
+    """What the date is of that a sentence asks for, by its verbs: something ``ahead``, ``behind``, or ``any`` where they do not tell."""
+    return frozenset(kind for kind in ("ahead", "behind") if holds("dates", kind, plain, languages)) or frozenset(
+        {"any"}
+    )
 
 
 def mark_of(plain: str) -> str:

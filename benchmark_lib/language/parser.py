@@ -16,7 +16,18 @@ from typing import Any, Protocol, cast
 
 from ..errors import BadInput
 from ..remembered import remembered
-from .cues import SETTLED, between_points, cue_of_several, either_or, holds, joined, mark_of, none_asked, slots_in
+from .cues import (
+    SETTLED,
+    between_points,
+    cue_of_several,
+    dates_asked,
+    either_or,
+    holds,
+    joined,
+    mark_of,
+    none_asked,
+    slots_in,
+)
 from .detection import nearest_languages
 from .features import KNOWN, features, of_patterns
 from .linear import LinearReader
@@ -96,6 +107,12 @@ class ParsedMessage:
         The message asks something (closing courtesies left out).
     invites : bool
         The message asks for whatever the customer wants to say next.
+    dates : set of str
+        What the dates are of that it asks for: something ``ahead`` or ``behind``, or ``any`` where the words do not tell.
+    checks : bool
+        It asks whether something that was given works ("Does the link open?").
+    closes : bool
+        It asks whether to leave it at that.
     """
 
     asked: list[str] = field(default_factory=list)
@@ -114,6 +131,9 @@ class ParsedMessage:
     confirm: bool = False
     question: bool = False
     invites: bool = False
+    dates: set[str] = field(default_factory=set)
+    checks: bool = False
+    closes: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +164,10 @@ class ParsedSentence:
         It stands in an item of a list.
     plainly : bool
         What it asks for is what it is about: it is no refusal and no offer to help on a condition.
+    dates : frozenset of str
+        What a date that it asks for is of (see `ParsedMessage.dates`).
+    checks, closes : bool
+        It asks whether something works, or whether to leave it at that.
     """
 
     acts: dict[str, float]
@@ -159,6 +183,9 @@ class ParsedSentence:
     invites: bool = False
     item: bool = False
     plainly: bool = True
+    dates: frozenset[str] = frozenset()
+    checks: bool = False
+    closes: bool = False
 
     def about(self, act: str, least: float = SURE) -> list[str]:
         """The slots that are asked for, or the tools that an act is about; none where the act itself is not sure."""
@@ -239,6 +266,9 @@ class MessageParser:
             none == "invites",
             item,
             plainly,
+            dates_asked(plain, languages) if "date" in found["slot"] else frozenset(),
+            marked and holds("not_asked", "works", plain, languages),
+            none == "closes",
         )
 
     def _topics_in(
@@ -356,6 +386,9 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
         _likelier(parsed.slots, one.slots, one.acts["ask"])
         _likelier(parsed.reports, {t: c for t, c in one.tools.items() if t in one.about("done")}, one.acts["done"])
         parsed.invites |= one.invites
+        parsed.dates |= one.dates if "date" in one.about("ask") else set()
+        parsed.checks |= one.checks
+        parsed.closes |= one.closes
         parsed.question |= yes or (asks and (one.marked or one.acts["ask"] >= PLAIN))
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     plainly = {slot for one in heard if one.plainly for slot in one.about("ask")}
