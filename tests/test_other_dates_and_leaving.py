@@ -198,3 +198,21 @@ def test_a_photo_that_is_there_is_not_asked_for(store, words):
 )
 def test_a_photo_that_is_needed_is_asked_for(store, words):
     assert {"photo", "label"} & {*parser_of(store).parse(words).asked}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Would your relative like those dates as well?",
+        "Möchten Sie auch die genauen Tage wissen?",
+        "Voulez-vous aussi les dates ?",
+        "¿Quiere también esas fechas?",
+    ],
+)
+def test_to_offer_dates_is_not_to_ask_for_one(store, words):
+    assert "date" not in parser_of(store).parse(words).asked
+
+
+def test_a_wording_tells_the_day_in_its_own_voice(store, told):
+    said, _ = answer(told["wording_tracking_1_3"], store, "When did you order it, please?")
+    assert said[0].text == "I believe it was on June 22 that I ordered it, all by myself."
