@@ -117,6 +117,7 @@ def test_a_promise_is_one_in_whatever_words(read, kind, sentence):
         "The first day on which it can arrive is June 30.",
         "You wanted it on your doorstep by tomorrow.",
         "Tracking shows that it was left at your door today.",
+        "The carrier scanned the box at your door today.",
         "You can reply to this email at any time.",
         "Sollte das Paket morgen nicht ankommen, schreiben Sie uns.",
         "Frühestens morgen ist das Paket bei Ihnen.",
