@@ -74,6 +74,6 @@ def test_the_notebooks_run_on_a_few_conversations(tmp_path):
         assert "figures, none saved" in page and "Traceback" not in page and "&lt;Axes" not in page
     assert (
         all("Recovery panel (2)" in page for page in pages[:2])
-        and "clear difference" in pages[2]
+        and "too close to call" in pages[2]
         and "Strong" in pages[3]
     )

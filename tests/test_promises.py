@@ -73,6 +73,70 @@ def test_the_day_the_carrier_expects_and_a_published_window_are_kept(read):
     assert read(UNSHIPPED, "You'll have it in 3 to 5 business days.", LOOK) == [("date", "kept")]
 
 
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("refund", "Your money is already on its way back to you."),
+        ("refund", "We're reversing the payment right now."),
+        ("refund", "The $98.00 will show up on your statement within 5 to 10 business days."),
+        ("refund", "The reimbursement has been initiated."),
+        ("refund", "Wir machen die Abbuchung rückgängig."),
+        ("refund", "Die 98,00 $ sind in fünf bis zehn Werktagen wieder auf Ihrer Karte."),
+        ("refund", "Revertimos el cobro ahora mismo."),
+        ("refund", "El reembolso de 98,00 $ tarda entre 5 y 10 días hábiles."),
+        ("refund", "L'argent est déjà en route vers votre compte."),
+        ("refund", "Le prélèvement sera annulé ce soir."),
+        ("refund", "Votre argent vous revient, ne vous en faites pas."),
+        ("date", "The courier is bringing it tomorrow."),
+        ("date", "I'll make sure it is on your doorstep tomorrow."),
+        ("date", "Ihr Paket steht morgen früh vor der Tür."),
+        ("date", "Sie können morgen mit Ihrem Paket rechnen."),
+        ("date", "Mañana se lo lleva el repartidor."),
+        ("date", "Cuente con tenerlo en casa mañana."),
+        ("date", "Le facteur vous l'apporte demain."),
+        ("date", "Je fais en sorte qu'il soit là demain."),
+        ("credit", "I'm taking $10 off this order for the inconvenience."),
+        ("credit", "Ein Gutschein über 10 Dollar ist schon in Ihrem Postfach."),
+        ("credit", "Su próxima compra le saldrá 20 dólares más barata."),
+        ("credit", "Votre prochaine commande bénéficiera de 15 % de réduction."),
+        ("callback", "You will be contacted by a supervisor shortly."),
+        ("callback", "Sie bekommen gleich einen Anruf von meiner Teamleiterin."),
+        ("callback", "Mi jefa hablará con usted antes de las seis."),
+        ("callback", "Mon supérieur prendra contact avec vous ce soir."),
+    ],
+)
+def test_a_promise_is_one_in_whatever_words(read, kind, sentence):
+    assert [found for found, _ in read(UNSHIPPED, sentence, LOOK)] == [kind]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Your card shows a reservation of $98.00, which drops off in a few days.",
+        "The bank takes a day or two to show the charge on your statement.",
+        "The first day on which it can arrive is June 30.",
+        "You wanted it on your doorstep by tomorrow.",
+        "Tracking shows that it was left at your door today.",
+        "The carrier scanned the box at your door today.",
+        "You can reply to this email at any time.",
+        "Sollte das Paket morgen nicht ankommen, schreiben Sie uns.",
+        "Frühestens morgen ist das Paket bei Ihnen.",
+        "Ihr Code zieht 10 % von dieser Bestellung ab.",
+        "El primer día en que puede llegar es el 30 de junio.",
+        "El repartidor pasó hoy y no había nadie.",
+        "Le contesto en español porque en su ficha pone «Writes in Spanish».",
+        "Vous demandez que le montant vous soit rendu aujourd'hui.",
+        "Le livreur est passé aujourd'hui et n'a trouvé personne.",
+    ],
+)
+def test_rules_reports_and_the_customers_own_wishes_promise_nothing(read, sentence):
+    assert read(UNSHIPPED, sentence, LOOK) == []
+
+
+def test_a_day_that_is_over_is_told_and_not_promised(read):
+    assert read(UNDER_WAY, "It arrives on 24 June.", LOOK) == []
+
+
 def test_money_sooner_than_policy_lets_it_come_is_contradicted_by_that_policy(read):
     _, _, found = read.whole(UNSHIPPED, "You'll have your refund on your card tomorrow.", LOOK, CANCEL)
     (promise,) = found["commitments"]
@@ -106,6 +170,7 @@ def test_the_latest_day_of_a_sentence_is_the_promised_one(store):
         "guten Morgen, übermorgen": "2026-07-01",
         "mañana por la mañana": "2026-06-30",
         "esta mañana": None,
+        "esta misma noche": "2026-06-29",
         "your order of 24 June comes on Wednesday": "2026-07-01",
         "within 48 hours": "2026-07-01",
         "in 3 to 5 business days": "2026-07-07",
@@ -130,7 +195,7 @@ def test_the_labelled_sentences_are_read_with_the_published_rates():
     kept = tables.measured("promises")
     assert (kept[["right", "sentences"]] == quality[["right", "sentences"]]).all(axis=None), "make detectors"
     ours = pooled.drop(index="blind", errors="ignore")
-    assert set(ours.index) == {"first", "second", "messages"}
+    assert set(ours.index) == {"first", "second", "third", "messages"}
     assert (ours["sentences"] >= 40).all() and (ours["alarmed"] == 0).all() and (ours["share"] >= 0.95).all()
 
 

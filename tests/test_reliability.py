@@ -79,7 +79,7 @@ def test_steadiness_of_an_unfinished_run_counts_only_the_cases_behind_it(talks):
     cut = frame[(frame["model"] == TUNED) & ((frame["trial"] == 1) | frame["case_id"].str.endswith("_1"))]
     row = numbers.steadiness(model_report(cut)).set_index("bucket").loc["resolvable"]
     assert (row["cases"], row["cases_k"], row["flip_cases"]) == (120, 20, 20)
-    points = {b["bucket"]: b["points"] for b in pass_hat_k_points(cut)}["resolvable"]
+    points = {b["bucket"]: b["points"] for b in pass_hat_k_points(cut, {})}["resolvable"]
     assert [numbers_in(p["n"]) for p in points] == [[], [20], [20]]
     here = tables.reliability_table(cut, (1,)).set_index("bucket").loc["resolvable"]
     assert points[0]["interval"] == f"{100 * here['low']:.1f}% to {100 * here['high']:.1f}%", (

@@ -45,7 +45,7 @@ PAGES = (
 TAGS = (
     "html head meta title link script body a header div svg rect path nav button main section h1 h2 h3 p dl dt dd form label input "
     "select option fieldset legend span table caption thead tbody tr th td small circle line text figure figcaption ul ol li b em "
-    "strong details summary footer bdi code pre q blockquote article aside iframe kbd wbr noscript mark ins del "
+    "strong details summary footer bdi code pre q blockquote article aside iframe kbd wbr br noscript mark ins del "
 )
 """Elements that the templates use; no text may bring another one."""
 

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from .codes import FINISHED
+from .codes import EXPLAINED, FINISHED
 
 if TYPE_CHECKING:
     from ..monitoring import Monitored
 
 
 FORMAT_PAGE = "data/log_format.md"
-EXPLAINED = f"The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: {FORMAT_PAGE}."
+TOLD = f"The format of a log, the acts that tools are mapped to, what is measured and when an alarm is raised: {FORMAT_PAGE}."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench monitor``."""
-    parser.epilog = EXPLAINED
+    parser.epilog = f"{TOLD} {EXPLAINED}"
     add = parser.add_argument
     add(
         "logs",

@@ -37,7 +37,7 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     shown = shown.assign(_wrong=shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)).sort_values(
         "_wrong", ascending=False
     )
-    ax = axes_for(ax, table, width, 1.3 + ROW * max(len(shown), 4))
+    ax = axes_for(ax, table, width, 1.3 + ROW * (1.3 if width == "column" else 1) * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No case was run and scored that needs a human or can be resolved.")
     left_out(ax, table, shown, "only traps run")

@@ -32,7 +32,8 @@ MEASURED = DATA / "claims"
 """Where `write_measured` puts what was measured, so that pages can print it beside a detector without playing anything."""
 PROMISES = DATA / "claims" / "promises"
 """Sentences with and without a promise, each after calls that keep it or not, in view while the patterns were made: ``first`` and ``second``, one
-reply each (31 and 30 of 40 read as labelled when they were first opened), and ``messages``, where one reply may deny what another promises."""
+reply each (31 and 30 of 40 read as labelled when they were first opened), ``third``, written by somebody who did not know the patterns (36 of 59,
+22 of 44 promises not seen), and ``messages``, where one reply may deny what another promises."""
 BLIND = DATA / "claims" / "promises_blind.csv"
 """Sentences that somebody wrote who did not know the patterns, as a table (`read_sentences`); measured once it is there."""
 LEAST_RECALL, MOST_FALSE = 0.7, 0.01

@@ -105,9 +105,12 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
 
 
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Kept where the day is not before the first on which the record, or else the published windows, let goods arrive."""
+    """Kept where the day is not before the first on which the record, or else the published windows, let goods arrive.
+
+    A day that is over is told, not promised.
+    """
     day = latest_day(sentence, claims.store)
-    if day is None or not claims.dated:
+    if day is None or not claims.dated or day < claims.store.now.date():
         return None
     expected = claims.store.kind.arrives(claims.done, claims.store)
     if expected is None:

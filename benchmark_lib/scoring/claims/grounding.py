@@ -43,7 +43,9 @@ TIMES = range(2, 7)
 MANY = 12
 """Amounts beyond which no sums of three are tried: with so many, any amount is a sum of some."""
 MOST_AMOUNTS = 40
-"""Amounts beyond which nothing is worked out from them at all."""
+"""Amounts beyond which no amount is checked: what follows from so many cannot be told from what does not."""
+FEW_SUMS = 4
+"""Sums that a case may ask for; one that asks for more has sums on the way as well, by its rules, and no amount is checked."""
 SHORTEST_NUMBER = 4
 """Digits of a number of an order, a parcel or a case; one with fewer is a name of goods or a form."""
 FAR = 60
@@ -108,6 +110,7 @@ class Ground:
             (fact.unit if fact.kind == "measure" else fact.kind, fold(str(fact.value)).rstrip("/"))
             for fact in claims.case.facts.values()
         }
+        self._many_sums = sum(kind == "money" for kind, _ in self._required) > FEW_SUMS
 
     def see(self, turn: int, reply: str = "") -> None:
         """Go on to the reply of a turn: the results and the customer's words up to it are known, and so are its own bare amounts that stand there."""
@@ -174,7 +177,7 @@ class Ground:
         known = self._cents
         if cents == 0 or cents in known or (cents % 100 == 0 and not known.isdisjoint(range(cents - 99, cents + 100))):
             return True
-        return cents in self._sums
+        return self._many_sums or len(self._pool) > MOST_AMOUNTS or cents in self._sums
 
     @cached_property
     def _cents(self) -> set[int]:
@@ -198,8 +201,7 @@ class Ground:
     @cached_property
     def _sums(self) -> frozenset[int]:
         rates = frozenset(rate for code, rate in self.published.codes if self._mentions(code))
-        pool = self._pool if len(self._pool) <= MOST_AMOUNTS else frozenset()
-        return _following(pool, self.published.fees, rates, frozenset(self._prices))
+        return _following(self._pool, self.published.fees, rates, frozenset(self._prices))
 
     def _mentions(self, code: str) -> bool:
         """Whether a code has come up, in a look-up, the customer's words or a reply."""

@@ -21,7 +21,6 @@ from ...cases import Case
 from ...errors import BadInput
 from ...language.words import LANGUAGES
 from ...records import Act, Conversation, Message
-from ...store.every_desk import HANDOVER
 from .commitments import CLASSES, STATES
 
 if TYPE_CHECKING:
@@ -75,17 +74,12 @@ def read_planted(path: Path | str, cases: dict[str, Case], store: Store) -> Iter
 
 COLUMNS = ("id", "lang", "case", "class", "calls", "reply")
 """Columns of a table of labelled sentences; a further one, ``reply_2``, may hold the agent's next message."""
-CALLS: dict[str, dict[str, Any]] = {
-    "get_order": {},
-    "track_shipment": {},
-    "cancel_order": {"reason": "asked for"},
-    HANDOVER: {
-        "queue": "general",
-        "reason": "asked for a person",
-        "summary": "Verified: the order. Claimed: wants a person to decide.",
-    },
+GIVEN = {
+    "queue": "general",
+    "reason": "asked for",
+    "summary": "Verified: the order. Claimed: wants a person to decide.",
 }
-"""The calls that a table may name, with their arguments beside the case's own order."""
+"""Arguments of the calls that a table may name, beside the case's own order: those of tools that need no other."""
 AND_THEN = "And what does that mean for me?"
 """What the customer writes between two replies of a table."""
 
@@ -97,7 +91,7 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
     ----------
     path : path
         With the columns id, lang (one of four), case, class (``none``, or class and state of the promise as in ``refund:unbacked``), calls
-        (of `CALLS`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted, reply_2.
+        (of `calls_without_choice`, with spaces between, carried out before the reply; may be empty), reply, and, if wanted, reply_2.
     cases, store : dict of str to Case, Store
 
     Raises
@@ -114,24 +108,32 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
             yield _planted(_of_table(row, f"{path}, line {rows.line_num}", cases, store), cases[row["case"]], store)
 
 
+def calls_without_choice(store: Store) -> dict[str, set[str]]:
+    """The tools whose arguments follow from the case and from `GIVEN`, with the names of these."""
+    known = {store.kind.look_up[1], *GIVEN}
+    arguments = {name: set(tool.arguments.model_fields) for name, tool in store.tools.items()}
+    return {name: those for name, those in arguments.items() if those <= known}
+
+
 def _of_table(row: dict[str, str], where: str, cases: dict[str, Case], store: Store) -> dict[str, Any]:
     """One row of a table as a line of a file of planted conversations."""
+    order = {store.kind.look_up[1]: cases[row["case"]].order} if row["case"] in cases else {}
+    simple = calls_without_choice(store)
     calls, known = (row["calls"] or "").split(), {"none", *(f"{c}:{s}" for c in CLASSES for s in STATES)}
     for what, value, among in (
         ("lang", row["lang"], LANGUAGES),
         ("case", row["case"], cases),
         ("class", row["class"], known),
-        *(("call", name, CALLS) for name in calls),
+        *(("call", name, simple) for name in calls),
     ):
         if value not in among:
             names = ", ".join(sorted(among)) if what != "case" else "a case of the store, such as tracking_1"
             raise BadInput(f"{where}: {what} is {str(value)[:40]!r}: write one of {names}")
     if not (row["reply"] or "").strip():
         raise BadInput(f"{where} has no reply: write what the agent says")
-    order = {store.kind.look_up[1]: cases[row["case"]].order}
     talk: list[dict[str, Any]] = [{"customer": EMAIL}]
     talk += [
-        {"call": name, "arguments": CALLS[name] if name == HANDOVER else {**order, **CALLS[name]}} for name in calls
+        {"call": name, "arguments": {a: v for a, v in (order | GIVEN).items() if a in simple[name]}} for name in calls
     ]
     talk.append({"agent": row["reply"]})
     if (row.get("reply_2") or "").strip():

@@ -275,7 +275,7 @@ class ClaimPatterns:
     def clause_end(self, text: str, place: int) -> int:
         """Where the clause ends that holds a place."""
         joints = self._joints(text)
-        after = bisect_right(joints, place + 1)
+        after = bisect_right(joints, place)
         return joints[after] if after < len(joints) else len(text)
 
     @lru_cache(maxsize=16)
@@ -328,7 +328,10 @@ class _Topic:
 
 
 class _Promise:
-    """One class of promise: an act with all that belongs to it in the same sentence, undenied and unconditional."""
+    """One class of promise: an act with all that belongs to it in the same sentence, undenied and unconditional.
+
+    What says it in another way stands under ``also``, each with parts and with a ``not`` of its own.
+    """
 
     def __init__(self, book: ClaimPatterns, entry: dict[str, Any]):
         self.book = book
@@ -336,13 +339,19 @@ class _Promise:
         self.parts = [book.compile([rf"(?:{'|'.join(part)})(?!\w)"]) for part in entry["with"]]
         self.undo = book.compile(entry["not"])
         self.unless = book.compile(entry["unless"]) if "unless" in entry else book.unless
+        own = {"unless": entry["unless"]} if "unless" in entry else {}
+        self.also = [_Promise(book, own | way) for way in entry.get("also", [])]
 
     def patterns(self) -> list[re.Pattern[str]]:
         """All that it is read with."""
-        return [self.act, *self.parts, self.undo, self.unless]
+        own = [self.act, *self.parts, self.undo, self.unless]
+        return own + [pattern for way in self.also for pattern in way.patterns()]
 
     def stands_in(self, text: str) -> bool:
         """Whether a sentence says it."""
+        return self._says(text) or any(way.stands_in(text) for way in self.also)
+
+    def _says(self, text: str) -> bool:
         if not all(part.search(text) for part in self.parts) or self.undo.search(text) or self.unless.search(text):
             return False
         return any(self._undenied(m) for m in self.act.finditer(text))

@@ -14,11 +14,13 @@ from ..every_desk import CLOSE, HANDOVER
 from ..protocols import Played, Row, World
 from .rows import by_email, variants
 
+PROCEDURE = "run_procedure"
+"""A procedure that an article names; what it does stands in the article."""
 ALIKE = {
-    "create_replacement": {"create_replacement", "create_reshipment"},
-    "create_reshipment": {"create_reshipment", "create_replacement"},
+    "create_replacement": {"create_replacement", "create_reshipment", PROCEDURE},
+    "create_reshipment": {"create_reshipment", "create_replacement", PROCEDURE},
     CLOSE: {CLOSE, HANDOVER},
-    "update_line_item": {"update_line_item", "update_shipping_address"},
+    "update_line_item": {"update_line_item", "update_shipping_address", PROCEDURE},
     "update_shipping_address": {"update_shipping_address", "update_line_item"},
 }
 """Tools whose call makes the claim of another one true enough.
