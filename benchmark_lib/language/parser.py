@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 
 from ..errors import BadInput
 from ..remembered import remembered
+from .chances import add, choices, likelier, likeliest
 from .cues import (
     SETTLED,
     between_points,
@@ -373,18 +374,18 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
         )
         offers.append(one.about("offer"))
         parsed.offer |= one.acts["offer"] >= SURE
-        _add(parsed.offered, offers[-1])
+        add(parsed.offered, offers[-1])
         if yes:
             parsed.confirm = True
             near = offers[-1] or next(filter(None, reversed(offers[-1 - REMEMBERED :])), [])
-            _add(parsed.proposed, near or _likeliest(one.tools, LIKELY))
-        _add(parsed.asked, one.about("ask") if asks else [])
-        _add(parsed.claimed, one.about("done"))
-        _add(parsed.declined, one.about("no"))
+            add(parsed.proposed, near or likeliest(one.tools, LIKELY))
+        add(parsed.asked, one.about("ask") if asks else [])
+        add(parsed.claimed, one.about("done"))
+        add(parsed.declined, one.about("no"))
         if max(one.acts[act] for act in ("offer", "yes", "done")) >= POSSIBLE:
-            _likelier(parsed.tools, one.tools, 1.0)
-        _likelier(parsed.slots, one.slots, one.acts["ask"])
-        _likelier(parsed.reports, {t: c for t, c in one.tools.items() if t in one.about("done")}, one.acts["done"])
+            likelier(parsed.tools, one.tools, 1.0)
+        likelier(parsed.slots, one.slots, one.acts["ask"])
+        likelier(parsed.reports, {t: c for t, c in one.tools.items() if t in one.about("done")}, one.acts["done"])
         parsed.invites |= one.invites
         parsed.dates |= one.dates if "date" in one.about("ask") else set()
         parsed.checks |= one.checks
@@ -393,7 +394,7 @@ def understood(heard: list[ParsedSentence]) -> ParsedMessage:
     parsed.slots, parsed.tools = _sorted(parsed.slots), _sorted(parsed.tools)
     plainly = {slot for one in heard if one.plainly for slot in one.about("ask")}
     parsed.in_passing = {slot for one in heard for slot in one.about("ask")} - plainly
-    parsed.choices = _choices(heard)
+    parsed.choices = choices(heard, LIKELY)
     parsed.alternatives, parsed.or_not = _alternatives(heard), _or_not(heard)
     return parsed
 
@@ -428,28 +429,6 @@ def _or_not(heard: list[ParsedSentence]) -> set[str]:
         if offers := set(one.about("offer")):
             held_out, either = offers, one.either
         either |= one.either
-    return found
-
-
-def _choices(heard: list[ParsedSentence]) -> list[set[str]]:
-    """Slots of which one will do: in one sentence, in place of what was asked for before, or in one list."""
-    found: list[set[str]] = []
-    before: set[str] = set()
-    listed = False
-    for one in heard:
-        slots = {slot for slot, chance in one.slots.items() if chance >= LIKELY and one.acts["ask"] >= LIKELY}
-        if not one.item:
-            listed = False
-        if slots and listed:
-            found[-1] |= slots
-        elif slots and one.instead and before:
-            found.append(before | slots)
-        elif slots and one.either:
-            found.append(slots)
-        if one.one_of:
-            found.append(slots)
-            listed = True
-        before = slots or before
     return found
 
 
@@ -513,20 +492,6 @@ def _topics(chances: dict[str, float], kind: str) -> dict[str, float]:
     }
 
 
-def _likelier(known: dict[str, float], new: dict[str, float], share: float) -> None:
-    for name, chance in new.items():
-        known[name] = max(known.get(name, 0.0), chance * share)
-
-
 def _sorted(chances: dict[str, float]) -> dict[str, float]:
     """The likeliest first, without the unlikely ones."""
     return {n: c for n, c in sorted(chances.items(), key=lambda pair: -pair[1]) if c >= POSSIBLE}
-
-
-def _likeliest(chances: dict[str, float], least: float) -> list[str]:
-    best = max(chances, key=chances.__getitem__, default=None)
-    return [best] if best is not None and chances[best] >= least else []
-
-
-def _add(known: list[str], new: list[str]) -> None:
-    known += [n for n in new if n not in known]
