@@ -28,10 +28,10 @@ run: $(STAMP)
 		$(if $(BASE_URL),--base-url "$(BASE_URL)") $(if $(BUDGET),--budget-usd "$(BUDGET)") $(if $(YES),--yes) $(if $(DRY),--dry-run)
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-slow: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

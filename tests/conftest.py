@@ -127,6 +127,25 @@ def figures_closed():
         pyplot.close("all")
 
 
+LONGEST = (
+    "test_small_model_chairs",
+    "test_local_model",
+    "test_installed",
+    "test_sly_agents",
+    "test_killed_runs",
+    "test_jupyterlab",
+    "test_notebooks_awkward",
+    "test_sitting_widget",
+    "test_site",
+)
+"""Files that begin first, so that no core waits for one of them at the end."""
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first, the others in their order."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
