@@ -129,9 +129,9 @@ def figures_closed():
 
 LONGEST = (
     "test_small_model_chairs",
-    "test_local_model",
     "test_installed",
     "test_sly_agents",
+    "test_local_model",
     "test_killed_runs",
     "test_jupyterlab",
     "test_notebooks_awkward",
