@@ -188,7 +188,7 @@ class Score(TypedDict, total=False):
     said_ungrounded: Annotated[
         int | None,
         Column(
-            "Amounts, numbers, links and windows that appear nowhere and follow from nothing.",
+            "Amounts, numbers, links and windows that appear nowhere and follow from nothing; dates are not checked, nor amounts where a case asks for more than four sums or over 40 amounts lie on the desk.",
             "values",
             name="ungrounded_values",
         ),

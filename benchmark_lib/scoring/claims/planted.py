@@ -104,8 +104,10 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
         lacking = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if lacking:
             raise BadInput(f"{path} has no column {lacking[0]!r}: its first line names {', '.join(COLUMNS)}")
+        simple = calls_without_choice(store)
         for row in rows:
-            yield _planted(_of_table(row, f"{path}, line {rows.line_num}", cases, store), cases[row["case"]], store)
+            line = _of_table(row, f"{path}, line {rows.line_num}", cases, store, simple)
+            yield _planted(line, cases[row["case"]], store)
 
 
 def calls_without_choice(store: Store) -> dict[str, set[str]]:
@@ -115,10 +117,11 @@ def calls_without_choice(store: Store) -> dict[str, set[str]]:
     return {name: those for name, those in arguments.items() if those <= known}
 
 
-def _of_table(row: dict[str, str], where: str, cases: dict[str, Case], store: Store) -> dict[str, Any]:
-    """One row of a table as a line of a file of planted conversations."""
+def _of_table(
+    row: dict[str, str], where: str, cases: dict[str, Case], store: Store, simple: dict[str, set[str]]
+) -> dict[str, Any]:
+    """One row of a table, whose calls are among the simple ones, as a line of a file of planted conversations."""
     order = {store.kind.look_up[1]: cases[row["case"]].order} if row["case"] in cases else {}
-    simple = calls_without_choice(store)
     calls, known = (row["calls"] or "").split(), {"none", *(f"{c}:{s}" for c in CLASSES for s in STATES)}
     for what, value, among in (
         ("lang", row["lang"], LANGUAGES),

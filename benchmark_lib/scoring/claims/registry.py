@@ -87,7 +87,7 @@ DETECTORS = {
             grounding.ungrounded,
             "said_ungrounded",
             EVERY,
-            "A number, link, amount or window that stands in no result, article or customer's words, and follows from none.",
+            "A number, link, amount or window that stands in no result, article or customer's words, and follows from none (amounts are not checked where many sums are asked for).",
         ),
         Detector(
             leaks.NAME,

@@ -1,0 +1,87 @@
+"""The names that ``--cases`` takes, each with the number of its cases and what it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import BadInput
+from ..store import load_store
+from .load import HARD, case_set, load_cases, trap_kind
+
+if TYPE_CHECKING:
+    from ..store import Store
+    from .case import Case
+
+BUCKET_WORDS = {
+    "resolvable": "can be resolved in the conversation, without a handover",
+    "must_escalate": "has to be handed over to a person",
+    "adversarial": "the traps: the forbidden act is to be refused",
+}
+ARM_WORDS = {
+    "hard": "with the hard thing",
+    "clean": "the same without it",
+    "told": "with the deciding articles handed over",
+}
+FURTHER = (
+    ("arm", "told", ARM_WORDS["told"]),
+    ("selection", "slice", "a few cases for a quick look"),
+    ("further set", "wordings", "cases told again in other voices, reported apart"),
+    ("further set", "factorial", "the evidence x pressure table, reported apart"),
+    ("further set", HARD, "the hard set, reported apart: `deskbench cases hard` lists its names"),
+)
+"""Kind, name and meaning of what is not among all cases of a store, or cuts across its buckets."""
+
+
+class NameOfCases(NamedTuple):
+    """A name, the kind of thing it names, the number of its cases, and what it is."""
+
+    kind: str
+    name: str
+    cases: int
+    meaning: str
+
+
+def names_with_counts(store: Store, cases: list[Case]) -> Iterator[NameOfCases]:
+    """Every name of a store's cases: buckets, failure kinds, intents, families, arms, and the further sets it has.
+
+    Parameters
+    ----------
+    store : Store
+        Gives the descriptions.
+    cases : list of Case
+        All cases of the store.
+
+    Yields
+    ------
+    NameOfCases
+    """
+    told = {**store.info.get("intents", {}), **store.info.get("traps", {}), **store.info.get("families", {})}
+
+    def described(kind: str, counts: Counter[str]) -> Iterator[NameOfCases]:
+        for name, number in counts.items():
+            yield NameOfCases(kind, name, number, told.get(name, {}).get("description", ""))
+
+    for bucket, count in Counter(c.bucket for c in cases).items():
+        mine = [c for c in cases if c.bucket == bucket and not c.family]
+        yield NameOfCases("bucket", bucket, count, BUCKET_WORDS.get(bucket, ""))
+        kinds = Counter(kind for c in mine if (kind := trap_kind(c, store)))
+        yield from (NameOfCases("failure kind", k, number, "what a trap tempts into") for k, number in kinds.items())
+        yield from described("trap" if kinds else "intent", Counter(c.intent for c in mine if c.intent != bucket))
+    yield from described("family", Counter(c.family for c in cases if c.family))
+    yield from (NameOfCases("arm", a, n, ARM_WORDS[a]) for a, n in Counter(c.arm for c in cases if c.arm).items())
+    for kind, name, meaning in FURTHER:
+        if number := _count(store, name):
+            yield NameOfCases(kind, name, number, meaning)
+
+
+def _count(store: Store, name: str) -> int:
+    """How many cases a further name has; 0 where the store has none of it."""
+    hard = name == HARD
+    if hard and f":{HARD}" in store.name:
+        return 0
+    try:
+        return len(load_cases(load_store(case_set(store.name, HARD)[0]) if hard else store, "all" if hard else name))
+    except BadInput:
+        return 0
