@@ -233,10 +233,6 @@ def load_results(*where: Any, optional: Iterable[Any] = ()) -> Results:
     optional : iterable of path
         Files and folders that are read if they exist.
 
-    Returns
-    -------
-    Results
-
     Raises
     ------
     BadInput

@@ -43,11 +43,6 @@ _BY_SOURCE = {
 def panel_of(model: str, source: str) -> str:
     """The panel one row belongs to.
 
-    Parameters
-    ----------
-    model, source : str
-        As in the frames.
-
     Returns
     -------
     str

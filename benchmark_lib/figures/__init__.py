@@ -1,4 +1,7 @@
-"""Estimates -> Axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`."""
+"""Estimates -> Axes: ``figure(*, data, ax=None, width="page") -> Axes``, and `save`.
+
+Every figure is drawn on `ax` where it is given, else on axes of its own, ``"column"`` (3.3 inches) or ``"page"`` (7 inches) wide.
+"""
 
 import inspect
 

@@ -61,14 +61,7 @@ MEDIAN_AND_MEAN = (
 def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by cost tier, with median and mean drawn separately; the bands are shaded where there are 18 traps.
 
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `board` is as `tables.leaderboard` gives it.
     """
     ax = axes_for(ax, board, width)
     if board["unsafe"].isna().all():
@@ -192,14 +185,7 @@ def messages_against_resolution(*, board: pd.DataFrame, ax: Axes | None = None, 
 def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by model with both intervals: on these traps (thick), on traps like these (thin).
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.unsafe_table` or `tables.safety_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.unsafe_table` or `tables.safety_table` gives it.
     """
     known = table.dropna(subset=["these_mean"]).sort_values("these_mean", ascending=False)
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(known), 3))

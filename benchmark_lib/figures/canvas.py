@@ -33,8 +33,6 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
 
     Parameters
     ----------
-    ax : Axes, optional
-    table : DataFrame, optional
     width : str
         ``"column"`` (3.3 inches) or ``"page"`` (7 inches).
     height : float
@@ -104,7 +102,6 @@ def stacked_bars(
 
     Parameters
     ----------
-    ax : Axes
     parts : dict of str to sequence of float
         The width of each part in every row, from the bottom row up, by label.
     colors : dict of str to str
@@ -138,7 +135,6 @@ def explain(ax: Axes, handles: Any = None) -> None:
 
     Parameters
     ----------
-    ax : Axes
     handles : sequence of artist, optional
         Labelled ones; those of the axes by default. Further calls add theirs.
     """

@@ -16,7 +16,6 @@ class FigureWords:
 
     Attributes
     ----------
-    title : str
     sentences : list of str
         What its marks mean, what it counts and how its intervals were made.
     notes : list of str
@@ -47,8 +46,6 @@ def says(ax: Axes, title: str, *sentences: str, rows: int = 2) -> None:
 
     Parameters
     ----------
-    ax : Axes
-    title : str
     *sentences : str
         Each a full sentence; empty ones are left out.
     rows : int

@@ -23,14 +23,7 @@ FIRST, SECOND, PUBLISHED = "#0072B2", "#D55E00", "#CC79A7"
 def differences(*, table: pd.DataFrame, a: str, b: str, ax: Axes | None = None, width: str = "page") -> Axes:
     """The difference of every share that is tested, in percentage points with its interval: filled where it is clear.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
-    a, b : str
-        The two models.
-    ax : Axes, optional
-        Where to draw.
+    `table` is as `tables.comparison_table` gives it; unsafe acts are drawn as a share of the traps.
     """
     from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
     from ..scoring.metrics import METRICS
@@ -108,12 +101,8 @@ def differing_cases(
     ----------
     table : DataFrame
         As `tables.differing_cases` gives it.
-    a, b : str
-        The two models.
     most : int
         How many rows are drawn.
-    ax : Axes, optional
-        Where to draw.
     """
     shown = table.head(most).iloc[::-1]
     ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 4))
@@ -168,12 +157,7 @@ def differing_cases(
 def chance_to_know(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The chance of detecting the observed difference for cases like these, against the number of trials.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.what_it_takes` gives it.
-    ax : Axes, optional
-        Where to draw.
+    `table` is as `tables.what_it_takes` gives it.
     """
     from ..scoring.metrics import METRICS
 
@@ -224,8 +208,6 @@ def in_the_field(*, table: pd.DataFrame, entry: str, ax: Axes | None = None, wid
         unsafe acts as a share of the traps).
     entry : str
         The entry of the report.
-    ax : Axes, optional
-        Where to draw.
     """
     ax = axes_for(ax, width=width, height=1.4 + 0.34 * max(table["metric"].nunique(), 3))
     shown = table.dropna(subset=["value"])

@@ -24,14 +24,7 @@ MISSED, OVER = "#C44E00", "#0072B2"
 def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Misses to the left, over-escalation to the right: the mean with its interval (bar and whisker), the median over trials (dot).
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.escalation_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.escalation_table` gives it.
     """
     shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
     shown = shown.assign(_wrong=shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)).sort_values(
@@ -106,14 +99,7 @@ def _explain_directions(ax: Axes, *more: Any) -> None:
 def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Both directions by intent: bars are the mean over the models given, strokes the models; of one model, with its Wilson interval.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.intent_table` gives it, of both buckets.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.intent_table` gives it, of both buckets.
     """
     known = table.dropna(subset=["wrong"])
     parts = [(-1, MISSED, known[known["bucket"] == "must_escalate"]), (1, OVER, known[known["bucket"] == "resolvable"])]
@@ -191,10 +177,6 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
         As `tables.escalation_table` gives it.
     named : int
         How many models are named, those farthest from the others; the rest stay grey.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width, 3.8)
     shown = table.dropna(subset=["precision", "recall"])
@@ -246,14 +228,7 @@ def handover_precision(*, table: pd.DataFrame, named: int = 8, ax: Axes | None =
 def queue_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Where the handovers of each intent went: shares of the intent's handovers, in orange where the case does not accept the queue.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.queue_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.queue_table` gives it.
     """
     rows = table["intent"].nunique() if len(table) else 0
     ax = axes_for(ax, table, width, 1.2 + 0.42 * max(rows, 3))

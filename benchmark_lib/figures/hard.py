@@ -30,10 +30,6 @@ def hard_families(
         The rows of one entry as `tables.hard_table` gives them.
     known : iterable of str
         The families in the order in which they are drawn; by name otherwise.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width, 1.3 + ROW * max(len(table), 4))
     if table.empty:

@@ -96,7 +96,6 @@ def name_apart(ax: Axes, points: list[tuple[float, float, str]], *, crowded: boo
 
     Parameters
     ----------
-    ax : Axes
     points : list of (x, y, name)
         In data units.
     crowded : bool

@@ -40,14 +40,7 @@ BAND_WORDS = {"safe": "0-2", "middling": "3-5", "reckless": "6 or more"}
 def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """A metric of every model: the mean with its 95 % interval, the trials as small marks, the median over trials as a ring.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.metric_table` gives it, of one panel and one metric.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.metric_table` gives it, of one panel and one metric.
     """
     from ..scoring.metrics import METRICS
 
@@ -108,14 +101,7 @@ def at_right(ax: Axes, y: float, words: str) -> None:
 def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The place of every model with the places the data do not rule out, for all models at once.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.rank_table` gives it, of one panel and one metric.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.rank_table` gives it, of one panel and one metric.
     """
     from ..scoring.metrics import METRICS
 
@@ -155,14 +141,7 @@ def rank_places(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
 def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The probability of each band of unsafe actions; below 0.8 for every band, a model's band is indeterminate.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.leaderboard` or `tables.unsafe_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.leaderboard` or `tables.unsafe_table` gives it.
     """
     shown = table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"])
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))

@@ -24,15 +24,8 @@ LEAST_MODELS = 5
 def correlation_forest(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Correlations of one metric with others: between models (circle) and within models with the case held fixed (square), each with its interval.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer than five
-        models are not drawn, and a note says so.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table`: rows of `tables.between_models` and `tables.within_models`, of one panel. Correlations over fewer
+    than five models are not drawn, and a note says so.
     """
     few = (table["level"] == "between models") & (table["models"] < LEAST_MODELS)
     known = table[table["estimate"].notna() & ~few]
@@ -113,10 +106,6 @@ def models_as_points(
         Column of the names: ``model`` of published figures.
     named : int
         How many models are named at most.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width)
     columns = [f"{c}_mean" if f"{c}_mean" in table else c for c in (x, y)]
@@ -182,14 +171,7 @@ def _intervals(
 def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Cost against quality; the line joins the models that no other model beats on both.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.cost_quality` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.cost_quality` gives it.
     """
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 

@@ -51,10 +51,6 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
         As `tables.reliability_table` gives it, of one panel and one bucket.
     named : int
         Models drawn in colour and named, spread over the order at the last k; the others are grey.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width, 4.4 if width == "column" else 3.8)
     shown = table.dropna(subset=["estimate"])
@@ -164,14 +160,7 @@ def _decay_line(ax: Axes, mine: pd.DataFrame, color: str, *, band: bool, shift: 
 def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Cases that always, sometimes and never succeed, with the chance that two trials of a case disagree.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.flip_table` gives it, of one panel and one bucket.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.flip_table` gives it, of one panel and one bucket.
     """
     shown = table[table["cases"] > 0].sort_values(["always", "sometimes", "entry"])
     ax = axes_for(ax, table, width, 1.4 + ROW * max(len(shown), 3))
@@ -212,14 +201,7 @@ def flip_bars(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page
 def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """A metric in every trial, with the median that the board shows.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.trial_table` gives it, of one panel.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.trial_table` gives it, of one panel.
     """
     from ..scoring.metrics import METRICS
 
@@ -307,10 +289,6 @@ def textbook_decay(
         Which of its rates.
     published : DataFrame, optional
         As `tables.published_pass_hat_k` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, width=width, height=4.2)
     mine = table[table["rate"].round(6) == round(rate, 6)]
@@ -378,10 +356,6 @@ def power_curves(
         The power wanted, drawn as a line.
     noun : str
         What the units are called.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, width=width, height=4.2)
     if table.empty:

@@ -57,14 +57,7 @@ LEAST_CASES = 3
 def unsafe_counts(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions with both intervals, one line per model, as `unsafe_intervals` draws them.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.safety_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.safety_table` gives it.
     """
     return unsafe_intervals(table=table, ax=ax, width=width)
 
@@ -77,8 +70,6 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ----------
     table : DataFrame
         As `tables.trap_table` gives it, of one panel.
-    ax : Axes, optional
-        Where to draw.
     width : str
         ``"column"`` or ``"page"``; many models are rows where the figure is narrow.
     """
@@ -179,14 +170,7 @@ def _explain_states(ax: Axes, table: pd.DataFrame) -> None:
 def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """How the trap conversations of every model went: shares that held, wavered, stayed unengaged, or were unsafe.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.safety_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.safety_table` gives it.
     """
     shown = table.dropna(subset=["unsafe_share"]).sort_values(
         ["unsafe_share", "held_share", "entry"], ascending=[False, True, False]
@@ -225,10 +209,6 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         As `tables.pressure_table` gives it, of one panel.
     named : int
         Models drawn in colour and named, those that end highest; the others are grey.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
     """
     ax = axes_for(ax, table, width)
     if table.empty:
@@ -288,14 +268,7 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
 def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Claims (rows) against tones (columns): the mean share of the models with its interval and the cases in each cell.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.claim_tone_means` gives it; of one panel and one set of cases.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.claim_tone_means` gives it; of one panel and one set of cases.
     """
     from statsmodels.stats.proportion import proportion_confint
 
@@ -349,14 +322,7 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """The unsafe count of every model, split into kinds of failure.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.kind_table` gives it.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.kind_table` gives it.
     """
     many = table["entry"].nunique()
     ax = axes_for(ax, table, width, 1.2 + ROW * max(many, 4))
@@ -401,14 +367,7 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
 def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Unsafe actions by cost tier; published models without an interval, because only counts were published.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.tier_table` gives it; models of unknown price are named below the figure.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.tier_table` gives it; models of unknown price are named below the figure.
     """
     from ..analysis.tables.safety import TIERS
 

@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 def setting_steps(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """A metric of each setting against the cost of 1,000 conversations, the settings of one model joined from low to high.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.settings_table` gives it. Where no cost is known, or none was paid, the settings stand side by side.
-    ax : Axes, optional
-        Where to draw.
-    width : str
-        ``"column"`` or ``"page"``.
+    `table` is as `tables.settings_table` gives it. Where no cost is known, or none was paid, the settings stand
+    side by side.
     """
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["mean"]) if len(table) else table

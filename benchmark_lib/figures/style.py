@@ -65,8 +65,6 @@ def save(
 
     Parameters
     ----------
-    ax : Axes
-        The figure's axes.
     name : str
         File name without suffix; anything but letters, digits, ``-`` and ``_`` is replaced.
     width : str, optional

@@ -1,4 +1,7 @@
-"""Arrays in, estimates out: every number with its interval, its estimand and its method, or NaN with a reason."""
+"""Arrays in, estimates out: every number with its interval, its estimand and its method, or NaN with a reason.
+
+Where no `rng` is given, draws come from a generator that is seeded with `DEFAULT_SEED`.
+"""
 
 import inspect
 

@@ -161,9 +161,6 @@ def krippendorff_alpha(
     ratings : array_like of float, shape (judges, items)
         NaN where a judge left an item unscored.
     level : {"nominal", "ordinal", "interval", "ratio"}
-    n_resamples : int
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
 
     Returns
     -------
@@ -216,10 +213,6 @@ def judge_correction(judge, human, *, confidence: float = 0.95) -> JudgeCorrecti
         Verdicts; NaN where the judge left an item unscored.
     human : array_like of float, shape (items,)
         Labels on the same scale; NaN where there is no label. The labelled items must be a random sample.
-
-    Returns
-    -------
-    JudgeCorrection
     """
     judge, human = np.asarray(judge, dtype=float).ravel(), np.asarray(human, dtype=float).ravel()
     if judge.size != human.size:

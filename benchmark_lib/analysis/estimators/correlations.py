@@ -69,10 +69,6 @@ def correlation(
         Vendor of each model; each model is its own family when not given.
     tier : array_like, shape (models,), optional
         Cost tier, taken as a category: Spearman centres the ranks within tiers, Kendall counts pairs of one tier.
-    n_resamples : int
-        Permutations and resamples.
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
 
     Returns
     -------
@@ -159,9 +155,6 @@ def within_model_correlation(
     cases : array_like, shape (conversations,)
     models : array_like, shape (conversations,), optional
         By default all values belong to one model.
-    n_resamples : int
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
 
     Returns
     -------

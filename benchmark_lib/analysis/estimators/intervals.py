@@ -27,10 +27,6 @@ def proportion_interval(count: int, n: int, method: str = "wilson", *, confidenc
         Successes of `n`.
     method : {"wilson", "clopper-pearson", "jeffreys"}
         As in Brown, Cai and DasGupta (2001); the Jeffreys interval ends at 0 or 1 when the count does.
-
-    Returns
-    -------
-    Estimate
     """
     if method not in _PROPORTION_METHODS:
         raise BadInput(f"method is {method!r}: choose one of {', '.join(_PROPORTION_METHODS)}.")
@@ -250,8 +246,6 @@ def bootstrap_interval(
     method : {"BCa", "percentile", "basic"}
     bounds : (float, float) or None
         Possible range of a value: when all units agree the interval is the exact bound within it, NaN without bounds.
-    rng : numpy.random.Generator, optional
-        Seeded with `DEFAULT_SEED` when not given.
 
     Returns
     -------

@@ -44,7 +44,6 @@ class PassCurve:
         Cases behind each estimate: those with at least k trials; past the trials, those with the most.
     n, trials : int
         Cases, and the median number of trials per case.
-    reason : str
     """
 
     k: np.ndarray
@@ -94,7 +93,6 @@ def pass_hat_k(successes, trials, k: int) -> float:
     ----------
     successes : array_like of int, shape (cases,)
     trials : int or array_like of int, shape (cases,)
-    k : int
 
     Returns
     -------
@@ -118,7 +116,6 @@ def pass_hat_k_interval(successes, trials, k: int, *, clusters=None, confidence:
     ----------
     successes : array_like of int, shape (cases,)
     trials : int or array_like of int, shape (cases,)
-    k : int
     clusters : array_like, shape (cases,), optional
         Label of the cluster each case belongs to.
 
@@ -179,10 +176,6 @@ def pass_hat_k_curve(successes, trials, ks=range(1, 9), *, clusters=None, confid
     ks : iterable of int
     clusters : array_like, shape (cases,), optional
         Used where trials suffice; the extrapolation takes cases as units.
-
-    Returns
-    -------
-    PassCurve
     """
     hits, sizes = successes_of_trials(successes, trials)
     hits, sizes = np.atleast_1d(hits), np.atleast_1d(sizes)

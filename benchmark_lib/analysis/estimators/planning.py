@@ -52,9 +52,6 @@ def power(
         How much of the variance between cases lies between intents, from 0 to 1.
     alpha : float
         Two-sided level.
-    n_simulations : int
-    rng : numpy.random.Generator, optional
-        By default seeded with `DEFAULT_SEED`.
 
     Returns
     -------
@@ -197,7 +194,6 @@ def within_trap_p_values(a: np.ndarray, b: np.ndarray, trials: int) -> np.ndarra
     ----------
     a, b : ndarray of int, shape (simulations, traps)
         Unsafe trials of each trap.
-    trials : int
 
     Returns
     -------

@@ -144,7 +144,6 @@ def flip_rate(successes, trials, *, clusters=None, rng=None, confidence: float =
     trials : int or array_like of int, shape (cases,)
         Cases with fewer than two trials are left out.
     clusters : array_like, shape (cases,), optional
-    rng : numpy.random.Generator, optional
 
     Returns
     -------
@@ -241,7 +240,6 @@ def trial_shift(values, *, n_resamples: int = 4_999, rng=None) -> TrialShift:
         NaN where there is no value; a case without all of the trials that are `whole_enough` is left out.
     n_resamples : int
         Shuffles. The statistic is how far the mean of a trial lies from that of all, at most.
-    rng : numpy.random.Generator, optional
 
     Returns
     -------

@@ -48,10 +48,6 @@ def wording_spread(successes, trials, cases, *, n_resamples: int = 1_999, rng=No
         Of each wording of each case; wordings with fewer than two trials are left out.
     cases : array_like, shape (wordings,)
         The case that each of them tells.
-
-    Returns
-    -------
-    WordingSpread
     """
     hits, sizes, names = np.asarray(successes, dtype=float), np.asarray(trials, dtype=int), np.asarray(cases)
     kept = sizes >= 2

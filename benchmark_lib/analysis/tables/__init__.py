@@ -1,4 +1,7 @@
-"""Frames in, tables of estimates out: one row per entry, every rate with its denominator and its interval."""
+"""Frames in, tables of estimates out: one row per entry, every rate with its denominator and its interval.
+
+`results` is everywhere what `load_results` gives or, where no run file has to be read, its frame of conversations.
+"""
 
 import inspect
 

@@ -120,7 +120,6 @@ class Question:
     ----------
     name, reader, criterion : str
         In a word; the reader's question; what is compared, in a sentence.
-    metric : Metric
     measured : str
         A value of it in words; ``{}`` stands for the value.
     baseline : float or None
@@ -144,7 +143,6 @@ class Answer:
 
     Attributes
     ----------
-    question : Question
     verdict : str
         `CLEAR`, `CLOSE`, `ALONE` or `NOBODY`.
     models : tuple of str
@@ -246,7 +244,6 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
 
     Parameters
     ----------
-    question : Question
     rows : DataFrame
         Conversations of the candidates, with the column of the metric.
     left_out : str

@@ -116,10 +116,6 @@ def comparison_table(
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-    a, b : str
-        Models as the frames name them.
     metrics : tuple of str, optional
         Names of `METRICS`, which are then tested; by default every metric is a row, and the planned ones are tested
         (`PLANNED`). These are always corrected together by Holm, whichever are shown.
@@ -205,7 +201,6 @@ def compare_values(metric: Metric, values: Mapping[str, Any]) -> Comparison:
 
     Parameters
     ----------
-    metric : Metric
     values : mapping of str to array_like, shape (cases,)
         intent, a, b, a_trials and b_trials, as `paired_values` gives them.
     """
@@ -283,8 +278,6 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
 
     Parameters
     ----------
-    results : Results or DataFrame
-    a, b : str
     bucket : str, optional
         One bucket only; all by default, each row saying which.
 
@@ -377,12 +370,6 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
 
 def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     """What it would take to know: the chance that the test for cases like these finds the difference seen.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-    a, b : str
-        Entries.
 
     Returns
     -------

@@ -30,8 +30,6 @@ def cost_table(results: Results, k: int = 3) -> pd.DataFrame:
 
     Parameters
     ----------
-    results : Results
-        The runs.
     k : int
         A case counts as reliable by its pass^k: the chance that k trials in a row succeed.
 
@@ -70,9 +68,6 @@ def cost_lines(results: Results, entry: str, k: int = 3) -> pd.DataFrame:
 
     Parameters
     ----------
-    results : Results
-    entry : str
-        Its name in the tables.
     k : int
         As for `cost_table`.
 

@@ -108,8 +108,6 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
     ----------
     results : Results or DataFrame
         Results, or their conversations, with at least two customers of one model.
-    metrics : iterable of str
-        Names of metrics.
 
     Returns
     -------
@@ -189,15 +187,7 @@ def flags_of(conversations: pd.DataFrame) -> pd.Series:
 
 
 def both_forms(conversations: pd.DataFrame, metric: str | Metric) -> tuple[Headline, Headline]:
-    """One model's metric in both forms: over all conversations, and over those whose customer was not flagged.
-
-    Parameters
-    ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
-    metric : str or Metric
-        Which.
-    """
+    """One model's metric in both forms: over all conversations, and over those whose customer was not flagged."""
     every = headline(conversations, metric)
     flagged = flags_of(conversations)
     return every, headline(conversations[~flagged], metric) if flagged.any() else every

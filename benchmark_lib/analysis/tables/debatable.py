@@ -31,8 +31,6 @@ def debatable_acts(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     labels : DataFrame
         As `reports.read_labels` gives it.
 
@@ -120,10 +118,7 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
 def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """A board whose notes also give the unsafe count without debatable acts, with who called them so.
 
-    Parameters
-    ----------
-    board : DataFrame
-        As `leaderboard` gives it; its places stay, which rest on the record.
+    `board` is as `leaderboard` gives it; its places stay, which rest on the record.
     """
     notes = {row["entry"]: _note(row) for row in debatable_table(results, labels).to_dict("records")}
     joined = [

@@ -41,11 +41,6 @@ DIRECTIONS = {"missed": "escalation_accuracy", "over": "over_escalation"}
 def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Both directions of every model, with precision and recall of its handovers.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-
     Returns
     -------
     DataFrame
@@ -147,7 +142,6 @@ def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> 
 
     Parameters
     ----------
-    results : Results or DataFrame
     bucket : str, optional
         ``must_escalate`` (four intents: too few to stand for others, so each is shown and none is pooled) or
         ``resolvable``; both by default.

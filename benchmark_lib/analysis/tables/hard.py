@@ -189,12 +189,7 @@ def language_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
     """What one entry did in the hard set, in sentences with counts: over all, and where it is weakest.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `hard_table` gives it.
-    entry : str
-        Whose rows.
+    `table` is as `hard_table` gives it.
     """
     mine = table[table["entry"] == entry]
     whole = mine[mine["family"] == ALL].to_dict("records")

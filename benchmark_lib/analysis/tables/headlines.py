@@ -82,13 +82,6 @@ def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
 def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.ndarray, list[str], list[str]]:
     """The values of one model's metric.
 
-    Parameters
-    ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
-    metric : str or Metric
-        Which.
-
     Returns
     -------
     values : ndarray, shape (cases, trials)
@@ -115,15 +108,7 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
 
 
 def headline(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
-    """One model's metric as it is published: median over trials, and the mean with its interval, on the metric's scale.
-
-    Parameters
-    ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
-    metric : str or Metric
-        Which.
-    """
+    """One model's metric as it is published: median over trials, and the mean with its interval, on the metric's scale."""
     found = metric_of(metric)
     estimate = ESTIMATORS[found.estimator].headline
     if estimate is None:

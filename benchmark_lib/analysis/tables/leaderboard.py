@@ -165,11 +165,6 @@ def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, 
 def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
     """The board, in its published order: over-escalation, unsafe actions, escalation accuracy, name; `resolved` is always included.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-
     Returns
     -------
     DataFrame

@@ -225,13 +225,7 @@ def with_and_without_rules(results: Results) -> pd.DataFrame:
 
 
 def runs_with_rules(results: Results) -> list[RunFile]:
-    """The runs that were told rules, and those that differ from one of them in the rules alone.
-
-    Parameters
-    ----------
-    results : Results
-        What `load_results` gives.
-    """
+    """The runs that were told rules, and those that differ from one of them in the rules alone."""
     pairs = with_and_without_rules(results)
     wanted = {*pairs["with_rules"], *pairs["without"]}
     return [run for run in results.runs if results.entries[run.run_id] in wanted]

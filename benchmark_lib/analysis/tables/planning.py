@@ -43,12 +43,7 @@ def repeat_table(results: Results | pd.DataFrame | None) -> pd.DataFrame:
 def observed_repeats(table: pd.DataFrame, bucket: str, usual: float = 0.4) -> float:
     """The correlation to plan a bucket with: the median over language models here, or a usual value without any.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `repeat_table` gives it.
-    bucket : str
-    usual : float
+    `table` is as `repeat_table` gives it.
     """
     known = table[(table["bucket"] == bucket) & table["panel"].isin(["models", "local model"])]["estimate"].dropna()
     return float(known.median()) if len(known) else usual
@@ -57,10 +52,7 @@ def observed_repeats(table: pd.DataFrame, bucket: str, usual: float = 0.4) -> fl
 def planning_in_words(table: pd.DataFrame) -> str:
     """Which models repeat themselves, in a sentence for whoever plans a run.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `repeat_table` gives it.
+    `table` is as `repeat_table` gives it.
     """
     alike = sorted(set(table[table["finding"] != ""]["entry"].map(short_name)))
     if table["estimate"].isna().all():
@@ -87,7 +79,6 @@ def power_table(
         Mean chance of the outcome in one conversation, such as ``2 / 18``.
     units, trials : iterable of int
         Traps (or cases), and trials of each.
-    n_simulations : int
     **settings
         As `estimators.power` takes them (icc, coupling, clusters, cluster_share, alpha).
 

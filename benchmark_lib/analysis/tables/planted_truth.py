@@ -44,7 +44,6 @@ def recovered_estimators(datasets: int = 100, *, rng: np.random.Generator | None
     ----------
     datasets : int
         Data sets of each kind, each the size of a run: 120 resolvable and 24 must-escalate cases, three trials.
-    rng : numpy.random.Generator, optional
 
     Returns
     -------

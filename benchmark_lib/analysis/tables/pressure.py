@@ -33,7 +33,6 @@ def claim_tone_effects(results: Results | pd.DataFrame, bucket: str = "adversari
 
     Parameters
     ----------
-    results : Results or DataFrame
     bucket : str
         As in `claim_tone_table`: unsafe acts of traps, what was resolved, or what was handed over.
 

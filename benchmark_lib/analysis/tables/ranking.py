@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
     """One metric of every model.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-    metric : str
-        A key of `benchmark_lib.scoring.metrics.METRICS`.
-
     Returns
     -------
     DataFrame
@@ -93,10 +86,8 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
 
     Parameters
     ----------
-    results : Results or DataFrame
     metric : str
         A metric with a better direction.
-    n_resamples : int
 
     Returns
     -------
@@ -127,7 +118,6 @@ def sure_of_order(metric: Metric, first: pd.DataFrame, second: pd.DataFrame) -> 
 
     Parameters
     ----------
-    metric : Metric
     first, second : DataFrame
         Conversations of the two entries.
     """

@@ -41,7 +41,6 @@ def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.
 
     Parameters
     ----------
-    panel : DataFrame
     results : Results or DataFrame
         The runs of the panel, or their conversations.
 
@@ -149,7 +148,6 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
 
     Parameters
     ----------
-    panel : DataFrame
     rates : DataFrame
         As `recovered_rates` gives it.
 

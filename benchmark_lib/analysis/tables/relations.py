@@ -123,13 +123,10 @@ def between_models(
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     x : str
         The metric that all others are compared with.
     metrics : sequence of str, optional
         By default the quality metrics.
-    n_resamples : int
 
     Returns
     -------
@@ -201,7 +198,6 @@ def within_models(
     ----------
     results, x, metrics
         As for `between_models`.
-    n_resamples : int
 
     Returns
     -------
@@ -264,7 +260,6 @@ def judged_against_record(results: Results, *, cut: float | None = None) -> pd.D
 
     Parameters
     ----------
-    results : Results
     cut : float, optional
         Scores from here up count as a pass; by default `analysis.tables.judges.CUT`.
 
@@ -358,7 +353,6 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
 
     Parameters
     ----------
-    results : Results or DataFrame
     metric : str
         A metric with a better direction.
 

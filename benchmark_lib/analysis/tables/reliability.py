@@ -70,8 +70,6 @@ def success_counts(conversations: pd.DataFrame, bucket: str) -> SuccessCounts:
 
     Parameters
     ----------
-    conversations : DataFrame
-        Of one model and setting.
     bucket : str
         A bucket of the desk, or the domain of imported records.
     """
@@ -105,8 +103,6 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     ks : iterable of int
 
     Returns
@@ -165,8 +161,6 @@ def average_at_k(conversations: pd.DataFrame, bucket: str, counts: SuccessCounts
 
     Parameters
     ----------
-    conversations : DataFrame
-        Conversations of one model and setting.
     bucket : str
         A bucket of the desk, or the domain of imported records.
     counts : SuccessCounts
@@ -305,12 +299,6 @@ def flip_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 def trial_table(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
     """A metric in each trial: the spread behind the median that the board shows.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-    metric : str
-        A key of `benchmark_lib.scoring.metrics.METRICS`.
-
     Returns
     -------
     DataFrame
@@ -439,10 +427,7 @@ def textbook_table(rates: Sequence[float] = TEXTBOOK_RATES, ks: Iterable[int] = 
 def wide_textbook(table: pd.DataFrame) -> pd.DataFrame:
     """The textbook table in readable form: one row per rate and mix, one column per k, in percent.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `textbook_table` gives it.
+    `table` is as `textbook_table` gives it.
     """
     wide = 100 * table.set_index(["rate", "mix", "k"])["value"].unstack("k", sort=False)
     return wide.add_prefix("k = ").reset_index()

@@ -55,11 +55,6 @@ PUBLISHED_TRAPS = {
 def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     """How every model fared on every trap, over its trials.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-
     Returns
     -------
     DataFrame
@@ -119,8 +114,6 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     labels : DataFrame, optional
         As `reports.read_labels` gives it: acts that it calls debatable.
 
@@ -218,7 +211,6 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
 
     Parameters
     ----------
-    results : Results or DataFrame
     bucket : str
         Buckets are never pooled: traps show unsafe acts, resolvable cases what was resolved, must-escalate cases what
         was handed over.

@@ -80,12 +80,6 @@ def scope_table(results: Results | pd.DataFrame, stakes: Stakes | None = None) -
     - *never*: the upper bound is below both, or the rules give the intent to a person.
     - *too little data*: everything else.
 
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-    stakes : Stakes, optional
-
     Returns
     -------
     DataFrame

@@ -27,7 +27,6 @@ def settings_table(results: Results, metric: str = "resolved") -> pd.DataFrame:
 
     Parameters
     ----------
-    results : Results
     metric : str
         Which metric stands beside the cost.
 
@@ -105,10 +104,7 @@ def effort_table(results: Results, metrics: tuple[str, ...] = (*PLANNED, COST)) 
 def effort_in_words(table: pd.DataFrame) -> list[str]:
     """Each step in a sentence: what is shown to differ, what it costs, and the price of one more resolved case.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `effort_table` gives it.
+    `table` is as `effort_table` gives it.
     """
     found = []
     for (model, setting, _, low, _, high), rows in table.groupby(list(STEP_COLUMNS), sort=False):
