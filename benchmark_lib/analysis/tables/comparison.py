@@ -14,19 +14,13 @@ from ...records import BUCKETS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
 from ...scoring.scales import SHARE
 from ..entries import entry_meant
-from ..estimators.comparisons import (
-    SURE,
-    Comparison,
-    PairedDifference,
-    adjusted,
-    compare_paired,
-    mcnemar_exact,
-)
+from ..estimators.comparisons import SURE, Comparison, PairedDifference, adjusted, compare_paired, mcnemar_exact
 from ..estimators.estimate import counted, sentence
 from ..estimators.planning import power_of_difference
 from ..estimators.trials import repeat_correlation
 from ..panels import conversations_of, short_name
 from .headlines import ESTIMATORS, case_matrix
+from .rows import framed
 from .verdicts import direction_in_words, shown_numbers, winner_in_words
 
 if TYPE_CHECKING:
@@ -48,30 +42,8 @@ MOSTLY_REPEATS = 0.9
 """Correlation of two trials of a case from which a model is said to repeat itself."""
 
 COLUMNS = (
-    "metric",
-    "title",
-    "direction",
-    "unit",
-    "a",
-    "b",
-    "difference",
-    "low",
-    "high",
-    "level",
-    "p",
-    "p_adjusted",
-    "these_low",
-    "these_high",
-    "p_these",
-    "p_these_adjusted",
-    "truth",
-    "cases",
-    "units",
-    "trials",
-    "word",
-    "better",
-    "verdict",
-    "reason",
+    "metric title direction unit a b difference low high level p p_adjusted these_low these_high p_these "
+    "p_these_adjusted truth cases units trials word better verdict reason"
 )
 
 
@@ -132,8 +104,6 @@ def comparison_table(
         cases, units (cases or intents that carry the test), trials in words, word (the verdict in a word), better,
         verdict (with the name of the better one) and reason in words.
     """
-    import pandas as pd
-
     of = _both(results, a, b)
     wanted = [METRICS[m] for m in (metrics or METRICS)]
     known = {m.name: paired_values(m, *of) for m in dict.fromkeys((*wanted, *(METRICS[name] for name in PLANNED)))}
@@ -148,7 +118,7 @@ def comparison_table(
     rows = [_row(metric, known[metric.name], found[metric.name], a, b) for metric in wanted]
     for row in rows:
         row["truth"] = truths[0].get(row["metric"], nan) - truths[1].get(row["metric"], nan)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return framed(rows, COLUMNS)
 
 
 def judged(found: dict[str, Comparison]) -> dict[str, Comparison]:
@@ -288,8 +258,6 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         case_id, a, b (shares), difference, a_trials and b_trials as text (``+`` success, ``-`` failure, in the order of
         trials), split (``always`` where every trial of one beats every trial of the other, else ``in part``).
     """
-    import pandas as pd
-
     found = []
     parts = _both(results, a, b)
     for name in BUCKETS:
@@ -300,21 +268,10 @@ def differing_cases(results: Results | pd.DataFrame, a: str, b: str, *, bucket: 
         marks = [_marks(part, name) for part in parts]
         for case_id, row in table[table["a"] != table["b"]].iterrows():
             split = "always" if {row["a"], row["b"]} == {0.0, 1.0} else "in part"
-            found.append(
-                (
-                    name,
-                    row["intent"],
-                    case_id,
-                    row["a"],
-                    row["b"],
-                    row["a"] - row["b"],
-                    marks[0].get(case_id, ""),
-                    marks[1].get(case_id, ""),
-                    split,
-                )
-            )
-    columns = ["bucket", "intent", "case_id", "a", "b", "difference", "a_trials", "b_trials", "split"]
-    table = pd.DataFrame(found, columns=columns)
+            trials = (marks[0].get(case_id, ""), marks[1].get(case_id, ""))
+            shares = (row["a"], row["b"], row["a"] - row["b"])
+            found.append((name, row["intent"], case_id, *shares, *trials, split))
+    table = framed(found, "bucket intent case_id a b difference a_trials b_trials split")
     return table.sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
@@ -353,19 +310,10 @@ def agreement_of_two(results: Results | pd.DataFrame, a: str, b: str) -> pd.Data
         alone = len({case for case, _ in [*one.index, *other.index]}) - len(joined)
         left = f"{counted(alone, 'case')} with a value for only one model left out" if alone else ""
         reason = sentence("no case was run by both" if joined.empty else test.reason, left)
-        rows.append(
-            (
-                bucket,
-                len(joined),
-                int((x & y).sum()),
-                only_a,
-                only_b,
-                int((~x & ~y).sum()),
-                test.p if len(joined) else nan,
-                reason,
-            )
-        )
-    return pd.DataFrame(rows, columns=["bucket", "cases", "both", "only_a", "only_b", "neither", "p", "reason"])
+        both, neither = int((x & y).sum()), int((~x & ~y).sum())
+        p = test.p if len(joined) else nan
+        rows.append((bucket, len(joined), both, only_a, only_b, neither, p, reason))
+    return framed(rows, "bucket cases both only_a only_b neither p reason")
 
 
 def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFrame:
@@ -379,8 +327,6 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
         difference is the one seen), double (chance with twice the cases at the trials run), reason. Where a model
         repeats itself the chances do not grow with N, and the reason says so.
     """
-    import pandas as pd
-
     of, rows = _both(results, a, b), []
     for name in PLANNED:
         metric = METRICS[name]
@@ -401,8 +347,8 @@ def what_it_takes(results: Results | pd.DataFrame, a: str, b: str) -> pd.DataFra
             | {"a": both["a"].mean(), "b": both["b"].mean(), "repeats": repeats, **seen, "double": double}
             | {"reason": _why_power(both, sizes, repeats, seen)}
         )
-    columns = ["metric", "title", "cases", "a", "b", "repeats", *(f"power_{n}" for n in TRIALS_SHOWN), "double"]
-    return pd.DataFrame(rows).reindex(columns=[*columns, "reason"])
+    powers = " ".join(f"power_{n}" for n in TRIALS_SHOWN)
+    return framed(rows, f"metric title cases a b repeats {powers} double reason")
 
 
 def _why_power(both: pd.DataFrame, sizes: np.ndarray, repeats: float, seen: dict[str, float]) -> str:

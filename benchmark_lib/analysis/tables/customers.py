@@ -18,6 +18,7 @@ from ..estimators.estimate import FEW_CLUSTERS, Headline
 from ..estimators.intervals import proportion_interval
 from ..panels import conversations_of
 from .headlines import headline, metric_of
+from .rows import interval, pair
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,9 +57,7 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
                 "customer": customer,
                 "conversations": len(mine),
                 "flagged": flagged,
-                "share": share.estimate,
-                "low": share.low,
-                "high": share.high,
+                **interval(share, "share"),
                 "findings": ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in names.most_common()),
                 **{name: names[name] for name in FINDINGS if names[name]},
             }
@@ -83,21 +82,9 @@ def with_and_without_flagged(results: Results | pd.DataFrame, metrics: Iterable[
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         for name in metrics:
             for conversations, found in zip((ALL, KEPT), both_forms(mine, metric_of(name)), strict=True):
-                rows.append(
-                    {
-                        "entry": entry,
-                        "customer": customer,
-                        "metric": name,
-                        "title": METRICS[name].title,
-                        "conversations": conversations,
-                        "median": found.median,
-                        "mean": found.mean.estimate,
-                        "low": found.mean.low,
-                        "high": found.mean.high,
-                        "n": found.n,
-                        "reason": found.reason,
-                    }
-                )
+                row = {"entry": entry, "customer": customer, "metric": name, "title": METRICS[name].title}
+                row |= {"conversations": conversations, **pair(found), "n": found.n, "reason": found.reason}
+                rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -130,20 +117,11 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
             if customer_a == customer_b:
                 continue
             for conversations, kept in ((ALL, mine), (KEPT, mine[~flags_of(mine)])):
-                rows += [
-                    {
-                        "model": model,
-                        "metric": name,
-                        "title": METRICS[name].title,
-                        "conversations": conversations,
-                        "entry_a": a,
-                        "entry_b": b,
-                        "customer_a": customer_a,
-                        "customer_b": customer_b,
-                        **_difference(kept, metric_of(name), a, b),
-                    }
-                    for name in metrics
-                ]
+                who = {"conversations": conversations, "entry_a": a, "entry_b": b}
+                who |= {"customer_a": customer_a, "customer_b": customer_b}
+                for name in metrics:
+                    row = {"model": model, "metric": name, "title": METRICS[name].title, **who}
+                    rows.append(row | _difference(kept, metric_of(name), a, b))
     if not rows:
         raise BadInput("no model was run with two customers: run it once more with --customer MODEL on the same cases")
     return pd.DataFrame(rows)
@@ -166,9 +144,7 @@ def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> 
     return {
         "a": table[a].mean(),
         "b": table[b].mean(),
-        "difference": found.estimate,
-        "low": found.low,
-        "high": found.high,
+        **interval(found, "difference"),
         "p": found.p,
         "cases": len(table),
         "reason": found.reason,

@@ -13,6 +13,7 @@ from ..estimators.estimate import counted
 from ..panels import conversations_of, panel_of
 from .judges import ITEM
 from .leaderboard import unsafe_table
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,35 +85,25 @@ def debatable_table(results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd
         panel, entry, traps, trials, unsafe and debatable (conversations), labellers, and the numbers of `unsafe_table`
         (median, observed, these_mean, these_low, these_high, band) as recorded and with ``_without``.
     """
-    import pandas as pd
-
     rows, acts = conversations_of(results), debatable_acts(results, labels)
     called = acts.drop_duplicates(list(ITEM)).groupby("entry").size()
     mine = rows[rows["entry"].isin(called.index)]
-    columns = ["panel", "entry", "traps", "trials", "unsafe", "debatable", "labellers"]
-    columns += [*NUMBERS, *(f"{name}_without" for name in NUMBERS)]
+    columns = " ".join(
+        ["panel entry traps trials unsafe debatable labellers", *NUMBERS, *(f"{name}_without" for name in NUMBERS)]
+    )
     if mine.empty:
-        return pd.DataFrame(columns=columns)
+        return framed([], columns)
     before, after = unsafe_table(mine), unsafe_table(without_debatable(mine, labels))
     after = after.set_index(["entry", "source"])
     found = []
     for row in before.to_dict("records"):
         entry, other = row["entry"], after.loc[(row["entry"], row["source"])]
         of = mine[(mine["entry"] == entry) & (mine["source"] == row["source"])]
-        found.append(
-            {
-                "panel": panel_of(row["model"], row["source"]),
-                "entry": entry,
-                "traps": row["traps"],
-                "trials": row["trials"],
-                "unsafe": int(of["unsafe"].fillna(False).sum()),
-                "debatable": int(called[entry]),
-                "labellers": ", ".join(sorted(set(acts.loc[acts["entry"] == entry, "labeller"]))),
-                **{name: row[name] for name in NUMBERS},
-                **{f"{name}_without": other[name] for name in NUMBERS},
-            }
-        )
-    return pd.DataFrame(found, columns=columns)
+        row |= {"panel": panel_of(row["model"], row["source"]), "unsafe": int(of["unsafe"].fillna(False).sum())}
+        row |= {"debatable": int(called[entry]), **{f"{name}_without": other[name] for name in NUMBERS}}
+        labellers = set(acts.loc[acts["entry"] == entry, "labeller"])
+        found.append(row | {"labellers": ", ".join(sorted(labellers))})
+    return framed(found, columns)
 
 
 def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:

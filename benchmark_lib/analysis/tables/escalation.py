@@ -17,6 +17,7 @@ from ..estimators.passk import pass_hat_k_interval
 from ..panels import conversations_of
 from .headlines import case_matrix, headline
 from .published import FOLDER
+from .rows import framed, interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,16 +64,8 @@ def escalation_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         precision, handovers = precision_of_handover(mine)
         recall, fall_out = 1 - row["missed_mean"], row["over_mean"]
         even = recall / (recall + fall_out) if recall + fall_out > 0 else nan
-        row |= {
-            "recall": recall,
-            "recall_low": 1 - row["missed_high"],
-            "recall_high": 1 - row["missed_low"],
-            "precision": precision.estimate,
-            "precision_low": precision.low,
-            "precision_high": precision.high,
-            "precision_even": even,
-            "handovers": handovers,
-        }
+        row |= {"recall": recall, "recall_low": 1 - row["missed_high"], "recall_high": 1 - row["missed_low"]}
+        row |= interval(precision, "precision", "precision_") | {"precision_even": even, "handovers": handovers}
         accepted = mine.loc[mine["bucket"] == NEEDS, "queue_accepted"].dropna()
         row |= {
             "queue_right": int(accepted.sum()) if len(accepted) else nan,
@@ -153,29 +146,13 @@ def intent_table(results: Results | pd.DataFrame, bucket: str | None = None) -> 
         (conversations), share (mean over cases), low, high (pass^1 over the cases of this intent: for cases of this
         intent like these), wrong (share that went the wrong way), reason.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     found = []
     for one in (NEEDS, SOLVABLE) if bucket is None else (bucket,):
         intents = sorted(rows.loc[rows["bucket"] == one, "intent"].unique())
         for (panel, entry), mine in rows.groupby(["panel", "entry"], sort=False):
             found += [{"panel": panel, "entry": entry, "bucket": one, **row} for row in _of_intents(mine, one, intents)]
-    columns = [
-        "panel",
-        "entry",
-        "bucket",
-        "intent",
-        "cases",
-        "conversations",
-        "handed_over",
-        "share",
-        "low",
-        "high",
-        "wrong",
-        "reason",
-    ]
-    return pd.DataFrame(found, columns=columns)
+    return framed(found, "panel entry bucket intent cases conversations handed_over share low high wrong reason")
 
 
 def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator[dict[str, Any]]:
@@ -195,9 +172,7 @@ def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator
             "cases": int((sizes > 0).sum()),
             "conversations": int(seen.sum()),
             "handed_over": int(hits.sum()),
-            "share": one.estimate,
-            "low": one.low,
-            "high": one.high,
+            **interval(one, "share"),
             "wrong": 1 - one.estimate if bucket == NEEDS else one.estimate,
             "reason": one.reason,
         }
@@ -228,15 +203,13 @@ def honesty_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         One row per entry and column: panel, entry, finding, conversations (with a value), kept, share; empty where no
         detector was run.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     found = []
     for name in (c for c in HONESTY_COLUMNS if c in rows):
         flags = rows[name].astype("object").map(_as_flag).astype(float)
         for (panel, entry), values in flags.dropna().groupby([rows["panel"], rows["entry"]], sort=False):
             found.append((panel, entry, HONESTY_COLUMNS[name], len(values), int(values.sum()), float(values.mean())))
-    return pd.DataFrame(found, columns=["panel", "entry", "finding", "conversations", "kept", "share"])
+    return framed(found, "panel entry finding conversations kept share")
 
 
 def _as_flag(value: Any) -> float:
@@ -252,8 +225,6 @@ def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
     DataFrame
         panel, bucket, intent, models, conversations, wrong_conversations, share, worst_entry, worst_share.
     """
-    import pandas as pd
-
     rows = []
     wrong = intents.assign(
         wrong_conversations=intents["handed_over"].where(
@@ -264,33 +235,10 @@ def worst_intents(intents: pd.DataFrame, *, least: int = 1) -> pd.DataFrame:
         ["panel", "bucket", "intent"], sort=False
     ):
         worst = part.loc[part["wrong"].idxmax()]
-        rows.append(
-            (
-                panel,
-                bucket,
-                intent,
-                part["entry"].nunique(),
-                int(part["conversations"].sum()),
-                int(part["wrong_conversations"].sum()),
-                part["wrong_conversations"].sum() / part["conversations"].sum(),
-                worst["entry"],
-                worst["wrong"],
-            )
-        )
-    table = pd.DataFrame(
-        rows,
-        columns=[
-            "panel",
-            "bucket",
-            "intent",
-            "models",
-            "conversations",
-            "wrong_conversations",
-            "share",
-            "worst_entry",
-            "worst_share",
-        ],
-    )
+        total, lost = int(part["conversations"].sum()), int(part["wrong_conversations"].sum())
+        numbers = (part["entry"].nunique(), total, lost, lost / total)
+        rows.append((panel, bucket, intent, *numbers, worst["entry"], worst["wrong"]))
+    table = framed(rows, "panel bucket intent models conversations wrong_conversations share worst_entry worst_share")
     return table.sort_values(["panel", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
 

@@ -22,6 +22,7 @@ from ..panels import VARIANT, conversations_of
 from .headlines import case_matrix, headline, metric_of, why_none
 from .judges import CUT, newest
 from .published import general_ranking, published_board
+from .rows import framed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,16 +77,10 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
         metric's bucket, and for a count where it ran fewer traps than others of its panel: such counts are not
         comparable.
     """
-    import pandas as pd
-
     names, rows = list(metrics or METRICS), []
     for (panel, entry, source), mine in conversations_of(results).groupby(["panel", "entry", "source"], sort=False):
-        row: dict[str, Any] = {
-            "panel": panel,
-            "entry": entry,
-            "source": source,
-            "family": vendor_of(mine["model"].iloc[0]),
-        }
+        row: dict[str, Any] = {"panel": panel, "entry": entry, "source": source}
+        row["family"] = vendor_of(mine["model"].iloc[0])
         for name in names:
             values, _, _ = case_matrix(mine, name)
             seen = values[~np.isnan(values).all(axis=1)] if values.size else values
@@ -96,9 +91,7 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
             )
             row[f"{name}_n"] = len(seen)
         rows.append(row)
-    table = pd.DataFrame(
-        rows, columns=["panel", "entry", "source", "family", *(f"{n}{part}" for n in names for part in ("", "_n"))]
-    )
+    table = framed(rows, " ".join(["panel entry source family", *(f"{name} {name}_n" for name in names)]))
     for name in (n for n in names if metric_of(n).scale.summed):
         table[name] = table[name].where(table[f"{name}_n"] == table.groupby("panel")[f"{name}_n"].transform("max"))
     return table[["panel", "entry", "source", "family", *names]]
@@ -135,8 +128,6 @@ def between_models(
         (Spearman), low, high (families resampled), p (permutation), p_holm (over the metrics of a panel),
         leave_one_low, leave_one_high (without one family in turn) and reason.
     """
-    import pandas as pd
-
     metrics = [m for m in metrics or quality_metrics() if m != x]
     means, conversations, rows = model_means(results, [x, *metrics]), conversations_of(results), []
     for panel, mine in means.groupby("panel", sort=False):
@@ -144,44 +135,12 @@ def between_models(
         adjusted = adjust_pvalues([f.p for f in found], method="holm")
         for metric, one, p_holm in zip(metrics, found, np.asarray(adjusted), strict=True):
             uneven = [cases_held(conversations[conversations["panel"] == panel], name) for name in (x, metric)]
-            rows.append(
-                (
-                    panel,
-                    "between models",
-                    x,
-                    metric,
-                    METRICS[metric].title,
-                    one.n,
-                    one.families,
-                    one.estimate,
-                    one.low,
-                    one.high,
-                    one.p,
-                    float(p_holm),
-                    one.leave_one_low,
-                    one.leave_one_high,
-                    sentence(one.reason, *dict.fromkeys(uneven)),
-                )
-            )
-    return pd.DataFrame(
+            who = (panel, "between models", x, metric, METRICS[metric].title, one.n, one.families)
+            numbers = (one.estimate, one.low, one.high, one.p, float(p_holm), one.leave_one_low, one.leave_one_high)
+            rows.append((*who, *numbers, sentence(one.reason, *dict.fromkeys(uneven))))
+    return framed(
         rows,
-        columns=[
-            "panel",
-            "level",
-            "x",
-            "metric",
-            "title",
-            "models",
-            "families",
-            "estimate",
-            "low",
-            "high",
-            "p",
-            "p_holm",
-            "leave_one_low",
-            "leave_one_high",
-            "reason",
-        ],
+        "panel level x metric title models families estimate low high p p_holm leave_one_low leave_one_high reason",
     )
 
 
@@ -205,8 +164,6 @@ def within_models(
         One row per panel and metric: panel, level (``within models``), x, metric, title, models, conversations,
         estimate, low, high (BCa over cases) and reason.
     """
-    import pandas as pd
-
     frame, chosen, rows = conversations_of(results), metric_of(x), []
     for panel, mine in frame.groupby("panel", sort=False):
         for name in (m for m in metrics or quality_metrics() if m != x):
@@ -222,37 +179,9 @@ def within_models(
                     first, second, conversations["case_id"], conversations["entry"], n_resamples=n_resamples
                 )
             reason = why_none(mine, metric.bucket) or found.reason
-            rows.append(
-                (
-                    panel,
-                    "within models",
-                    x,
-                    name,
-                    metric.title,
-                    conversations["entry"].nunique(),
-                    found.n,
-                    found.estimate,
-                    found.low,
-                    found.high,
-                    reason,
-                )
-            )
-    return pd.DataFrame(
-        rows,
-        columns=[
-            "panel",
-            "level",
-            "x",
-            "metric",
-            "title",
-            "models",
-            "conversations",
-            "estimate",
-            "low",
-            "high",
-            "reason",
-        ],
-    )
+            who = (panel, "within models", x, name, metric.title, conversations["entry"].nunique(), found.n)
+            rows.append((*who, found.estimate, found.low, found.high, reason))
+    return framed(rows, "panel level x metric title models conversations estimate low high reason")
 
 
 def judged_against_record(results: Results, *, cut: float | None = None) -> pd.DataFrame:
@@ -270,8 +199,6 @@ def judged_against_record(results: Results, *, cut: float | None = None) -> pd.D
         success, and where not), passed_of_failures (share of recorded failures the judge passes), kappa with low and
         high, ac1, raw, reason. Empty if there are no verdicts.
     """
-    import pandas as pd
-
     cut, rows = CUT if cut is None else cut, []
     verdicts = newest(results)
     for (judge, scorer), mine in verdicts.groupby(["judge", "scorer"], sort=False):
@@ -279,39 +206,10 @@ def judged_against_record(results: Results, *, cut: float | None = None) -> pd.D
         good = seen["success"].astype(bool)
         found = agreement(agreement_table(seen["score"] >= cut, good, [True, False]))
         passed = (seen.loc[~good, "score"] >= cut).mean() if (~good).any() else nan
-        rows.append(
-            (
-                judge,
-                scorer,
-                len(seen),
-                seen.loc[good, "score"].mean(),
-                seen.loc[~good, "score"].mean(),
-                float(passed),
-                found.estimate,
-                found.low,
-                found.high,
-                found.ac1,
-                found.raw,
-                found.reason,
-            )
-        )
-    return pd.DataFrame(
-        rows,
-        columns=[
-            "judge",
-            "scorer",
-            "n",
-            "mean_success",
-            "mean_failure",
-            "passed_of_failures",
-            "kappa",
-            "low",
-            "high",
-            "ac1",
-            "raw",
-            "reason",
-        ],
-    )
+        means = (seen.loc[good, "score"].mean(), seen.loc[~good, "score"].mean(), float(passed))
+        numbers = (found.estimate, found.low, found.high, found.ac1, found.raw, found.reason)
+        rows.append((judge, scorer, len(seen), *means, *numbers))
+    return framed(rows, "judge scorer n mean_success mean_failure passed_of_failures kappa low high ac1 raw reason")
 
 
 def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
@@ -323,29 +221,13 @@ def ranking_against_desk(*, n_resamples: int = 10_000) -> pd.DataFrame:
         One row per metric: source (published), metric, models, families, estimate (Spearman of the general score), low,
         high, p, better (whether a positive value means that a higher score goes with a better desk), reason.
     """
-    import pandas as pd
-
     shared, rows = general_ranking(), []
     for column, title in PUBLISHED_METRICS.items():
         found = correlation(shared["score"], shared[column], families=shared["vendor"], n_resamples=n_resamples)
         better = column in ("resolution_pct", "escalation_accuracy_pct")
-        rows.append(
-            (
-                "published",
-                title,
-                found.n,
-                found.families,
-                found.estimate,
-                found.low,
-                found.high,
-                found.p,
-                better,
-                found.reason,
-            )
-        )
-    return pd.DataFrame(
-        rows, columns=["source", "metric", "models", "families", "estimate", "low", "high", "p", "better", "reason"]
-    )
+        numbers = (found.estimate, found.low, found.high, found.p)
+        rows.append(("published", title, found.n, found.families, *numbers, better, found.reason))
+    return framed(rows, "source metric models families estimate low high p better reason")
 
 
 def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> pd.DataFrame:
@@ -375,23 +257,9 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
         )
         held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
         part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
-        rows.append(
-            (
-                panel,
-                entry,
-                metric,
-                cost,
-                found.mean.estimate,
-                found.mean.low,
-                found.mean.high,
-                held,
-                of,
-                sentence(priced or found.reason, part),
-            )
-        )
-    table = pd.DataFrame(
-        rows, columns=["panel", "entry", "metric", "usd_per_1000", "value", "low", "high", "cases", "of", "reason"]
-    )
+        value = (found.mean.estimate, found.mean.low, found.mean.high)
+        rows.append((panel, entry, metric, cost, *value, held, of, sentence(priced or found.reason, part)))
+    table = framed(rows, "panel entry metric usd_per_1000 value low high cases of reason")
     sign = 1 if metric_of(metric).higher_is_better else -1
     best = pd.Series(False, index=table.index)
     for _, part in table.groupby("panel"):

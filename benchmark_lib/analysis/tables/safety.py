@@ -17,8 +17,9 @@ from ..estimators.unsafe import BAND_TRAPS
 from ..panels import conversations_of, is_crossed, is_wording, panel_of
 from .debatable import without_debatable
 from .leaderboard import band_in_words, unsafe_table
-from .published import FOLDER, TIERS
+from .published import TIERS, published_data
 from .relations import vendor_of
+from .rows import framed
 from .tiers import UNKNOWN, cost_tier
 
 if TYPE_CHECKING:
@@ -125,39 +126,32 @@ def safety_table(results: Results | pd.DataFrame, labels: pd.DataFrame | None = 
         disagree), repeated (traps with two trials or more), without (the median without debatable acts; with labels
         only), reason.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     unsafe = unsafe_table(rows)
     without = None if labels is None else unsafe_table(without_debatable(rows, labels)).set_index(["entry", "source"])
     fates = trap_table(rows)
     tiers = {key: cost_tier(mine) for key, mine in rows.groupby(["entry", "source"])}
-    kept, more = [], []
+    found = []
     for row in unsafe.to_dict("records"):
         panel = panel_of(row["model"], row["source"])
         mine = fates[(fates["entry"] == row["entry"]) & (fates["panel"] == panel)]
         trials = int(mine["trials"].sum())
         shares = {f"{s}_share": mine[s].sum() / trials if trials else nan for s in STATES}
-        kept.append(row)
         lost = mine.loc[mine["state"].isin([NOT_RUN, NOT_SCORED]), "state"].value_counts()
         lacking = [f"{counted(int(n), 'trap')} {state}" for state, n in lost.items() if trials]
-        more.append(
-            {
-                "panel": panel,
-                "chances": band_in_words(row),
-                "cost_tier": tiers[row["entry"], row["source"]],
-                **shares,
-                "flipping": int((mine["stability"] == "flips").sum()),
-                "repeated": int((mine["trials"] >= 2).sum()),
-                **({} if without is None else {"without": without.loc[(row["entry"], row["source"]), "median"]}),
-                "reason": sentence(row["reason"], *lacking),
-            }
-        )
-    names = ["panel", "chances", "cost_tier", *(f"{s}_share" for s in STATES), "flipping", "repeated"]
-    names += ["reason"] if labels is None else ["without", "reason"]
-    return pd.concat(
-        [pd.DataFrame(kept, columns=unsafe.columns).drop(columns="reason"), pd.DataFrame(more, columns=names)], axis=1
-    )
+        row |= {
+            "panel": panel,
+            "chances": band_in_words(row),
+            "cost_tier": tiers[row["entry"], row["source"]],
+            **shares,
+        }
+        row |= {"flipping": int((mine["stability"] == "flips").sum()), "repeated": int((mine["trials"] >= 2).sum())}
+        if without is not None:
+            row["without"] = without.loc[(row["entry"], row["source"]), "median"]
+        found.append(row | {"reason": sentence(row["reason"], *lacking)})
+    names = ["panel chances cost_tier", *(f"{s}_share" for s in STATES), "flipping repeated"]
+    names += ["reason"] if labels is None else ["without reason"]
+    return framed(found, " ".join([*(c for c in unsafe if c != "reason"), *names]))
 
 
 def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -170,8 +164,6 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         (those in which the customer got as far as this push), unsafe and given_way (conversations that were unsafe, or
         unsafe or wavered, by then), ``*_share`` of all conversations.
     """
-    import pandas as pd
-
     rows = conversations_of(results)
     conversations = rows[(rows["bucket"] == "adversarial") & rows["pressure_reached"].notna()]
     last = int(conversations["pushes"].max()) if len(conversations) else 0
@@ -181,29 +173,10 @@ def pressure_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         for push in range(last + 1):
             by_then = mine["pressure_push"] <= push
             counts = {"unsafe": int((unsafe & by_then).sum()), "given_way": int(((unsafe | wavered) & by_then).sum())}
-            found.append(
-                {
-                    "panel": panel,
-                    "entry": entry,
-                    "push": push,
-                    "conversations": len(mine),
-                    "heard": int((mine["pushes"].astype(float) >= push).sum()),
-                    **counts,
-                    **{f"{name}_share": count / len(mine) for name, count in counts.items()},
-                }
-            )
-    columns = [
-        "panel",
-        "entry",
-        "push",
-        "conversations",
-        "heard",
-        "unsafe",
-        "given_way",
-        "unsafe_share",
-        "given_way_share",
-    ]
-    return pd.DataFrame(found, columns=columns)
+            row = {"panel": panel, "entry": entry, "push": push, "conversations": len(mine), **counts}
+            row |= {f"{name}_share": count / len(mine) for name, count in counts.items()}
+            found.append(row | {"heard": int((mine["pushes"].astype(float) >= push).sum())})
+    return framed(found, "panel entry push conversations heard unsafe given_way unsafe_share given_way_share")
 
 
 def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial") -> pd.DataFrame:
@@ -350,8 +323,6 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         panel, models, families, estimate, low, high, p, reason.
     """
-    import pandas as pd
-
     rows = []
     for panel, mine in table.dropna(subset=["level"]).groupby("panel", sort=False):
         fewer = mine["traps"] < mine["traps"].max()
@@ -361,19 +332,9 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
             if fewer.any()
             else ""
         )
-        rows.append(
-            (
-                panel,
-                found.n,
-                found.families,
-                found.estimate,
-                found.low,
-                found.high,
-                found.p,
-                sentence(found.reason, words),
-            )
-        )
-    return pd.DataFrame(rows, columns=["panel", "models", "families", "estimate", "low", "high", "p", "reason"])
+        numbers = (found.n, found.families, found.estimate, found.low, found.high, found.p)
+        rows.append((panel, *numbers, sentence(found.reason, words)))
+    return framed(rows, "panel models families estimate low high p reason")
 
 
 def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -385,9 +346,7 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         trap, failed, runs, share, low, high (Wilson, which takes runs as independent: models differ, so it is too
         narrow), here (failed of the runs of language models here; in words where there are none).
     """
-    import pandas as pd
-
-    published = pd.read_csv(FOLDER / "supportagentbench_traps_2026-07.csv")
+    published = published_data("supportagentbench_traps_2026-07")
     fates = trap_table(results)
     fates = fates[fates["panel"].isin(["models", "local model"])].groupby("trap")[["unsafe", "trials"]].sum()
     rows = []
@@ -404,4 +363,4 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
         )
         found = proportion_interval(int(failed), int(runs))
         rows.append((name, int(failed), int(runs), found.estimate, found.low, found.high, here))
-    return pd.DataFrame(rows, columns=["trap", "failed", "runs", "share", "low", "high", "here"])
+    return framed(rows, "trap failed runs share low high here")
