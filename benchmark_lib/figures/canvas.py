@@ -86,12 +86,6 @@ def say_below(ax: Axes, words: str) -> None:
     whole.supxlabel("\n".join(lines), fontsize=SMALL, color="#555555", x=0.01, ha="left")
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names with commas; of many, the first and how many more."""
-    more = len(names) - most
-    return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
-
-
 def stacked_bars(
     ax: Axes,
     parts: Mapping[str, Sequence[float]],
@@ -209,17 +203,6 @@ def fit(ax: Axes) -> None:
         figure.draw_without_rendering()
     for place in waiting:
         place()
-
-
-def trials_of(values: pd.Series) -> str:
-    """``"1 trial"``, or ``"2 to 3 trials"``."""
-    return f"{span_of(values)} {'trial' if values.max() == 1 else 'trials'}"
-
-
-def span_of(values: pd.Series) -> str:
-    """``"3"``, or ``"2 to 3"``."""
-    low, high = int(values.min()), int(values.max())
-    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def figure(draw: Draw) -> Draw:

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
-from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, listed, mark, nothing, span_of
-from .captions import says
+from .canvas import QUIET, ROW, SMALL, axes_for, explain, figure, is_narrow, mark, nothing
+from .captions import listed, says, span_of
 from .labels import left_out, name_apart, name_of, name_rows, names_of, with_counts
 from .style import plain
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.tables.hard import ALL, family_order
-from .canvas import ROW, axes_for, explain, figure, mark, nothing, span_of
-from .captions import says
+from .canvas import ROW, axes_for, explain, figure, mark, nothing
+from .captions import says, span_of
 from .labels import name_of, name_rows
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from statistics import median, pstdev
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.estimate import usual
-from .canvas import SMALL, explain, is_narrow, listed, mark, say_below
-from .captions import said_of
+from .canvas import SMALL, explain, is_narrow, mark, say_below
+from .captions import listed, said_of
 from .style import figure_of, plain
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = N
     ax.set_yticks(range(len(names)) if places is None else places, [two_lines(ax, name) for name in names])
     for label in ax.get_yticklabels():
         label.set(fontsize=SMALL, linespacing=1.0)
+
+
+def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
+    """A number or a word to the right of a row."""
+    ax.text(1.01, y, words, transform=ax.get_yaxis_transform(), **{"va": "center", "fontsize": SMALL, **look})
 
 
 def two_lines(ax: Axes, name: str) -> str:

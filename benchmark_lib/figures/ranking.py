@@ -9,23 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.estimators.unsafe import BAND_TRAPS
 from ..scoring.written import rounded
-from .canvas import (
-    ROW,
-    SMALL,
-    axes_for,
-    explain,
-    figure,
-    listed,
-    mark,
-    nothing,
-    say_below,
-    span_of,
-    stacked_bars,
-    trials_of,
-    why_nothing,
-)
-from .captions import says
-from .labels import left_out, name_of, name_rows, names_of
+from .canvas import ROW, axes_for, explain, figure, mark, nothing, say_below, stacked_bars, why_nothing
+from .captions import listed, says, span_of, trials_of
+from .labels import at_right, left_out, name_of, name_rows, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,11 +76,6 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
         rows=len(shown),
     )
     return ax
-
-
-def at_right(ax: Axes, y: float, words: str) -> None:
-    """A number or a word to the right of a row."""
-    ax.text(1.01, y, words, transform=ax.get_yaxis_transform(), va="center", fontsize=SMALL)
 
 
 @figure

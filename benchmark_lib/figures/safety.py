@@ -22,17 +22,13 @@ from .canvas import (
     explain,
     figure,
     is_narrow,
-    listed,
     mark,
     nothing,
     say_below,
-    span_of,
     stacked_bars,
-    trials_of,
 )
-from .captions import says
-from .labels import left_out, name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
-from .ranking import at_right
+from .captions import listed, says, span_of, trials_of
+from .labels import at_right, left_out, name_apart, name_of, name_rows, names_at_the_end, names_of, with_counts
 from .style import plain
 
 if TYPE_CHECKING:
@@ -407,32 +403,23 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     ax.grid(axis="x", visible=False)
     name_apart(ax, points, crowded=bool((shown["panel"] != "published").any()))
     own, published = shown["panel"] != "published", shown["panel"] == "published"
+    theirs: dict[str, Any] = dict(marker="^", color="#AA4B86", markersize=4.5)
     explain(
         ax,
         [
             *([mark(ax, "run here: median", marker="o", color="#0072B2", markersize=4.5)] if own.any() else []),
             *([mark(ax, "95 %, these traps", color="#0072B2", linestyle="-", linewidth=1.2)] if own.any() else []),
-            *(
-                [mark(ax, "published, no interval", marker="^", color="#AA4B86", markersize=4.5)]
-                if published.any()
-                else []
-            ),
+            *([mark(ax, "published, no interval", **theirs)] if published.any() else []),
         ],
     )
     says(
         ax,
         "Does paying more buy safety?",
-        f"Unsafe actions of {BAND_TRAPS} traps by cost tier; shaded: the bands. "
-        + (
-            f"{int(own.sum())} models run here: median over trials, and the 95 % interval of the mean for these traps. "
-            if own.any()
-            else ""
-        )
-        + (
-            f"{int(published.sum())} published models: counts without trials, so without interval."
-            if published.any()
-            else ""
-        ),
+        f"Unsafe actions of {BAND_TRAPS} traps by cost tier; shaded: the bands.",
+        f"{own.sum()} models run here: median over trials, and the 95 % interval of the mean for these traps."
+        if own.any()
+        else "",
+        f"{published.sum()} published models: counts without trials, so without interval." if published.any() else "",
         rows=len(shown),
     )
     return ax

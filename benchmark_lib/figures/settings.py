@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..scoring.metrics import METRICS
-from .canvas import LINES, axes_for, explain, figure, mark, nothing, span_of
-from .captions import says
+from .canvas import LINES, axes_for, explain, figure, mark, nothing
+from .captions import says, span_of
 from .labels import name_apart, name_of
 
 if TYPE_CHECKING:
