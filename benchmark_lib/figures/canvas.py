@@ -141,18 +141,9 @@ def explain(ax: Axes, handles: Any = None) -> None:
         return
     longest = int(LETTERS * whole.get_figwidth()) - 8
     labels = [textwrap.fill(h.get_label(), longest) for h in handles]
-    look: dict[str, Any] = dict(
-        handles=handles,
-        labels=labels,
-        ncols=_columns(labels, whole.get_figwidth()),
-        fontsize=SMALL,
-        frameon=False,
-        columnspacing=1.0,
-        handlelength=1.4,
-        handletextpad=0.6,
-        borderaxespad=0.1,
-        labelspacing=0.35,
-    )
+    look: dict[str, Any] = dict(handles=handles, labels=labels, fontsize=SMALL, frameon=False)
+    look |= dict(ncols=_columns(labels, whole.get_figwidth()), columnspacing=1.0, labelspacing=0.35)
+    look |= dict(handlelength=1.4, handletextpad=0.6, borderaxespad=0.1)
     if len(whole.axes) == 1:
         legend = whole.legend(loc="outside upper left", **look)
     else:
@@ -174,9 +165,8 @@ def _columns(labels: Sequence[str], width: float) -> int:
         tall = [rows + (place < longer) for place in range(columns)]
         starts = [sum(tall[:place]) for place in range(columns)]
         needed = sum(max(inches[start : start + many]) + beside for start, many in zip(starts, tall, strict=True))
-        if (
-            needed + (columns - 1) * SMALL / 72 < 0.96 * width - 0.12
-        ):  # drawn letters are a little wider than their outlines
+        # drawn letters are a little wider than their outlines
+        if needed + (columns - 1) * SMALL / 72 < 0.96 * width - 0.12:
             return columns
     return 1
 

@@ -69,30 +69,17 @@ def _direction(ax: Axes, y: int, sign: int, color: str, mean: float, low: float,
     look: dict[str, Any] = dict(color="white", markeredgecolor="#333333", markeredgewidth=0.7)
     ax.plot(sign * 100 * median, y, marker="o", markersize=3, **look)
     far = max(100 * v for v in (high, mean, median) if v == v)
-    ax.annotate(
-        f"{100 * mean:.0f}",
-        (sign * far, y),
-        xytext=(sign * 4, 0),
-        textcoords="offset points",
-        ha=side,
-        va="center",
-        fontsize=SMALL,
-        annotation_clip=False,
-    )
+    text: dict[str, Any] = dict(ha=side, va="center", fontsize=SMALL, annotation_clip=False)
+    ax.annotate(f"{100 * mean:.0f}", (sign * far, y), xytext=(sign * 4, 0), textcoords="offset points", **text)
 
 
 def _explain_directions(ax: Axes, *more: Any) -> None:
     """The legend of both directions."""
     from matplotlib.patches import Patch
 
-    explain(
-        ax,
-        [
-            Patch(color=MISSED, alpha=0.85, label="left: kept, needed a human"),
-            Patch(color=OVER, alpha=0.85, label="right: handed over, resolvable"),
-            *more,
-        ],
-    )
+    left = Patch(color=MISSED, alpha=0.85, label="left: kept, needed a human")
+    right = Patch(color=OVER, alpha=0.85, label="right: handed over, resolvable")
+    explain(ax, [left, right, *more])
 
 
 @figure
@@ -123,16 +110,16 @@ def directions_by_intent(*, table: pd.DataFrame, ax: Axes | None = None, width: 
         else mark(ax, "95 % interval (Wilson)", linestyle="-", color="#333333", linewidth=0.9)
     )
     _explain_directions(ax, drawn)
+    spread = (
+        "strokes: the single models, whose spread is shown in place of an interval, since the models are not a sample."
+        if several
+        else "line: 95 % Wilson interval, which takes the trials of a case as independent and is therefore narrow."
+    )
     says(
         ax,
         "Escalation by intent, both ways",
         "Left: needed a human and was kept. Right: resolvable and was handed over. Each intent on its own.",
-        f"Bar: {whose}, % of the conversations of the intent; "
-        + (
-            "strokes: the single models, whose spread is shown in place of an interval, since the models are not a sample."
-            if several
-            else "line: 95 % Wilson interval, which takes the trials of a case as independent and is therefore narrow."
-        ),
+        f"Bar: {whose}, % of the conversations of the intent; {spread}",
         f"Conversations per model and intent: {span_of(known['conversations'])}.",
         rows=len(names),
     )

@@ -160,26 +160,15 @@ def _placed(
     gap = 2.4 * figure_of(ax).dpi / 72  # half a mark: a name covers none
     for group in sorted(groups, key=lambda g: -ax.transData.transform(g[:2])[1]):
         x, y, names = group
-        text = ax.annotate(
-            two_lines(ax, listed(names, 3)),
-            (x, y),
-            xytext=(0, 0),
-            textcoords="offset points",
-            fontsize=SMALL,
-            annotation_clip=False,
-            path_effects=halo(),
-            linespacing=0.95,
-            gid="name",
-        )
+        look: dict[str, Any] = dict(textcoords="offset points", fontsize=SMALL, annotation_clip=False, linespacing=0.95)
+        told = two_lines(ax, listed(names, 3))
+        text = ax.annotate(told, (x, y), xytext=(0, 0), path_effects=halo(), gid="name", **look)
         for dx, dy, ha, va in PLACES:
             text.set(position=(dx, dy), ha=ha, va=va)
             box = text.get_window_extent()
             out = box.x0 < inside.x0 - 2 or box.x1 > inside.x1 or box.y0 < inside.y0 or box.y1 > inside.y1
-            if (
-                not out
-                and not any(map(box.overlaps, taken))
-                and not any(box.padded(gap).contains(*dot) for dot in dots)
-            ):
+            covers = any(map(box.overlaps, taken)) or any(box.padded(gap).contains(*dot) for dot in dots)
+            if not out and not covers:
                 taken.append(box)
                 break
         else:

@@ -16,12 +16,7 @@ BASE, WATCHED, ALARM = "#777777", LINES[0], LINES[1]
 
 @figure
 def weekly_rate(
-    *,
-    table: pd.DataFrame,
-    alarm: str = "",
-    planted: str = "",
-    ax: Axes | None = None,
-    width: str = "page",
+    *, table: pd.DataFrame, alarm: str = "", planted: str = "", ax: Axes | None = None, width: str = "page"
 ) -> Axes:
     """The share of one measure in every week with its interval, the baseline's share, and the first alarm.
 

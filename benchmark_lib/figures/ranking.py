@@ -39,14 +39,8 @@ def metric_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     scale = metric.scale.times
     interval: dict[str, Any] = dict(color=INK, linewidth=2.2, alpha=0.45, solid_capstyle="butt")
     trial: dict[str, Any] = dict(marker="|", markersize=7, color=TRIAL, markeredgewidth=1, linestyle="none")
-    ring: dict[str, Any] = dict(
-        marker="o",
-        markersize=8,
-        markerfacecolor="none",
-        markeredgecolor="#222222",
-        markeredgewidth=0.7,
-        linestyle="none",
-    )
+    ring: dict[str, Any] = dict(marker="o", markersize=8, markerfacecolor="none", linestyle="none")
+    ring |= dict(markeredgecolor="#222222", markeredgewidth=0.7)
     for y, row in enumerate(shown.itertuples()):
         if row.low == row.low:
             ax.plot([scale * row.low, scale * row.high], [y, y], **interval)
@@ -127,12 +121,8 @@ def band_chances(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     shown = table.dropna(subset=["p_safe"]).sort_values(["p_safe", "p_middling", "entry"])
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 3))
     if shown.empty:
-        return nothing(
-            ax,
-            why_nothing(table)
-            if "reason" in table
-            else f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands.",
-        )
+        no_bands = f"No model here was scored on a set of {BAND_TRAPS} traps, so there are no bands."
+        return nothing(ax, why_nothing(table) if "reason" in table else no_bands)
     without = [name_of(m) for m in table.loc[table["p_safe"].isna(), "entry"]]
     if without:
         say_below(ax, f"Not run on {BAND_TRAPS} traps, so without bands: {listed(without)}")

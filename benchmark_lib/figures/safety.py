@@ -86,9 +86,8 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ax.set(xlabel="", ylabel="")
     name_rows(ax, [names[r] for r in rows], [y + 0.5 for y in range(len(rows))])
     slanted = len(columns) > (1 if is_narrow(ax) else 3)
-    ax.set_xticks(
-        np.arange(len(columns)) + 0.5, [names[c] for c in columns], rotation=90 if slanted else 0, fontsize=SMALL
-    )
+    places = np.arange(len(columns)) + 0.5
+    ax.set_xticks(places, [names[c] for c in columns], rotation=90 if slanted else 0, fontsize=SMALL)
     ax.tick_params(axis="y", labelrotation=0)
     ax.tick_params(length=0)
     ax.grid(visible=False)
@@ -229,12 +228,8 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
         for row in ends[ends["entry"].isin(loud)].itertuples()
     ]
     many = span_of(table["conversations"])
-    ax.set(
-        xlim=(-0.15, last + 0.1),
-        ylim=(-3, 103),
-        xlabel="Pushes so far (0: the email alone)",
-        ylabel=f"% of trap conversations (n = {many} per model)",
-    )
+    ax.set(xlim=(-0.15, last + 0.1), ylim=(-3, 103))
+    ax.set(xlabel="Pushes so far (0: the email alone)", ylabel=f"% of trap conversations (n = {many} per model)")
     ax.set_xticks(range(last + 1))
     rest = len(ends) - len(loud)
     explain(
@@ -295,11 +290,8 @@ def claim_by_tone(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
     only = set(table["entry"])
-    whose = (
-        name_of(table["entry"].iloc[0])
-        if len(only) == 1 and "" not in only
-        else f"mean of {span_of(table['models'])} models"
-    )
+    several = len(only) > 1 or "" in only
+    whose = f"mean of {span_of(table['models'])} models" if several else name_of(table["entry"].iloc[0])
     of = "crossed variants" if set(table["set"]) == {"factorial"} else "the cases"
     ax.set(ylabel="Claim", xlabel=f"Tone ({whose})")
     if table["left_out"].any():
@@ -326,21 +318,16 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
     whole, traps = on_all_traps(ax, met.assign(entry=names_of(list(met["entry"]))), "traps")
-    counts = table[table["entry"].isin(met.loc[whole.index, "entry"])].pivot_table(
-        index="entry", columns="kind", values="count", aggfunc="sum"
-    )
+    drawn = table[table["entry"].isin(met.loc[whole.index, "entry"])]
+    counts = drawn.pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
     if not counts["total"].any():
         return nothing(ax, "No unsafe action was seen, so there are no failures to sort.")
     sizes = table.groupby("kind")["traps"].max()
-    labels = {
-        kind: f"{kind.replace('_', ' ')} ({counted(sizes[kind], 'trap')})" for kind in KIND_COLORS if kind in counts
-    }
-    stacked_bars(
-        ax,
-        {label: list(counts[kind].fillna(0)) for kind, label in labels.items()},
-        {label: KIND_COLORS[kind] for kind, label in labels.items()},
-    )
+    kinds = [kind for kind in KIND_COLORS if kind in counts]
+    labels = {kind: f"{kind.replace('_', ' ')} ({counted(sizes[kind], 'trap')})" for kind in kinds}
+    parts = {label: list(counts[kind].fillna(0)) for kind, label in labels.items()}
+    stacked_bars(ax, parts, {label: KIND_COLORS[kind] for kind, label in labels.items()})
     for y, total in enumerate(counts["total"]):
         at_right(ax, y, f"{total:.1f}")
     name_rows(ax, names_of(list(counts.index)))
@@ -393,12 +380,8 @@ def unsafe_by_tier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
                 ax.plot([x, x], [row.low, row.high], color=color, linewidth=1.2)
             ax.plot(x, row.unsafe, marker="o" if own else "^", color=color, markersize=4.5, linestyle="none")
             points.append((x, row.unsafe, name))
-    ax.set(
-        xlim=(0.5, 4.5),
-        ylim=(-0.4, top),
-        xlabel="Cost tier",
-        ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials",
-    )
+    ax.set(xlim=(0.5, 4.5), ylim=(-0.4, top), xlabel="Cost tier")
+    ax.set(ylabel=f"Unsafe actions of {BAND_TRAPS}, median over trials")
     ax.set_xticks(range(1, 5), [plain(t) for t in TIERS])
     ax.grid(axis="x", visible=False)
     name_apart(ax, points, crowded=bool((shown["panel"] != "published").any()))

@@ -287,16 +287,18 @@ def missing_bounds(successes, trials, planned, *, higher_is_better: bool = True)
     low, high = float((hits / goal).mean()), float(((hits + goal - sizes) / goal).mean())
     some = sizes > 0
     missing = int((goal - sizes).sum())
+    worst, best = (low, high) if higher_is_better else (high, low)
+    planned_all = int(goal.sum())
     return MissingBounds(
         estimate=float((hits[some] / sizes[some]).mean()) if some.any() else nan,
         low=low,
         high=high,
+        worst=worst,
+        best=best,
         n=int(sizes.sum()),
-        worst=low if higher_is_better else high,
-        best=high if higher_is_better else low,
         missing=missing,
-        planned=int(goal.sum()),
+        planned=planned_all,
         method="every missing conversation failed, or succeeded",
         estimand="mean over cases with every planned conversation",
-        reason=f"{missing} of {int(goal.sum())} conversations missing" if missing else "",
+        reason=f"{missing} of {planned_all} conversations missing" if missing else "",
     )

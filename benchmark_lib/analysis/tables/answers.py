@@ -15,7 +15,7 @@ from ...project import in_project
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.scales import number
 from ..estimators.comparisons import SURE, adjusted, compare_paired
-from ..estimators.estimate import counted
+from ..estimators.estimate import counted, sentence
 from ..panels import conversations_of
 from .comparison import compare_values, paired_values
 from .headlines import ESTIMATORS, case_matrix, headline
@@ -256,7 +256,7 @@ def answer(question: Question, rows: pd.DataFrame, left_out: str = "") -> Answer
     unknown = sorted(set(rows["entry"]) - set(known))
     if unknown:
         why = "price unknown (add it to data/prices.yaml)" if metric.column == "net_value" else "no value"
-        left_out = "; ".join(part for part in (left_out, f"{', '.join(unknown)}: {why}") if part)
+        left_out = sentence(left_out, f"{', '.join(unknown)}: {why}")
     of = {entry: rows[rows["entry"] == entry] for entry in known}
     if not known:
         return Answer(question, NOBODY, (), pd.DataFrame(columns=["entry"]), left_out or "no model was run")

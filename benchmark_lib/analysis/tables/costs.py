@@ -158,29 +158,24 @@ def _tokens(kept: pd.DataFrame) -> dict[str, float]:
 
 
 def _reason(row: dict[str, Any], k: int) -> str:
-    parts = []
-    if row["per_conversation_usd"] != row["per_conversation_usd"]:
-        unknown = (
-            "played, not paid for"
-            if is_played(row["source"])
-            else f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
-        )
-        parts.append(unknown if row["conversations"] else "no conversation finished")
-    if not row["resolved"]:
-        parts.append("nothing resolved")
-    if not row["reliable"]:
-        parts.append(f"no case with a pass^{k} above 0, or fewer than {k} trials")
-    return "; ".join(parts)
+    unpriced = f"price unknown for {counted(row['unpriced_calls'], 'call')}: add the model to data/prices.yaml"
+    why = "played, not paid for" if is_played(row["source"]) else unpriced
+    unknown = row["per_conversation_usd"] != row["per_conversation_usd"]
+    return sentence(
+        (why if row["conversations"] else "no conversation finished") if unknown else "",
+        "" if row["resolved"] else "nothing resolved",
+        "" if row["reliable"] else f"no case with a pass^{k} above 0, or fewer than {k} trials",
+    )
 
 
 def _partial(row: dict[str, Any], k: int) -> str:
     """What a run that is not finished, or has too few trials, leaves out."""
-    parts = []
-    if row["conversations"] < row["planned"]:
-        parts.append(f"{row['conversations']} of {row['planned']} conversations finished: only these are counted")
-    if 0 < row["reliable_cases"] < row["resolvable_cases"]:
-        parts.append(
-            f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {k} finished trials: "
-            "the price of a reliable case is over these"
-        )
-    return "; ".join(parts)
+    finished = f"{row['conversations']} of {row['planned']} conversations finished: only these are counted"
+    tried = (
+        f"{row['reliable_cases']} of {row['resolvable_cases']} resolvable cases have {k} finished trials: "
+        "the price of a reliable case is over these"
+    )
+    return sentence(
+        finished if row["conversations"] < row["planned"] else "",
+        tried if 0 < row["reliable_cases"] < row["resolvable_cases"] else "",
+    )

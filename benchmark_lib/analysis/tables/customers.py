@@ -17,7 +17,7 @@ from ..estimators.comparisons import paired_difference
 from ..estimators.estimate import FEW_CLUSTERS, Headline
 from ..estimators.intervals import proportion_interval
 from ..panels import conversations_of
-from .headlines import headline, metric_of
+from .headlines import headline, metric_of, of_bucket
 from .rows import interval, pair
 
 if TYPE_CHECKING:
@@ -45,12 +45,8 @@ def customer_flag_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     for (entry, customer), mine in conversations_of(results).groupby(["entry", "customer"], sort=True):
         flagged = int(flags_of(mine).sum())
         share = proportion_interval(flagged, len(mine))
-        names = Counter(
-            name
-            for text in mine["customer_finding_names"].fillna("")
-            for name in str(text).split(", ")
-            if name in FINDINGS
-        )
+        texts = mine["customer_finding_names"].fillna("").astype(str)
+        names = Counter(name for text in texts for name in text.split(", ") if name in FINDINGS)
         rows.append(
             {
                 "entry": entry,
@@ -129,14 +125,10 @@ def customer_sensitivity(results: Results | pd.DataFrame, metrics: Iterable[str]
 
 def _difference(conversations: pd.DataFrame, metric: Metric, a: str, b: str) -> dict[str, Any]:
     """The metric of one entry and of the other, and the difference paired by case."""
-    rows = conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
+    rows = of_bucket(conversations, metric)
     rows = rows.assign(value=rows[metric.column].astype("Float64"))
-    table = (
-        rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean")
-        .reindex(columns=[a, b])
-        .dropna()
-        .astype(float)
-    )
+    table = rows.pivot_table(index="case_id", columns="entry", values="value", aggfunc="mean")
+    table = table.reindex(columns=[a, b]).dropna().astype(float)
     intents = rows.drop_duplicates("case_id").set_index("case_id")["intent"].reindex(table.index)
     clusters = list(intents) if intents.nunique() >= FEW_CLUSTERS else None
     bounds = metric.scale.bounds and (-1.0, 1.0)

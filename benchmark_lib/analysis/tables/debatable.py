@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BadInput
-from ..estimators.estimate import counted
+from ..estimators.estimate import counted, sentence
 from ..panels import conversations_of, panel_of
 from .judges import ITEM
 from .leaderboard import unsafe_table
@@ -112,11 +112,8 @@ def noted(board: pd.DataFrame, results: Results | pd.DataFrame, labels: pd.DataF
     `board` is as `leaderboard` gives it; its places stay, which rest on the record.
     """
     notes = {row["entry"]: _note(row) for row in debatable_table(results, labels).to_dict("records")}
-    joined = [
-        "; ".join(part for part in (note, notes.get(entry, "")) if part)
-        for note, entry in zip(board["notes"], board["entry"], strict=True)
-    ]
-    return board.assign(notes=joined)
+    pairs = zip(board["notes"], board["entry"], strict=True)
+    return board.assign(notes=[sentence(note, notes.get(entry, "")) for note, entry in pairs])
 
 
 def _note(row: dict[str, Any]) -> str:

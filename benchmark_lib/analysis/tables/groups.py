@@ -14,7 +14,7 @@ from ...textfiles import read_yaml
 from ..estimators.estimate import Estimate
 from ..estimators.trials import median_and_mean
 from ..panels import conversations_of
-from .headlines import case_matrix
+from .headlines import case_matrix, of_bucket
 from .rows import framed, interval
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _numbers(mine: pd.DataFrame) -> dict[str, Any]:
     """What is shown of one group of an entry."""
     row: dict[str, Any] = {"conversations": len(mine)}
     for name, metric in SHOWN.items():
-        part = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+        part = of_bucket(mine, metric)
         n = int(part[metric.column].notna().sum())
         mean = median_and_mean(case_matrix(part, metric)[0], rate=True).mean if n else Estimate(estimate=nan)
         row |= {**interval(mean, name, f"{name}_"), f"{name}_cases": mean.n, f"{name}_n": n}

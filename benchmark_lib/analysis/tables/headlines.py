@@ -69,6 +69,11 @@ def metric_of(metric: str | Metric) -> Metric:
     return METRICS[metric]
 
 
+def of_bucket(conversations: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    """The conversations that a metric is over."""
+    return conversations if metric.bucket is None else conversations[conversations["bucket"] == metric.bucket]
+
+
 def why_none(conversations: pd.DataFrame, bucket: str | None) -> str:
     """Why one model has no conversation in a bucket; empty if it has one."""
     if (conversations["bucket"] == bucket).any() or (bucket is None and len(conversations)):
@@ -94,11 +99,7 @@ def case_matrix(conversations: pd.DataFrame, metric: str | Metric) -> tuple[np.n
 
     found = metric_of(metric)
     needed = ["case_id", "trial", "intent", found.column]  # a frame of sixty columns is slow to cut into buckets
-    rows = (
-        conversations[needed]
-        if found.bucket is None
-        else conversations.loc[conversations["bucket"] == found.bucket, needed]
-    )
+    rows = of_bucket(conversations[[*needed, "bucket"]] if found.bucket else conversations[needed], found)
     case, case_ids = pd.factorize(rows["case_id"], sort=True)
     trial, trials = pd.factorize(rows["trial"], sort=True)
     table = np.full((len(case_ids), len(trials)), nan)
@@ -115,7 +116,7 @@ def headline(conversations: pd.DataFrame, metric: str | Metric) -> Headline:
         pair = per_case(conversations, found)
         return pair.times(found.scale.factor(pair.n))
     values, _, _ = case_matrix(conversations, found)
-    rows = conversations if found.bucket is None else conversations[conversations["bucket"] == found.bucket]
+    rows = of_bucket(conversations, found)
     planned = rows["planned_trials"].fillna(0).max() if "planned_trials" in rows and len(rows) else 0
     return estimate(values, planned=int(planned))
 

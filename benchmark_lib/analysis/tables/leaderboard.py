@@ -12,7 +12,7 @@ from ...endpoint.weights import weights_of_run
 from ...records import BUCKETS, NOT_SCORED, OWN, is_played, source_of
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import percent, rounded
-from ..estimators.estimate import Headline, counted, usual
+from ..estimators.estimate import Headline, counted, sentence, usual
 from ..estimators.unsafe import BANDS
 from ..panels import conversations_of, panel_of
 from ..settings import DEFAULT, settings_in_words
@@ -127,10 +127,8 @@ def of_usual_traps(table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int, 
     """
     traps = usual(table[count])
     other = table[count].notna() & (table[count] != traps)
-    left_out = [
-        f"{r['entry']} ({counted(int(r[count]), 'trap')}, not {traps})" for r in table[other].to_dict("records")
-    ]
-    return table[~other], traps, left_out
+    left = table[other].to_dict("records")
+    return table[~other], traps, [f"{r['entry']} ({counted(int(r[count]), 'trap')}, not {traps})" for r in left]
 
 
 def leaderboard(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -184,7 +182,7 @@ def _with_doubts(board: pd.DataFrame) -> list[str]:
     for place, (row, after) in enumerate(pairwise(rows)):
         if row["next_sure"] < SURE_ORDER:
             doubt = f"its place before {after['entry']} is {percent(row['next_sure'])} sure"
-            notes[place] = "; ".join(part for part in (notes[place], doubt) if part)
+            notes[place] = sentence(notes[place], doubt)
     return notes
 
 

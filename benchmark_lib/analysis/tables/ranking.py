@@ -12,7 +12,7 @@ from ..estimators.estimate import FEW_CLUSTERS, sentence
 from ..estimators.ranks import order_chances, rank_intervals
 from ..panels import PANELS, conversations_of
 from .comparison import paired_values
-from .headlines import ESTIMATORS, case_matrix, headline, metric_of, why_none
+from .headlines import ESTIMATORS, case_matrix, headline, metric_of, of_bucket, why_none
 from .rows import framed, pair
 
 UNRANKED = {"imported": "imported records are not ranked", "players": "what was played from a chair is not ranked"}
@@ -36,7 +36,7 @@ def metric_table(results: Results | pd.DataFrame, metric: str) -> pd.DataFrame:
     """
     chosen, rows = metric_of(metric), []
     for (panel, entry), mine in conversations_of(results).groupby(["panel", "entry"], sort=False):
-        conversations = mine if chosen.bucket is None else mine[mine["bucket"] == chosen.bucket]
+        conversations = of_bucket(mine, chosen)
         found = headline(mine, chosen)
         nothing = why_none(mine, chosen.bucket)
         row = {"panel": panel, "entry": entry, "metric": metric, **pair(found), "per_trial": found.per_trial}
@@ -68,10 +68,8 @@ def rank_table(results: Results | pd.DataFrame, metric: str, *, n_resamples: int
     for panel, mine in conversations_of(results).groupby("panel", sort=False):
         if panel in UNRANKED or chosen.higher_is_better is None:
             why = UNRANKED.get(panel, "neither direction of this metric is better")
-            rows += [
-                (panel, entry, metric, nan, nan, nan, nan, 0, mine["entry"].nunique(), why)
-                for entry in mine["entry"].unique()
-            ]
+            nothing = (nan, nan, nan, nan, 0, mine["entry"].nunique(), why)
+            rows += [(panel, entry, metric, *nothing) for entry in mine["entry"].unique()]
             continue
         rows += _ranked(str(panel), mine, chosen, n_resamples)
     table = framed(rows, "panel entry metric rank low high mean cases of reason")
@@ -129,19 +127,13 @@ def _ranked(panel: str, mine: pd.DataFrame, metric: Any, n_resamples: int) -> li
     rows = []
     for entry in versions.index:
         if entry not in places:
-            words = (
-                f"run on {held[entry]} of {most} cases"
-                if entry in held
-                else f"run on {versions[entry]}, others on {common}"
-            )
+            other = f"run on {versions[entry]}, others on {common}"
+            words = f"run on {held[entry]} of {most} cases" if entry in held else other
             rows.append((panel, entry, metric.name, nan, nan, nan, nan, 0, len(means), f"{words}: not ranked together"))
             continue
         i = places[entry]
-        none = (
-            ""
-            if means[entry]
-            else why_none(mine[mine["entry"] == entry], metric.bucket) or "no conversation was scored"
-        )
+        why = why_none(mine[mine["entry"] == entry], metric.bucket) or "no conversation was scored"
+        none = "" if means[entry] else why
         place = (found.rank[i], found.low[i], found.high[i], scale * found.estimate[i], found.n, len(means))
         rows.append((panel, entry, metric.name, *place, sentence(none, found.reason)))
     return rows

@@ -57,7 +57,7 @@ def recovered_rates(panel: pd.DataFrame, results: Results | pd.DataFrame) -> pd.
         row for agent in panel.to_dict("records") for row in _of_agent(agent, frame[frame["entry"] == agent["model"]])
     ]
     table = framed(rows, "entry metric interval truth estimate low high z")
-    return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
+    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
 def _of_agent(agent: dict[str, Any], mine: pd.DataFrame) -> Iterator[tuple]:
@@ -103,7 +103,7 @@ def recovered_differences(panel: pd.DataFrame, results: Results | pd.DataFrame) 
             numbers = (scale * v for v in (found.estimate, found.low, found.high))
             rows.append((a["model"], b["model"], metric, truth, *numbers, found.p))
     table = framed(rows, "a b metric truth estimate low high p")
-    return table.assign(holds=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
+    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
 def intervals_held(rates: pd.DataFrame) -> pd.DataFrame:
@@ -149,11 +149,8 @@ def recovered_correlations(panel: pd.DataFrame, rates: pd.DataFrame) -> pd.DataF
         truths = (true_correlation(one, other), exact.estimate)
         rows.append((name, *truths, found.estimate, found.low, found.high, found.p))
     table = framed(rows, "pair truth panel_truth estimate low high p")
-    inside = {
-        name: (table["low"] <= table[truth]) & (table[truth] <= table["high"])
-        for name, truth in (("holds", "truth"), ("holds_panel", "panel_truth"))
-    }
-    return table.assign(**inside)
+    within = {name: table[name].between(table["low"], table["high"]) for name in ("truth", "panel_truth")}
+    return table.assign(holds=within["truth"], holds_panel=within["panel_truth"])
 
 
 def coverage(table: pd.DataFrame, by: list[str], *, nominal: float = 0.95) -> pd.DataFrame:

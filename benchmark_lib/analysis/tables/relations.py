@@ -19,7 +19,7 @@ from ..estimators.comparisons import adjust_pvalues
 from ..estimators.correlations import correlation, within_model_correlation
 from ..estimators.estimate import counted, sentence
 from ..panels import VARIANT, conversations_of
-from .headlines import case_matrix, headline, metric_of, why_none
+from .headlines import case_matrix, headline, metric_of, of_bucket, why_none
 from .judges import CUT, newest
 from .published import general_ranking, published_board
 from .rows import framed
@@ -84,11 +84,8 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
         for name in names:
             values, _, _ = case_matrix(mine, name)
             seen = values[~np.isnan(values).all(axis=1)] if values.size else values
-            row[name] = (
-                nan
-                if not seen.size
-                else float(np.nanmean(seen, axis=1).mean() * metric_of(name).scale.factor(len(seen)))
-            )
+            factor = metric_of(name).scale.factor(len(seen))
+            row[name] = float(np.nanmean(seen, axis=1).mean() * factor) if seen.size else nan
             row[f"{name}_n"] = len(seen)
         rows.append(row)
     table = framed(rows, " ".join(["panel entry source family", *(f"{name} {name}_n" for name in names)]))
@@ -100,7 +97,7 @@ def model_means(results: Results | pd.DataFrame, metrics: Iterable[str] | None =
 def cases_held(conversations: pd.DataFrame, metric: str) -> str:
     """How many cases of a metric the models have, in words; empty if all have the same number."""
     chosen = metric_of(metric)
-    rows = conversations if chosen.bucket is None else conversations[conversations["bucket"] == chosen.bucket]
+    rows = of_bucket(conversations, chosen)
     held = rows[rows[chosen.column].notna()].groupby("entry")["case_id"].nunique()
     return f"models have {held.min()} to {held.max()} cases of {chosen.title.lower()}" if held.nunique() > 1 else ""
 
@@ -168,7 +165,7 @@ def within_models(
     for panel, mine in frame.groupby("panel", sort=False):
         for name in (m for m in metrics or quality_metrics() if m != x):
             metric = metric_of(name)
-            conversations = mine if metric.bucket is None else mine[mine["bucket"] == metric.bucket]
+            conversations = of_bucket(mine, metric)
             first, second = (
                 conversations[c].astype("Float64").to_numpy(dtype="float64", na_value=nan)
                 for c in (chosen.column, metric.column)
@@ -252,9 +249,8 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
     for (panel, entry), mine in frame.groupby(["panel", "entry"], sort=False):
         found = headline(mine, metric)
         cost = 1000 * mine["cost_usd"].mean() if mine["cost_usd"].notna().all() else nan
-        priced = (
-            "" if cost == cost else f"no known price for {counted(int(mine['cost_usd'].isna().sum()), 'conversation')}"
-        )
+        unpriced = counted(int(mine["cost_usd"].isna().sum()), "conversation")
+        priced = "" if cost == cost else f"no known price for {unpriced}"
         held, of = mine.loc[mine["bucket"] != VARIANT, "case_id"].nunique(), int(cases[panel])
         part = f"cost and value cover {held} of the {of} cases of its panel" if held < of else ""
         value = (found.mean.estimate, found.mean.low, found.mean.high)
@@ -263,9 +259,8 @@ def cost_quality(results: Results | pd.DataFrame, metric: str = "resolved") -> p
     sign = 1 if metric_of(metric).higher_is_better else -1
     best = pd.Series(False, index=table.index)
     for _, part in table.groupby("panel"):
-        best.loc[part.index] = (
-            on_frontier(part["usd_per_1000"], sign * part["value"]) & (part["usd_per_1000"] > 0).any()
-        )
+        first = on_frontier(part["usd_per_1000"], sign * part["value"])
+        best.loc[part.index] = first & (part["usd_per_1000"] > 0).any()
     table.insert(7, "frontier", best)
     return table.assign(place=["on the frontier" if front else "" for front in best])
 
@@ -283,9 +278,7 @@ def on_frontier(cost: Any, quality: Any) -> np.ndarray:
     """
     c, q = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
     with np.errstate(invalid="ignore"):
-        beaten = (
-            (c[None, :] <= c[:, None])
-            & (q[None, :] >= q[:, None])
-            & ((c[None, :] < c[:, None]) | (q[None, :] > q[:, None]))
-        ).any(axis=1)
+        as_good = (c[None, :] <= c[:, None]) & (q[None, :] >= q[:, None])
+        better = (c[None, :] < c[:, None]) | (q[None, :] > q[:, None])
+    beaten = (as_good & better).any(axis=1)
     return ~beaten & ~np.isnan(c) & ~np.isnan(q)
