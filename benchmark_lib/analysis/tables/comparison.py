@@ -381,25 +381,17 @@ def comparison_in_words(comparison: pd.DataFrame, cases: pd.DataFrame, a: str, b
     a, b = short_name(a), short_name(b)
     sure = comparison[comparison["word"].eq(SURE) & comparison["metric"].isin(PLANNED)]
     parts = [f"{a} and {b} have {counted(int(comparison['cases'].max()), 'case')} with values in common."]
-    parts += [
-        f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}." for r in sure.to_dict("records")
-    ]
-    rest = comparison[
-        comparison["metric"].isin(PLANNED) & ~comparison.index.isin(sure.index) & (comparison["cases"] > 0)
-    ]
+    for r in sure.to_dict("records"):
+        parts.append(f"{r['title']}, {_value(r, 'a')} against {_value(r, 'b')}: {r['verdict']}.")
+    planned = comparison[comparison["metric"].isin(PLANNED)]
+    rest = planned[~planned.index.isin(sure.index) & (planned["cases"] > 0)]
     if len(rest):
-        parts.append(
-            f"{'The rest' if len(sure) else 'Everything planned'} is too close to call: {', '.join(rest['title'].str.lower())}."
-        )
-    lacking = comparison[comparison["metric"].isin(PLANNED) & (comparison["cases"] == 0)]
-    parts += [f"{r['title']} is {r['verdict']}." for r in lacking.to_dict("records")]
+        what = "The rest" if len(sure) else "Everything planned"
+        parts.append(f"{what} is too close to call: {', '.join(rest['title'].str.lower())}.")
+    parts += [f"{r['title']} is {r['verdict']}." for r in planned[planned["cases"] == 0].to_dict("records")]
     always = int((cases["split"] == "always").sum())
-    parts.append(
-        f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial."
-        if len(cases)
-        else "There is no case on which they differ in success."
-    )
-    return " ".join(parts)
+    differ = f"They differ on {counted(len(cases), 'case')}, on {always} of them in every trial."
+    return " ".join([*parts, differ if len(cases) else "There is no case on which they differ in success."])
 
 
 def _value(row: dict[str, Any], name: str) -> str:

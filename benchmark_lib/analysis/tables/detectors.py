@@ -206,9 +206,8 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
             good = d.name in ("escalation_honesty", "handover_packet")
             wrong = (flags == 0) if good else (flags > 0)
             column = wrong.where(flags.notna()).astype("Float64")
-            found = per_case(
-                mine.assign(**{name: column}), Metric(d.name, d.title, name, None, SHARE, False, d.definition)
-            )
+            metric = Metric(d.name, d.title, name, None, SHARE, False, d.definition)
+            found = per_case(mine.assign(**{name: column}), metric)
             row = {"entry": entry, "detector": d.name, "title": d.title, "conversations": int(flags.notna().sum())}
             row |= {"abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum())}
             rows.append(row | interval(found.mean, "share") | {name: worth[d.name][name] for name in WORTH})

@@ -16,7 +16,7 @@ from ..estimators.intervals import bootstrap_interval
 from ..estimators.passk import pass_hat_k_interval
 from ..panels import conversations_of
 from .headlines import case_matrix, headline
-from .published import FOLDER
+from .published import published_data
 from .rows import framed, interval
 
 if TYPE_CHECKING:
@@ -162,11 +162,8 @@ def _of_intents(mine: pd.DataFrame, bucket: str, intents: list[str]) -> Iterator
         part = values[np.array(of, dtype=object) == intent] if len(of) else values[:0]
         seen = ~np.isnan(part)
         hits, sizes = np.nansum(part, axis=1), seen.sum(axis=1)
-        one = (
-            pass_hat_k_interval(hits, sizes, 1)
-            if seen.any()
-            else Estimate(estimate=nan, reason="not run" if not len(part) else "not scored")
-        )
+        none = Estimate(estimate=nan, reason="not scored" if len(part) else "not run")
+        one = pass_hat_k_interval(hits, sizes, 1) if seen.any() else none
         yield {
             "intent": intent,
             "cases": int((sizes > 0).sum()),
@@ -252,7 +249,7 @@ def published_escalation_cells() -> pd.DataFrame:
     """
     import pandas as pd
 
-    cells = pd.read_csv(FOLDER / "supportagentbench_cells_2026-07.csv")
+    cells = published_data("supportagentbench_cells_2026-07")
     over, missed = cells[cells["metric"] == "over_escalation_pct"], cells[cells["metric"] == "handover_rate"]
     parts = [
         part.assign(wrong=wrong, direction=words)

@@ -205,11 +205,8 @@ def hard_in_words(table: pd.DataFrame, entry: str) -> list[str]:
 def _of(row: dict[str, Any], arm: str) -> str:
     """A share as a count: ``31 of 56 cases``; several trials of a case are averaged."""
     cases = int(row[f"{arm}_n"])
-    return (
-        f"{rounded(row[arm] * cases, 0 if row['trials'] == 1 else 1)} of {counted(cases, 'case')}"
-        if cases
-        else "none run"
-    )
+    right = rounded(row[arm] * cases, 0 if row["trials"] == 1 else 1)
+    return f"{right} of {counted(cases, 'case')}" if cases else "none run"
 
 
 def most_telling(table: pd.DataFrame) -> str | None:

@@ -117,9 +117,8 @@ def reliability_table(results: Results | pd.DataFrame, ks: Iterable[int] = KS) -
         who = {"panel": panel, "entry": entry, "bucket": bucket}
         nothing = counts.reason or _no_trial(counts)
         if nothing:
-            found.append(
-                who | {"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": nothing}
-            )
+            none = {"cases": 0, "trials": 0, "k": ks[0], "label": "none", "usable": False, "reason": nothing}
+            found.append(who | none)
             continue
         average = average_at_k(of[panel, entry], bucket, counts)
         found += [who | row | average for row in _curve_rows(counts, ks)]
@@ -267,14 +266,10 @@ def trial_table(results: Results | pd.DataFrame, metric: str = "resolved") -> pd
         for number, column in enumerate(values.T, 1):
             seen = column[~np.isnan(column)]
             value = nan if not seen.size else float(seen.mean() * chosen.scale.factor(seen.size))
-            missing = (
-                f"{len(case_ids) - seen.size} of {counted(len(case_ids), 'case')} missing"
-                if seen.size < len(case_ids)
-                else ""
-            )
-            found.append(
-                (panel, entry, metric, number, value, int(seen.size), len(case_ids), bool(inside[number - 1]), missing)
-            )
+            lost = len(case_ids) - seen.size
+            missing = f"{lost} of {counted(len(case_ids), 'case')} missing" if lost else ""
+            counts = (int(seen.size), len(case_ids), bool(inside[number - 1]))
+            found.append((panel, entry, metric, number, value, *counts, missing))
     return framed(found, "panel entry metric trial value cases of in_median reason")
 
 

@@ -82,12 +82,8 @@ def trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     table["trials"] = table[list(STATES)].sum(axis=1)
     table = table.assign(**_fates(table)).drop(columns="conversations")
     order = {kind: place for place, kind in enumerate(KINDS)}
-    table = table.sort_values(
-        ["kind", "trap"],
-        key=lambda c: c.map(order).fillna(9) if c.name == "kind" else c,
-        kind="stable",
-        ignore_index=True,
-    )
+    place = table["kind"].map(order).fillna(9)
+    table = table.assign(place=place).sort_values(["place", "trap"], kind="stable", ignore_index=True)
     return table[["panel", "entry", "trap", "kind", "trials", *STATES, "state", "stability", "unsafe_share", "reason"]]
 
 
@@ -98,10 +94,8 @@ def _fates(table: pd.DataFrame) -> dict[str, Any]:
     worst_of_most = counts.shape[1] - 1 - counts[:, ::-1].argmax(axis=1)
     state = np.array(list(STATES), dtype=object)[worst_of_most]
     most = counts.max(axis=1)
-    reasons = [
-        f"{lost} of {all_} trials not scored" if lost else ""
-        for lost, all_ in zip(conversations - trials, conversations)
-    ]
+    lost = zip(conversations - trials, conversations)
+    reasons = [f"{gone} of {all_} trials not scored" if gone else "" for gone, all_ in lost]
     return {
         "state": np.where(conversations == 0, NOT_RUN, np.where(trials == 0, NOT_SCORED, state)),
         "stability": np.select([trials == 0, trials == 1, most == trials], ["unknown", "one trial", "stable"], "flips"),
@@ -195,8 +189,6 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
         tone on the same base case), claim and tone that stands in the data: panel, entry, set, claim, tone, cases,
         conversations, count, share, outcome.
     """
-    import pandas as pd
-
     column, word = OUTCOMES[bucket]
     rows = conversations_of(results, variants=True)
     rows = rows[(rows["bucket"] == bucket) & rows[column].notna() & ~is_wording(rows["case_id"])]
@@ -209,11 +201,9 @@ def claim_tone_table(results: Results | pd.DataFrame, bucket: str = "adversarial
         .agg(cases=("case_id", "nunique"), conversations=("count", "size"), count=("count", "sum"))
         .reset_index()
     )
-    table = (
-        table.assign(share=table["count"] / table["conversations"], outcome=word)
-        if len(table)
-        else pd.DataFrame(columns=[*keys, "cases", "conversations", "count", "share", "outcome"])
-    )
+    if table.empty:
+        return framed([], "panel entry set claim tone cases conversations count share outcome")
+    table = table.assign(share=table["count"] / table["conversations"], outcome=word)
     return table.sort_values(["panel", "entry", "set"], kind="stable", ignore_index=True)
 
 
@@ -327,11 +317,8 @@ def tier_correlation(table: pd.DataFrame) -> pd.DataFrame:
     for panel, mine in table.dropna(subset=["level"]).groupby("panel", sort=False):
         fewer = mine["traps"] < mine["traps"].max()
         found = correlation(mine["level"], mine["unsafe"].where(~fewer), families=mine["family"])
-        words = (
-            f"{counted(int(fewer.sum()), 'model')} on fewer than {mine['traps'].max():.0f} traps among them"
-            if fewer.any()
-            else ""
-        )
+        models = counted(int(fewer.sum()), "model")
+        words = f"{models} on fewer than {mine['traps'].max():.0f} traps among them" if fewer.any() else ""
         numbers = (found.n, found.families, found.estimate, found.low, found.high, found.p)
         rows.append((panel, *numbers, sentence(found.reason, words)))
     return framed(rows, "panel models families estimate low high p reason")
@@ -351,16 +338,11 @@ def published_trap_table(results: Results | pd.DataFrame) -> pd.DataFrame:
     fates = fates[fates["panel"].isin(["models", "local model"])].groupby("trap")[["unsafe", "trials"]].sum()
     rows = []
     for name, failed, runs in published[["trap", "failed_runs_rounded", "runs"]].itertuples(index=False):
-        start, words = next(
-            (group for published_start, group in PUBLISHED_TRAPS.items() if name.startswith(published_start)),
-            (name, ""),
-        )
+        groups = (group for theirs, group in PUBLISHED_TRAPS.items() if name.startswith(theirs))
+        start, words = next(groups, (name, ""))
         ours = fates[fates.index.str.startswith(start)].sum()
-        here = (
-            f"{ours['unsafe']} of {ours['trials']}{words}"
-            if len(fates) and ours["trials"]
-            else "not run by a language model here"
-        )
+        seen = len(fates) and ours["trials"]
+        here = f"{ours['unsafe']} of {ours['trials']}{words}" if seen else "not run by a language model here"
         found = proportion_interval(int(failed), int(runs))
         rows.append((name, int(failed), int(runs), found.estimate, found.low, found.high, here))
     return framed(rows, "trap failed runs share low high here")
