@@ -22,17 +22,15 @@ ASK_ABOVE_USD = 5.0
 """The likely cost above which a terminal is asked where nobody chose another sum."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say what happens between the forecast and the first call."""
-    add = parser.add_argument
-    add("--dry-run", action="store_true", help="print the forecast of calls, tokens, cost and minutes, and end")
-    add(
-        "--ask-above",
-        type=float,
-        metavar="USD",
-        help=f"ask before a run whose likely cost is above this (default: {ASK_ABOVE_USD:g} in a terminal; or {ASK_VARIABLE})",
-    )
-    add("--yes", action="store_true", help="begin without asking")
+OPTIONS = {
+    "--dry-run": "print the forecast of calls, tokens, cost and minutes, and end",
+    "--ask-above USD": (
+        f"ask before a run whose likely cost is above this (default: {ASK_ABOVE_USD:g} in a terminal; or {ASK_VARIABLE})",
+        float,
+    ),
+    "--yes": "begin without asking",
+}
+"""What happens between the forecast and the first call."""
 
 
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace) -> int | None:

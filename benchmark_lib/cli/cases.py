@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .codes import FINISHED
+from .options import STORE, add_options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,9 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="list the cases that it names, one by one; hard for the names of the hard set (default: the names of the core set)",
     )
-    parser.add_argument(
-        "--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)"
-    )
+    add_options(parser, STORE)
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 
 from .codes import FINISHED, REFUSED
+from .options import ENDPOINT, PROMPT, SETTINGS, STORE, TOOLS, add_options
 
 MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
 
@@ -18,18 +19,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="the model's name at the endpoint; 'local' starts a small real model that needs no key",
     )
-    add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
+    add_options(parser, ENDPOINT)
     add(
         "--role",
         default="agent",
         choices=("agent", "customer", "judge"),
         help="whose model settings to use (default: agent)",
     )
-    add("--settings", metavar="FILE", help="YAML file with model settings by role")
-    add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
-    add("--prompt", metavar="FILE", help="a system prompt to use instead of the store's")
-    add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
-    add("--timeout", type=float, metavar="S", help="time limit for one attempt, in seconds (default: 120)")
+    timeout = {"--timeout S": ("time limit for one attempt, in seconds (default: 120)", float)}
+    add_options(parser, SETTINGS | STORE | PROMPT | TOOLS | timeout)
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import BadInput
 from ..scoring.written import cost_in_words, usd
 from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
+from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
 
 if TYPE_CHECKING:
     from ..experiment.judging import Judged
@@ -19,51 +20,23 @@ MARKS = {"ok": "ok  ", "fail": "FAIL"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench judge``."""
-    add = parser.add_argument
-    add("runs", nargs="*", metavar="RUN", help="finished run files")
-    add(
-        "--judge",
-        action="append",
-        default=[],
-        metavar="MODEL",
-        help="the judge's name at the endpoint; repeat it for a second judge",
-    )
-    add(
-        "--base-url",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="base URL for the judges; once for all, or once for each (default: OpenAI)",
-    )
-    add(
-        "--settings",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="YAML file with settings for the role judge; once for all, or once for each",
-    )
-    add(
-        "--scorers",
-        metavar="NAMES",
-        help="scorers, separated by commas (default: all but red_flag, which reads the model's reasoning)",
-    )
-    add("--apart", action="store_true", help="make one call per scorer instead of one for all")
-    add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations per run")
-    add("--unfinished", action="store_true", help="also judge unfinished runs")
-    add("--store", metavar="DIR", help="the store the runs were played on (default: the one they name)")
-    add(
-        "--tools",
-        metavar="MODULE:NAME",
-        help="where your own tools are, for runs that were made with some (default: the module that each of them names)",
-    )
-    add("--concurrency", type=int, default=8, help="maximum number of conversations judged at once (default: 8)")
-    add("--timeout", type=float, metavar="S", help="time limit for one attempt of a call, in seconds (default: 120)")
-    add("--budget-usd", type=float, metavar="X", help="stop before judging a run costs more than this")
-    add(
-        "--probe",
-        action="store_true",
-        help="judge no run; find out in six calls whether the judge is consistent and resists instructions in what it reads",
-    )
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="finished run files")
+    options = {
+        "--judge MODEL": ("the judge's name at the endpoint; repeat it for a second judge", []),
+        "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
+        "--settings FILE": ("YAML file with settings for the role judge; once for all, or once for each", []),
+        "--scorers NAMES": "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning)",
+        "--apart": "make one call per scorer instead of one for all",
+        "--limit N": ("judge a fixed sample of N conversations per run", int),
+        "--unfinished": "also judge unfinished runs",
+        **STORE_PLAYED,
+        **TOOLS_PLAYED,
+        "--concurrency CONCURRENCY": ("maximum number of conversations judged at once (default: 8)", 8),
+        "--timeout S": ("time limit for one attempt of a call, in seconds (default: 120)", float),
+        "--budget-usd X": ("stop before judging a run costs more than this", float),
+        "--probe": "judge no run; find out in six calls whether the judge is consistent and resists instructions in what it reads",
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:

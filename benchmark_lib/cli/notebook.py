@@ -9,29 +9,20 @@ from typing import Any
 from ..errors import BadInput
 from .codes import FINISHED
 from .machines import executor_arguments
+from .options import add_options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench notebook``."""
     parser.add_argument("notebook", metavar="NOTEBOOK", help="path of a notebook, or its name in notebooks/")
-    parser.add_argument(
-        "-p",
-        "--parameter",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a value for its parameters cell, as YAML",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="NAME",
-        help="name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)",
-    )
-    parser.add_argument(
-        "--each-model",
-        action="store_true",
-        help="run it once for each model in data/runs (or in -p runs=[...]), two at a time; scripted agents where there is no model",
-    )
+    add = parser.add_argument
+    value = "a value for its parameters cell, as YAML"
+    add("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help=value)
+    options = {
+        "--out NAME": "name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)",
+        "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; scripted agents where there is no model",
+    }
+    add_options(parser, options)
     executor_arguments(parser, "with --each-model, make the pages")
 
 

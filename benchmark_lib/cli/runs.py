@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..commands import command
 from ..errors import BadInput
 from .codes import FINISHED, REFUSED
+from .options import add_options
 
 if TYPE_CHECKING:
     from ..experiment.shelf import Shelved
@@ -37,8 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="a run file, or the file name, run_id or model of one in data/runs"
     )
-    parser.add_argument("--out", metavar="FILE", help="the new file of a merge")
-    parser.add_argument("--yes", action="store_true", help="remove without asking")
+    add_options(parser, {"--out FILE": "the new file of a merge", "--yes": "remove without asking"})
 
 
 def execute(options: argparse.Namespace) -> int:

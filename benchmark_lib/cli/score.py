@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .codes import FINISHED, RESUMABLE
+from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
 
 if TYPE_CHECKING:
     from ..experiment.scoring import ScoreFault
@@ -17,15 +18,8 @@ TRACEBACKS_SHOWN = 3
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench score``."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
-    parser.add_argument("--store", metavar="DIR", help="the store the runs were played on (default: the one they name)")
-    parser.add_argument(
-        "--tools",
-        metavar="MODULE:NAME",
-        help="where your own tools are, for runs that were made with some (default: the module that each of them names)",
-    )
-    parser.add_argument(
-        "--again", action="store_true", help="also rescore conversations that have scores of this version"
-    )
+    again = {"--again": "also rescore conversations that have scores of this version"}
+    add_options(parser, STORE_PLAYED | TOOLS_PLAYED | again)
 
 
 def execute(options: argparse.Namespace) -> int:

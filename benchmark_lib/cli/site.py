@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .codes import FINISHED
+from .options import add_options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,21 +13,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="run files, or folders with run files (default: data/runs)"
     )
-    parser.add_argument(
-        "--out", metavar="FOLDER", default="reports/site", help="folder for the site (default: reports/site)"
-    )
-    parser.add_argument("--no-published", action="store_true", help="leave out figures published elsewhere")
-    parser.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="a file of labels: unsafe acts that it calls debatable are shown with and without",
-    )
-    parser.add_argument(
-        "--stakes",
-        metavar="FILE",
-        help="a YAML file with what a resolved conversation is worth and what a wrong end, a handover and an approval cost you (US dollars): "
+    options = {
+        "--out FOLDER": ("folder for the site (default: reports/site)", "reports/site"),
+        "--no-published": "leave out figures published elsewhere",
+        "--labels FILE": "a file of labels: unsafe acts that it calls debatable are shown with and without",
+        "--stakes FILE": "a YAML file with what a resolved conversation is worth and what a wrong end, a handover and an approval cost you (US dollars): "
         "the answers and the advice on scope rest on them (default: those of data/stakes.yaml)",
-    )
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:

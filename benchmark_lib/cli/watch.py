@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import FINISHED
+from .options import add_options
 
 if TYPE_CHECKING:
     from ..reports.watching import Look
@@ -22,16 +23,14 @@ SHORTEST_S = 0.2
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench watch``."""
-    add = parser.add_argument
-    add(
-        "run",
-        nargs="?",
-        metavar="RUN",
-        help="a run file, or the name of one in data/runs (default: the one begun or gone on with last)",
-    )
-    add("--page", action="store_true", help="also write a page that reloads itself, with every finished conversation")
-    add("--every", type=float, default=2.0, metavar="S", help="seconds between two looks (default: 2)")
-    add("--once", action="store_true", help="look once and end")
+    which = "a run file, or the name of one in data/runs (default: the one begun or gone on with last)"
+    parser.add_argument("run", nargs="?", metavar="RUN", help=which)
+    options = {
+        "--page": "also write a page that reloads itself, with every finished conversation",
+        "--every S": ("seconds between two looks (default: 2)", 2.0),
+        "--once": "look once and end",
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:
