@@ -42,13 +42,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one sentence with the nearest right word."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line.
-
-        Raises
-        ------
-        BadInput
-            Always.
-        """
+        """Refuse the command line with `BadInput`, always."""
         wrong = [
             word.split("=")[0]
             for word in message.partition("unrecognized arguments:")[2].split()

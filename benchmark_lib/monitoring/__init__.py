@@ -66,16 +66,8 @@ class Monitored:
 
     Attributes
     ----------
-    counted : Tally
-        The counts by week.
-    baseline : Baseline
-        The weeks that later ones are compared with.
-    rows : list of Watched
-        Every measure that the logs can give.
     false_alarms : float
         Chance of any false alarm in a year of weekly looks.
-    left_out : LeftOut
-        Lines that could not be read.
     """
 
     counted: Tally
@@ -179,15 +171,10 @@ def monitor(
     tools : mapping of str to str, optional
         Their name of a tool to the act it is: the name of one of the desk's tools, ``refund``, ``read`` for one that changes nothing, or
         ``other`` for one that changes what no measure asks about (`read_tool_acts` reads them from a file).
-    format : {"jsonl", "tau2", "inspect"}, optional
     false_alarms : float
         Chance of any false alarm, over all measures, in a year of weekly looks.
     leave_out_bad : bool
         Whether lines that cannot be read are counted and left out; else the first is refused.
-
-    Returns
-    -------
-    Monitored
 
     Raises
     ------
@@ -223,12 +210,7 @@ def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
 
 
 def read_tool_acts(path: str | Path) -> dict[str, str]:
-    """Which act each tool of a log is, from a YAML file: one line per tool, ``issueRefund: refund``.
-
-    Parameters
-    ----------
-    path : path
-        The acts are in ``data/log_format.md``.
+    """Which act each tool of a log is, from a YAML file: one line per tool, ``issueRefund: refund`` (see ``data/log_format.md``).
 
     Raises
     ------

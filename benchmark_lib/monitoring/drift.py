@@ -214,7 +214,6 @@ def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> p
 
     Parameters
     ----------
-    rows : list of Watched
     false_alarms : float
         Chance of any false alarm over all measures in a year of weekly looks.
 

@@ -108,11 +108,6 @@ def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iter
     ----------
     paths : iterable of path
         Files; ``.gz`` is unpacked on the way.
-    how : LogFormat, optional
-
-    Yields
-    ------
-    Logged
 
     Raises
     ------

@@ -138,8 +138,6 @@ def made_up_year(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-    changes : tuple of Change
     weeks, per_week : int
         How long it is, and how many conversations a week has on average (Poisson).
 
@@ -175,8 +173,6 @@ def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = Fa
 
     Parameters
     ----------
-    path : path
-    rng : numpy.random.Generator
     replace : bool
         Whether a file of that name is written anew; else it must not exist.
     **more

@@ -43,8 +43,6 @@ class Heard:
 
     Parameters
     ----------
-    logged : Logged
-        The conversation.
     store : Store
         The desk whose words and tools it is read with.
     """
@@ -109,8 +107,6 @@ class Measure:
     ----------
     name, title : str
         Its key, and how a table heads it.
-    definition : str
-        One sentence.
     needs : str
         One of `WORDS`, `CALLS`, `HANDED`, `STORE`.
     read : callable

@@ -32,16 +32,10 @@ def drawn_year(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
     changes : tuple of Change
         What is planted; none for a year in which nothing changes.
-    per_week, baseline_weeks : int
     unrest : float
         How much the share of each kind varies from week to week besides chance: standard deviation of its logarithm.
-
-    Returns
-    -------
-    list of Watched
     """
     read, shares = text_values(), shares_by_week(changes)
     if unrest:
@@ -100,9 +94,6 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
 
     Parameters
     ----------
-    years : int
-    rng : numpy.random.Generator
-    false_alarms : float
     **more
         As for `drawn_year`.
 

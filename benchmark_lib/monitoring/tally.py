@@ -43,8 +43,6 @@ class Tally:
 
     Attributes
     ----------
-    chosen : tuple of Measure
-        The measures.
     conversations, with_calls, with_handover : Counter of date
         Conversations of each week, those with a tool call, and those of which it is known by call or field whether a person took over.
     values : dict of (date, str) to Counter of int

@@ -59,7 +59,6 @@ class Answers:
     ----------
     dated : str
         The day of the last conversation, and of the prices.
-    stakes : Stakes
     items : tuple of Answer
         Safest, most for the money, best open weights, best with a person behind it.
     other_stakes : dict of str to list of (str, str)
@@ -95,18 +94,11 @@ def answers(
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     stakes : Stakes, optional
         What a resolved conversation is worth, and what a wrong end and a handover cost; the defaults are stated with
         the answers.
     board : DataFrame, optional
         As `tables.leaderboard` gives it; made where it is not given.
-
-    Returns
-    -------
-    Answers
-        Shown by a notebook as text and tables.
 
     Examples
     --------

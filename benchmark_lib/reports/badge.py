@@ -36,15 +36,8 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     ----------
     board : DataFrame
         As `tables.leaderboard` gives it.
-    model : str
-        Its name on the board.
     folder : path, optional
         Where it is saved, as ``badge-MODEL.svg``; nowhere by default.
-
-    Returns
-    -------
-    str
-        The SVG.
 
     Raises
     ------

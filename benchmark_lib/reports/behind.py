@@ -59,8 +59,6 @@ def facets(
 
     Parameters
     ----------
-    conversations : DataFrame
-        The conversations frame.
     tool_calls : DataFrame, optional
         The frame of tool calls; without it there are no fields `TOOLS`.
     verdicts : DataFrame, optional
@@ -117,8 +115,6 @@ def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.D
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations frame.
     **chosen
         A field of `facets` with a value or a list of values of which one must match; True and False stand for ``yes``
         and ``no``, and ``"known"`` for every value that is not missing: ``unsafe=True`` gives the numerator,

@@ -37,15 +37,10 @@ SEARCHED = 12
 
 
 def readable_board(board: pd.DataFrame) -> pd.DataFrame:
-    """The board with two columns for each metric: the median over trials, and the mean with its interval; rounded, shares in percent.
+    """`tables.leaderboard` with two columns for each metric: the median over trials, and the mean with its interval; rounded, shares in percent.
 
     Where a customer was flagged, both stand there once more, over the conversations without those, under headings that
     end with `APART`.
-
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
     """
     import pandas as pd
 
@@ -127,13 +122,7 @@ def board_table(board: pd.DataFrame) -> None:
 
 
 def board_without_flagged(board: pd.DataFrame) -> None:
-    """Show the metrics of the board without the conversations whose customer was flagged; a sentence where none was.
-
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
-    """
+    """Show the metrics of `tables.leaderboard` without the conversations whose customer was flagged; a sentence where none was."""
     import itables
     from IPython.display import Markdown, display
 
@@ -190,14 +179,9 @@ def with_flagged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """A readable board in three: the metrics that decide the order, the others, and all of them without flagged customers.
+    """A `readable_board` in three: the metrics that decide the order, the others, and all of them without flagged customers.
 
     Each with the models in that order; the third is empty where no customer was flagged.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As `readable_board` gives it.
     """
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
     head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {NONE}]

@@ -33,8 +33,6 @@ class Considered:
     ----------
     entry, name : str
         As on the board, and as it is shown.
-    compared : bool
-        Whether the answers compare it.
     why : str
         On what it is compared, or why it is not.
     steps : tuple of (str, str)
@@ -49,15 +47,7 @@ class Considered:
 
 
 def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Considered, ...]:
-    """Every language model on the board, those that are compared first.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-    board : DataFrame
-        As `leaderboard` gives it.
-    """
+    """Every language model on the board, those that are compared first."""
     rows = conversations_of(results)
     mine = board[board["panel"] == "models"].to_dict("records")
     able = [row for row in mine if row["resolved"] >= RANKED_FROM]

@@ -125,8 +125,6 @@ def changes_by_call(conversation: Conversation, store: Store | None = None) -> d
 
     Parameters
     ----------
-    conversation : Conversation
-        The record.
     store : Store, optional
         The store it was played on: the calls are carried out again, one by one. Without it, or if that ends in a
         different state than the record's, a change is told of a call only if no other can have made it.

@@ -54,8 +54,6 @@ class Shelf:
 
     Parameters
     ----------
-    results : Results
-        The runs.
     store : Store, optional
         The store they were played on; by default the one that the run file names, if it is on this machine.
     """
@@ -127,8 +125,6 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
 
     Parameters
     ----------
-    results : Results
-        The runs the number was made from.
     most : int
         How many are shown at most; the first of each model come first.
     **chosen

@@ -32,19 +32,7 @@ the method page of a site shows the same, and what its own runs add."""
 
 @dataclass(frozen=True)
 class Limit:
-    """One thing the numbers cannot tell.
-
-    Attributes
-    ----------
-    title, text : str
-        In a few words, and in sentences with the numbers behind it.
-    source : str
-        Where the numbers come from.
-    head : tuple of str
-        Headings of a table; empty where there is none.
-    rows : tuple of tuple of str
-        Its rows.
-    """
+    """One thing the numbers cannot tell; `head` and `rows` are a table, empty where there is none."""
 
     title: str
     text: str

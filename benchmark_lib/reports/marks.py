@@ -29,8 +29,6 @@ class Mark:
         A few words: the detector and its state, or the scorer and its score.
     quote : str
         The words it rests on; empty if it is about the whole conversation.
-    note : str
-        What else is known about it.
     turn : int or None
         The customer message it belongs to or answers; None if unknown.
     side : str or None
@@ -147,8 +145,6 @@ def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> di
 
     Parameters
     ----------
-    marks : iterable of Mark
-        All of the conversation.
     texts : dict of (side, turn) to list of str
         The texts of its messages.
 

@@ -162,7 +162,6 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
     Parameters
     ----------
-    seen : Monitored
     planted : mapping of str to str, optional
         The Monday of a planted change, by measure.
 
@@ -251,8 +250,6 @@ def write_pages(
 
     Parameters
     ----------
-    seen : Monitored
-    folder : Path
     link : str, optional
         ``https://desk.example/tickets/{id}``: where a conversation is found in the desk's own system.
     transcripts : dict of str to str, optional
@@ -362,9 +359,6 @@ def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: St
 
     Parameters
     ----------
-    records : iterable of Logged
-        The logs, read once more.
-    places : iterable of str
     store : Store
         The desk whose words and tools they are read with.
     has_store : bool

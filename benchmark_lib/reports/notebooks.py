@@ -53,8 +53,6 @@ def run_notebook(
         its parameters name, see `page_name`.
     html : bool
         Also write an HTML page next to it.
-    folder : path
-        Where the copies go.
 
     Returns
     -------

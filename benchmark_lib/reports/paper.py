@@ -104,12 +104,8 @@ def save(
         By column, marked with letters; or notes on the table as a whole. The key ``""`` of a mapping is such a note.
     digits : int or mapping of str to int
         Decimals in Markdown, LaTeX and HTML; CSV keeps every digit. Whole numbers have none.
-    folder : path
-        Where to.
     results : Results, optional
         The runs behind it; their files' hashes go into the JSON.
-    parameters : dict, optional
-        The other inputs of the table.
 
     Returns
     -------

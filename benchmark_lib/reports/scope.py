@@ -138,15 +138,8 @@ def scope_badge(table: pd.DataFrame, model: str, *, folder: str | Path | None = 
     ----------
     table : DataFrame
         As `tables.scope_table` gives it.
-    model : str
-        Its name in the table.
     folder : path, optional
         Where it is saved, as ``badge-scope-MODEL.svg``; nowhere by default.
-
-    Returns
-    -------
-    str
-        The SVG.
 
     Raises
     ------

@@ -115,8 +115,6 @@ def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
 
     Parameters
     ----------
-    table : DataFrame
-        With a column ``panel``.
     view : str
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
     **words
@@ -155,8 +153,6 @@ def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
     empty : str
         What stands in its place where it has no rows, as Markdown.
-    **words
-        As for `paper.show`.
     """
     from IPython.display import Markdown
 
@@ -223,15 +219,6 @@ def weigh(board: pd.DataFrame) -> Any:
 
     There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to
     1, with 1 the better end; a model that lacks one of the weighed metrics gets no place.
-
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
-
-    Returns
-    -------
-    ipywidgets.VBox
     """
     import ipywidgets
 
@@ -270,7 +257,6 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
 
     Parameters
     ----------
-    board : DataFrame
     weights : dict of str to float
         By metric; if none is above 0, every model has the same place.
 

@@ -75,8 +75,6 @@ def transcript_html(
 
     Parameters
     ----------
-    conversation : Conversation
-        The record.
     score : dict, optional
         Its score: outcome, rules at the calls that broke them, findings on the words they quote.
     case : Case, optional

@@ -111,15 +111,7 @@ def look(run: RunFile) -> Look:
 
 
 class WatchPage:
-    """A folder of pages on a run in progress: an index that reloads itself, and one page for each conversation.
-
-    Parameters
-    ----------
-    run : RunFile
-        The run.
-    folder : Path
-        Where the pages are written.
-    """
+    """A folder of pages on a run in progress: an index that reloads itself, and one page for each conversation."""
 
     def __init__(self, run: RunFile, folder: Path):
         self.run, self.folder, self.index = run, folder, folder / "index.html"

@@ -22,8 +22,6 @@ def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options:
         As for `Experiment`; their order is shuffled.
     chair : str
         ``agent`` or ``customer``.
-    trials : int
-        Trials per case.
     **options
         ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` as `benchmark_lib.sitting.session.seated` takes them,
         and further options of the run, such as ``out`` or ``store``.

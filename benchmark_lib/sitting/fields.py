@@ -16,10 +16,6 @@ class Field:
     ----------
     path : tuple of str
         The names from the outermost argument inwards.
-    kind : str
-        Its JSON type.
-    required : bool
-        Whether it must be there.
     hint : str
         What is to be filled in.
     """

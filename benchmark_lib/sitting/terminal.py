@@ -117,15 +117,7 @@ class _Pipe:
 
 
 class Terminal:
-    """One player at a terminal.
-
-    Parameters
-    ----------
-    chairs : Chairs
-        Of which this is the first.
-    read_line : ReadLine
-        Where its lines come from.
-    """
+    """One player at a terminal."""
 
     def __init__(self, chairs: Chairs, read_line: ReadLine):
         self.chairs, self._read_line = chairs, read_line

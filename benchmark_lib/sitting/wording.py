@@ -26,10 +26,6 @@ def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | 
 
     Parameters
     ----------
-    items : list of dict
-        As the chairs give them.
-    side : str
-        Of the player.
     indent : bool
         Whether JSON is spread over lines, for people.
     width : int, optional

@@ -44,15 +44,11 @@ def explore(
 
     Parameters
     ----------
-    results : Results
-        The runs to explore.
     where : dict, optional
         The filters as they are set at first, by field: ``{"entry": "gpt-5.5", "counted": "Resolved: no"}``; the key
         ``text`` is a search.
     labels : path
         CSV file to which labels are added.
-    labeller : str
-        Who labels.
     store : Store, optional
         The store they were played on; by default the one the run files name.
     """
@@ -79,13 +75,7 @@ def linked_board(*given: Any, **options: Any) -> LinkedTable:
 
 
 def show_agreement(table: pd.DataFrame) -> Any:
-    """The agreement of labellers in a notebook, pair by pair.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.label_agreement_table` gives it.
-    """
+    """The agreement of labellers in a notebook, pair by pair, from `tables.label_agreement_table`."""
     from ..transcript import Html
     from .labelling import agreement_html
     from .words import part
@@ -100,8 +90,6 @@ def compare_trials(
 
     Parameters
     ----------
-    results : Results
-        The runs.
     left, right : tuple of str, str, int
         run_id, case_id and trial of each.
     store : Store, optional

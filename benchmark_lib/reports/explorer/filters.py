@@ -82,11 +82,6 @@ BROKEN = "broken: "
 class Index:
     """All conversations of some results, to be filtered and searched; no record is kept in memory.
 
-    Parameters
-    ----------
-    results : Results
-        The runs.
-
     Attributes
     ----------
     frame : DataFrame
@@ -141,12 +136,7 @@ class Index:
         return said
 
     def mark_labelled(self, rows: np.ndarray) -> None:
-        """Say which rows have a label, for the field ``labelled``.
-
-        Parameters
-        ----------
-        rows : ndarray of bool, shape (conversations,)
-        """
+        """Say by a mask, shape (conversations,), which rows have a label, for the field ``labelled``."""
         self._marked["labelled"] = {LABELLED: rows, NOT_LABELLED: ~rows}
 
     def numbers(self, keys: Iterable[tuple[str, str, int]]) -> np.ndarray:

@@ -36,14 +36,6 @@ class LabelPanel(w.VBox):
 
     Parameters
     ----------
-    results : Results
-        The runs.
-    index : Index
-        Their conversations.
-    file : path
-        The CSV file of the labels.
-    labeller : str
-        Who labels.
     on_saved, on_changed, on_skip : callable
         Called after an answer was saved, after the question, the labeller or the hiding was changed, and to skip.
     """
@@ -238,17 +230,7 @@ class LabelPanel(w.VBox):
 
 
 class LabelsPage(w.VBox):
-    """How many labels there are, how far labellers agree, and files in and out.
-
-    Parameters
-    ----------
-    results : Results
-        The runs.
-    file : path
-        The CSV file of the labels.
-    on_import : callable
-        Called after labels were imported.
-    """
+    """How many labels there are, how far labellers agree, and files in and out."""
 
     def __init__(self, results: Results, file: Path, on_import: Callable[[], None]):
         self.results, self.file, self._on_import = results, file, on_import
@@ -303,13 +285,7 @@ class LabelsPage(w.VBox):
 
 
 def agreement_html(table: pd.DataFrame) -> str:
-    """Each pair of a table of agreement as a heading, the four counts, and three coefficients with their intervals.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.label_agreement_table` gives it.
-    """
+    """Each pair of `tables.label_agreement_table` as a heading, the four counts, and three coefficients with their intervals."""
     coefficients = readable(table, "labellers").to_dict("records")
     pairs = [(row, shown) for row, shown in zip(table.to_dict("records"), coefficients, strict=True)]
     return part("agreement", pairs=pairs)

@@ -73,16 +73,10 @@ def save_label(
     ----------
     path : path
         The file; it is created if it does not exist.
-    run_id, model, case_id, trial : str, str, str, int
-        The conversation.
     scorer : str
         What is labelled, as at the head of this module.
     label : float, optional
         The score the analyst gives, 0 to 100; None if there is only a tag or a note.
-    tag, note : str
-        In the analyst's words.
-    labeller : str
-        Who gives it.
 
     Raises
     ------
@@ -123,8 +117,6 @@ def import_labels(path: str | Path, source: str | Path) -> int:
     ----------
     path : path
         The file they are added to; it is created if it does not exist.
-    source : path
-        The file they come from.
 
     Returns
     -------
@@ -157,11 +149,6 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 
 def read_labels(path: str | Path) -> pd.DataFrame:
     """The labels of a file, in order; an empty frame if there is no file.
-
-    Parameters
-    ----------
-    path : path
-        A file of `save_label`.
 
     Raises
     ------

@@ -39,8 +39,6 @@ def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> 
     ----------
     metric : str
         A key of `METRICS`.
-    entry : str, optional
-        Of this model only.
     yes : bool
         Those it counts; otherwise those it could have counted.
 
@@ -60,15 +58,6 @@ def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> 
 
 def where_median(metric: str, entry: str, conversations: pd.DataFrame) -> Where | None:
     """The conversations that the median of a metric counts: in the trial whose value it is, or in the two it lies between.
-
-    Parameters
-    ----------
-    metric : str
-        A key of `METRICS`.
-    entry : str
-        Of this model.
-    conversations : DataFrame
-        The conversations frame.
 
     Returns
     -------
@@ -137,8 +126,6 @@ def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Wher
     ----------
     view : str
         How the table is read: a key of `WHERE`.
-    column : str
-        The number's column.
     row : dict
         Its row; a column `entry` names the model.
     entry : str, optional
@@ -157,20 +144,12 @@ class LinkedTable(w.VBox):
 
     Parameters
     ----------
-    results : Results
-        The runs.
-    shown : DataFrame
-        The table as text.
     where : list of list
         Of each cell, the filters; None for a cell that leads nowhere.
     static : str
         The same table for viewers without widgets.
     parts : list of list of int, optional
         The columns of each of the tables, one below the other, that it is shown as; one table by default.
-    notes : sequence of str
-        What stands below.
-    labels : path
-        Where labels given below it go.
 
     Attributes
     ----------
@@ -240,10 +219,6 @@ def linked(
 
     Parameters
     ----------
-    results : Results
-        The runs it was made from.
-    table : DataFrame
-        As the function of `benchmark_lib.analysis` gives it.
     view : str
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`, or ``glance``.
     entry : str, optional
@@ -277,10 +252,6 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
 
     Parameters
     ----------
-    results : Results
-        The runs it was made from.
-    board : DataFrame
-        As `tables.leaderboard` gives it.
     **options
         As for `explore`: labels, labeller, store.
     """

@@ -28,10 +28,6 @@ def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = N
 
     Parameters
     ----------
-    index : Index
-        All conversations.
-    rows : ndarray of int
-        Which of them.
     labelled : dict of int to str, optional
         The answers on file, by row.
     """

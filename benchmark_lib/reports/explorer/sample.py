@@ -25,8 +25,6 @@ def draw_sample(
         With run_id, case_id and trial; their order does not matter.
     size : int
         How many; all where there are no more.
-    seed : int
-        Of the random numbers.
     strata : ndarray, shape (conversations,), optional
         The group of each conversation. Each group then gives the same number, as far as it has so many. Such a sample
         shows rare groups; a mean over it is not a mean over the conversations.

@@ -24,10 +24,6 @@ class Event:
     ----------
     key : tuple
         Its place: ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``.
-    turn : int
-        The customer message it belongs to or answers.
-    what : str
-        In a few words.
     same : str
         Equal for events that are the same thing done.
     counts : bool
@@ -79,8 +75,6 @@ def first_difference(
 
     Parameters
     ----------
-    left, right : Conversation
-        Two trials, or two models, on one case.
     only_what_counts : bool
         Leave out calls that only read, and calls that were refused.
 

@@ -53,25 +53,15 @@ class Explorer(w.VBox):
 
     Parameters
     ----------
-    results : Results
-        The runs.
-    labels : path
-        CSV file to which labels are added.
     store : Store, optional
         The store they were played on; by default the one the run files name.
-    labeller : str
-        Who labels.
 
     Attributes
     ----------
-    index : Index
-        All conversations.
     rows : numpy.ndarray
         Numbers of those that match the filters, in the table's order.
     sample : numpy.ndarray or None
         Numbers of those that were drawn to be labelled, in the order in which they are read.
-    opened : Dossier or None
-        The conversation that is shown.
     """
 
     def __init__(

@@ -14,38 +14,18 @@ if TYPE_CHECKING:
 
 
 def report_cards(cards: pd.DataFrame) -> Html:
-    """The few numbers a reader wants first, as cards.
-
-    Parameters
-    ----------
-    cards : DataFrame
-        title, value, interval, note, as `words.cards` gives them.
-    """
+    """`words.cards` as cards: the few numbers a reader wants first."""
     return _shown("cards", rows=cards.to_dict("records"))
 
 
 def trap_quotes(traps: pd.DataFrame, *, most: int | None = None) -> Html:
-    """The traps one by one: how each trial went, and the turn that decided the worst of them, quoted.
-
-    Parameters
-    ----------
-    traps : DataFrame
-        As `traps.trap_by_trap` gives it.
-    most : int, optional
-        How many are shown; by default all.
-    """
+    """`traps.trap_by_trap` one by one, `most` of them: how each trial went, and the turn that decided the worst of them, quoted."""
     rows = [_trap(row) for row in (traps if most is None else traps.head(most)).to_dict("records")]
     return _shown("traps", rows=rows, left=len(traps) - len(rows))
 
 
 def trait_lists(traits: pd.DataFrame) -> Html:
-    """Strong and weak traits side by side.
-
-    Parameters
-    ----------
-    traits : DataFrame
-        kind, sentence, as `words.traits` gives them.
-    """
+    """`words.traits`, strong and weak side by side."""
     of = {kind: list(traits.loc[traits["kind"] == kind, "sentence"]) for kind in ("strong", "weak")}
     return _shown("traits", of=of)
 

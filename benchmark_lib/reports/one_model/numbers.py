@@ -309,7 +309,6 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
 
     Parameters
     ----------
-    report : ModelReport
     published : DataFrame, optional
         The published board; its rows are then added, with ``panel`` published.
 

@@ -27,8 +27,6 @@ class ModelReport:
     ----------
     entry, panel : str
         Its name in every table, and what kind of thing it is.
-    mine : DataFrame
-        Its conversations.
     field : DataFrame
         The conversations of every model of its panel, its own among them.
     board : DataFrame
@@ -59,8 +57,6 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     entry : str, optional
         Its name in the tables, or a run file; by default the one with the most conversations, language models before scripted agents.
 

@@ -24,7 +24,6 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
 
     Parameters
     ----------
-    report : ModelReport
     results : Results, optional
         Where the records are read from; without it there are no quotes.
 

@@ -57,13 +57,7 @@ TRAITS_SHOWN = 8
 
 
 def thresholds() -> pd.DataFrame:
-    """The wording rules of the report as a table, for the reader.
-
-    Returns
-    -------
-    DataFrame
-        rule, threshold.
-    """
+    """The wording rules of the report as a table, for the reader."""
     import pandas as pd
 
     rows = []
@@ -109,14 +103,7 @@ def thresholds() -> pd.DataFrame:
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
-    """A metric's grade, and which others its interval reaches: ``good``, ``good, though the interval reaches middling``.
-
-    Parameters
-    ----------
-    name : str
-        A key of `GRADES`.
-    value, low, high : float
-    """
+    """A metric's grade by `GRADES`, and which others its interval reaches: ``good``, ``good, though the interval reaches middling``."""
     if value != value:
         return "unknown"
     word = _grade(name, value)

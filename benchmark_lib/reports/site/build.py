@@ -22,17 +22,7 @@ ASSETS = PACKAGE / "reports" / "assets"
 
 @dataclass(frozen=True)
 class Site:
-    """A site that was built.
-
-    Attributes
-    ----------
-    path : Path
-        Its folder.
-    pages : dict of str to int
-        Files by kind.
-    bytes : int
-        Their total size.
-    """
+    """A site that was built."""
 
     path: Path
     pages: dict[str, int]
@@ -66,10 +56,6 @@ def build_site(
         A file of labels: unsafe acts that it calls debatable are shown with and without.
     stakes : Stakes, optional
         What the answers and the advice on scope rest on, see `benchmark_lib.reports.read_stakes`.
-
-    Returns
-    -------
-    Site
 
     Raises
     ------

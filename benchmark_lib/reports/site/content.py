@@ -35,8 +35,6 @@ class Entry:
     ----------
     name, source, block : str
         As on the board: the column `entry` of every frame.
-    row : dict
-        Its board row.
     page : str or None
         Name of its pages; None for a published row and for a run without conversations, which have no pages.
     who : dict
@@ -66,8 +64,6 @@ class CaseView:
     ----------
     case_id, page, bucket, intent, title, kind, language : str
         The title is the id where the case itself is unknown.
-    described : str
-        The store's description of its intent.
     changed : list of str
         Entries that were played on a different text of this case.
     """
@@ -90,8 +86,6 @@ class Content:
 
     Parameters
     ----------
-    results : Results
-        The runs.
     published : bool
         Whether the published figures are on the board, in their own block.
     labels : DataFrame, optional

@@ -25,8 +25,6 @@ class ConversationPage:
 
     Attributes
     ----------
-    run_id, entry, view, trial : str, Entry, CaseView, int
-        Which conversation it is.
     href : str
         Its transcript, from the site's root, without the suffix.
     state : str
@@ -108,17 +106,7 @@ def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str,
 def transcript(
     content: Content, talk: ConversationPage, record: Conversation, verdicts: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page.
-
-    Parameters
-    ----------
-    content : Content
-    talk : ConversationPage
-        What other pages say about it.
-    record : Conversation
-    verdicts : list of dict
-        judge, scorer, score, reason, quote.
-    """
+    """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page."""
     case = content.case_played(talk.run_id, talk.view.case_id)
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
     found = conversation_view(

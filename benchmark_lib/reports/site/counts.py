@@ -31,12 +31,8 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
     Parameters
     ----------
-    rows : DataFrame
-        Conversations of one entry.
     metric : Metric
         A share or a count links to the conversations in which the flag is true, a mean to all that have a value.
-    **who
-        What else the filter holds, such as the entry.
 
     Returns
     -------
@@ -67,13 +63,6 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """The conversations behind pass^k, which asks whether every trial of a case succeeds.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Conversations of one entry in one bucket.
-    **who
-        What they have been chosen by.
 
     Returns
     -------

@@ -33,13 +33,7 @@ def page_name(name: str) -> str:
 
 
 class Folder:
-    """A folder that is being filled; counts what is written, by kind of page.
-
-    Parameters
-    ----------
-    path : Path
-        An existing folder.
-    """
+    """A folder that is being filled; counts what is written, by kind of page."""
 
     def __init__(self, path: Path):
         self.path = path

@@ -26,7 +26,6 @@ def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, 
 
     Parameters
     ----------
-    content : Content
     talks : sequence of ConversationPage
         In the order of the list.
 

@@ -156,13 +156,6 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
 def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """pass^k of each bucket up to the number of trials.
 
-    Parameters
-    ----------
-    mine : DataFrame
-        The conversations of one entry.
-    who : dict of str to str
-        The filter that lists them.
-
     Returns
     -------
     list of dict

@@ -44,10 +44,6 @@ class Pages:
 
     Parameters
     ----------
-    content : Content
-        What they say.
-    folder : Folder
-        Where they go.
     hard : dict, optional
         The families of the hard set, see `benchmark_lib.reports.site.hard`.
     of_hard_set : bool

@@ -42,7 +42,6 @@ class Messages:
 
         Parameters
         ----------
-        folder : Folder
         talks : sequence of ConversationPage
             In the order of the list of transcripts.
 
