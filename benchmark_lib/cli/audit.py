@@ -1,7 +1,5 @@
 """``deskbench audit``."""
 
-from __future__ import annotations
-
 import argparse
 import os
 

@@ -1,7 +1,5 @@
 """Exit codes: what a script can act on. They stand here and nowhere else."""
 
-from __future__ import annotations
-
 FINISHED = 0
 UNSOUND = 1
 """``audit`` found problems in the cases."""

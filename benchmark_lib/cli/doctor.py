@@ -1,7 +1,5 @@
 """``deskbench doctor``."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 

@@ -1,7 +1,5 @@
 """From the words of a command line to an exit code; what a person is told where something is wrong."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Arguments of commands that can work on the processes of a Dask cluster."""
 
-from __future__ import annotations
-
 import argparse
 
 from .options import add_options

@@ -1,7 +1,5 @@
 """``deskbench notebook``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any

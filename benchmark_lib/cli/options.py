@@ -1,7 +1,5 @@
 """Options of commands as tables, and those that several commands have."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table of commands, and the parser that loads only the one that is given."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 from importlib import import_module

@@ -1,7 +1,5 @@
 """``deskbench recover``."""
 
-from __future__ import annotations
-
 import argparse
 
 from .codes import FINISHED

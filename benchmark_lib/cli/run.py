@@ -1,7 +1,5 @@
 """``deskbench run``."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..errors import BadInput

@@ -3,8 +3,6 @@
 Heard whatever code holds the event loop, and obeyed at once the second time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """``deskbench site``."""
 
-from __future__ import annotations
-
 import argparse
 
 from .codes import FINISHED

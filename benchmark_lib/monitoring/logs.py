@@ -1,7 +1,5 @@
 """Logged conversations of a support desk, one at a time: JSON lines, and the result files that ``deskbench import`` reads."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ Its texts are written ones: the locked planted conversations of the detectors, a
 generator draws among them; nothing here is a log of any desk.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from collections.abc import Iterator

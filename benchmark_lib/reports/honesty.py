@@ -1,7 +1,5 @@
 """How to read the numbers honestly: what they cannot tell, each statement with the measurement behind it. Nothing here is typed: see `analysis.tables.calibration`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from textwrap import fill

@@ -1,7 +1,5 @@
 """Where in a conversation findings and a judge's evidence belong: marked on the words they quote."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 An unknown parameter is refused, and the executed copy goes to reports/.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import os

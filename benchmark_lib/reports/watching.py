@@ -3,8 +3,6 @@
 The file is opened for reading alone and closed again between two looks, so that the run never waits for a reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass

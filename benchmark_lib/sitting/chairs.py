@@ -4,8 +4,6 @@ A player is given what a language model is given in the same place, and nothing 
 themselves never learn which case a conversation is about.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Hashable, Sequence

@@ -1,7 +1,5 @@
 """The arguments of a tool one by one, as a person fills them in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

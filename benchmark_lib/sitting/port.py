@@ -3,8 +3,6 @@
 Nothing but this machine reaches it, and no web page does: a request that a browser sends for another page is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """A sitting: a run whose agent or customer is a person, or a program over the port, in place of a model."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

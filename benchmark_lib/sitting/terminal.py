@@ -1,7 +1,5 @@
 """A chair in the terminal: what is new is printed, and lines are read until they are an answer."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import difflib

@@ -1,7 +1,5 @@
 """A chair in a notebook: the conversation above, the tools and the message below. All text is escaped."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

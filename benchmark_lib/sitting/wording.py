@@ -3,8 +3,6 @@
 Quoted line by line, so that no words of a conversation can pass for the harness's own.
 """
 
-from __future__ import annotations
-
 import json
 import textwrap
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Two conversations side by side, and where they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

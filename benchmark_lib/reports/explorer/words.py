@@ -1,7 +1,5 @@
 """Words of the explorer: values as a cell or an option shows them, and the parts of its template."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...analysis.panels import fitted

@@ -3,8 +3,6 @@
 What the customer wants, the accepted outcomes, the policy behind them, and who falls for it.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections import defaultdict
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Templates draw them as inline SVG with x in percent, so they fit any width.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...analysis.estimators.estimate import usual

@@ -1,7 +1,5 @@
 """The estimators in the words of a reader of the pages: what each number answers, and how it is computed."""
 
-from __future__ import annotations
-
 import inspect
 
 from ...analysis import estimators

@@ -3,8 +3,6 @@
 Names made safe, nothing outside the folder, and a site that appears complete or not at all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

@@ -1,7 +1,5 @@
 """The methodology page, generated from the definitions that the code uses, so nothing on it is written twice."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """Every kind of page: what fills it, and where it goes."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any
 

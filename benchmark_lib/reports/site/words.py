@@ -1,7 +1,5 @@
 """How numbers and states are written on every page, and the Jinja environment of the site."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """What models did: endings, rules, words, intents and use cases."""
 
-from __future__ import annotations
-
 from .form import PERCENT, Views
 
 VIEWS: Views = {

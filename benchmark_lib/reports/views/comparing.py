@@ -1,7 +1,5 @@
 """Models, settings and customers side by side, and what they cost."""
 
-from __future__ import annotations
-
 from .form import PERCENT, UNIT, Views
 
 VIEWS: Views = {

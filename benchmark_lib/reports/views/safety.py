@@ -1,7 +1,5 @@
 """Traps, bands and escalation."""
 
-from __future__ import annotations
-
 from .form import PERCENT, Views
 
 VIEWS: Views = {
