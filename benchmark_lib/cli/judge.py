@@ -101,10 +101,7 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
     cost, calls, unpriced = judging_cost(run)
-    print(
-        f"  {calls} calls of judges on file, {cost_in_words(cost, calls, unpriced)}",
-        flush=True,
-    )
+    print(f"  {calls} calls of judges on file, {cost_in_words(cost, calls, unpriced)}", flush=True)
     if done.incomplete and not done.stopped:
         print(
             f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again",

@@ -9,15 +9,7 @@ from datetime import date, timedelta
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.estimators.alarms import (
-    LOOKS,
-    MORE,
-    WINDOWS,
-    RateAlarms,
-    dispersion_allowed,
-    rate_alarms,
-    rate_change,
-)
+from ..analysis.estimators.alarms import LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
 from ..analysis.estimators.intervals import proportion_interval
 from ..errors import BadInput
 from .measures import Measure
@@ -172,13 +164,7 @@ def alarms_of(one: Watched, level: float) -> dict[int, RateAlarms]:
     spread = dispersion_allowed(one.base_counts, one.base_ns)
     return {
         side: rate_alarms(
-            sum(one.base_counts),
-            sum(one.base_ns),
-            one.counts,
-            one.ns,
-            level=level,
-            side=side,
-            dispersion=spread,
+            sum(one.base_counts), sum(one.base_ns), one.counts, one.ns, level=level, side=side, dispersion=spread
         )
         for side in one.measure.sides
     }

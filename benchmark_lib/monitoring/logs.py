@@ -167,15 +167,7 @@ def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
         record = _record(raw, called, where, how.tools)
     except (TypeError, AttributeError, LookupError) as error:
         raise BadInput(f"{where}: a part of it is not of its kind ({error}): mend it, {OR_LEAVE_OUT}") from None
-    return Logged(
-        called,
-        place,
-        at,
-        record,
-        name is not None,
-        told,
-        link if isinstance(link, str) else None,
-    )
+    return Logged(called, place, at, record, name is not None, told, link if isinstance(link, str) else None)
 
 
 def _first(raw: dict[str, Any], names: Iterable[str]) -> Any:

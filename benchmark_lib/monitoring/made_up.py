@@ -126,11 +126,7 @@ def shares_by_week(changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS) ->
 
 
 def made_up_year(
-    rng: np.random.Generator,
-    *,
-    changes: tuple[Change, ...] = CHANGES,
-    weeks: int = WEEKS,
-    per_week: int = PER_WEEK,
+    rng: np.random.Generator, *, changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS, per_week: int = PER_WEEK
 ) -> Iterator[dict[str, Any]]:
     """The lines of a made-up log, in the order of time.
 

@@ -146,11 +146,7 @@ DEFINITIONS = {
 
 def measures() -> tuple[Measure, ...]:
     """Every measure, findings first."""
-    return (
-        *(_of_detector(name) for name in CASE_FREE if name in DETECTORS),
-        *_SHARES,
-        *_NUMBERS,
-    )
+    return (*(_of_detector(name) for name in CASE_FREE if name in DETECTORS), *_SHARES, *_NUMBERS)
 
 
 def absent() -> dict[str, str]:

@@ -176,14 +176,7 @@ def _detectors() -> Limit:
     found = measured_by_detector().to_dict("records")
     for r in found:
         k, n = play.get(r["detector"], (0, 0))
-        rows.append(
-            (
-                r["title"],
-                f"{r['found']} of {r['planted']}",
-                f"{r['false']} of {r['honest']}",
-                f"{k} of {n}",
-            )
-        )
+        rows.append((r["title"], f"{r['found']} of {r['planted']}", f"{r['false']} of {r['honest']}", f"{k} of {n}"))
     planted, right, false = (sum(r[name] for r in found) for name in ("planted", "found", "false"))
     text = (
         "What an agent *did* is read from its calls. What it *said* is read by detectors, which miss things: they found "

@@ -27,12 +27,7 @@ from .transcript import visible
 if TYPE_CHECKING:
     import pandas as pd
 
-SAID = {
-    ALONE: "May answer alone",
-    APPROVAL: "With a person's approval",
-    NEVER: "Never",
-    TOO_LITTLE: "Too little data",
-}
+SAID = {ALONE: "May answer alone", APPROVAL: "With a person's approval", NEVER: "Never", TOO_LITTLE: "Too little data"}
 """The verdicts at the beginning of a sentence."""
 
 

@@ -95,11 +95,7 @@ class Content:
     """
 
     def __init__(
-        self,
-        results: Results,
-        published: bool = True,
-        labels: pd.DataFrame | None = None,
-        stakes: Stakes | None = None,
+        self, results: Results, published: bool = True, labels: pd.DataFrame | None = None, stakes: Stakes | None = None
     ):
         self.results, self.labels, self.stakes = results, labels, stakes
         self.manifests = {run.run_id: run.manifest for run in results.runs}

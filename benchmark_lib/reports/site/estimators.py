@@ -93,10 +93,7 @@ WORDS = {
         "Do two metrics go together within a model?",
         "Correlation over conversations, with the difficulty of each case taken out.",
     ),
-    "agreement": (
-        "Do two judges agree?",
-        "Raw agreement, and agreement beyond chance (kappa, AC1).",
-    ),
+    "agreement": ("Do two judges agree?", "Raw agreement, and agreement beyond chance (kappa, AC1)."),
     "agreement_table": (
         "Which verdicts of two judges go together?",
         "A table of counts; what either left unscored is left out.",

@@ -47,11 +47,7 @@ VIEWS: Views = {
         "Gap to English, points (95 %)": ("gap", "gap_low", "gap_high", PERCENT),
         "p, sign flips": ("p", "3"),
     },
-    "failures": {
-        "Family": ("family",),
-        "Failure": ("meaning",),
-        "Conversations": ("conversations", "of", "of"),
-    },
+    "failures": {"Family": ("family",), "Failure": ("meaning",), "Conversations": ("conversations", "of", "of")},
     "worst intents": {
         "Bucket": ("bucket",),
         "Intent": ("intent",),

@@ -56,13 +56,7 @@ VIEWS: Views = {
         "Tier": ("tier",),
         "Note": ("reason",),
     },
-    "paid": {
-        "What": ("what",),
-        "Value": ("value", "4"),
-        "Unit": ("unit",),
-        "Over": ("of",),
-        "Note": ("reason",),
-    },
+    "paid": {"What": ("what",), "Value": ("value", "4"), "Unit": ("unit",), "Over": ("of",), "Note": ("reason",)},
     "settings": {
         "Setting": ("setting",),
         "Value": ("value",),
