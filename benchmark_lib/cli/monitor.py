@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import EXPLAINED, FINISHED
-from .options import add_options
+from .options import Options, add_options
 
 if TYPE_CHECKING:
     from ..monitoring import Monitored
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}; "
         f"every field, the time zone and a sample are in {FORMAT_PAGE}",
     )
-    options = {
+    options: Options = {
         "--baseline FROM..TO": "the days later weeks are compared with, as 2026-01-05..2026-03-29 "
         "(default: the first 13 weeks, of a short log half of it)",
         "--out FOLDER": "also write pages and tables to this folder",

@@ -3,17 +3,17 @@
 Nothing of a conversation but its name, its place in the log and its numbers is kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ..endpoint.plain_data import read_mapping
 from ..errors import BadInput
 from ..project import in_project
+from ..store import Store
 from ..store.tau import TauStore
 from ..store.world import load_store
 from .drift import (
@@ -33,11 +33,6 @@ from .made_up import CHANGES, made_up_year, week_of, write_year
 from .measures import absent
 from .recovery import elsewhere_table, false_alarm_table, first_alarms, found_table
 from .tally import Tally, tally
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..store import Store
 
 __all__ = [
     "CHANGES",

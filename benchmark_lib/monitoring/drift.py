@@ -1,22 +1,19 @@
 """Counts by week -> rates with intervals, drift against the baseline, and alarms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.estimators.alarms import LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
 from ..analysis.estimators.intervals import proportion_interval
 from ..errors import BadInput
 from .measures import Measure
 from .tally import Tally
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BASELINE_WEEKS = 13
 """Weeks of the baseline where none is given: the first quarter of a year; of a short log its first half."""
@@ -136,8 +133,6 @@ def week_table(rows: list[Watched]) -> pd.DataFrame:
         One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share with
         low and high (Wilson, 95 %).
     """
-    import pandas as pd
-
     found = []
     for one in rows:
         first = one.weeks[0] - timedelta(weeks=len(one.base_ns))
@@ -211,8 +206,6 @@ def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> p
         four weeks), change with change_low and change_high (Newcombe, not adjusted); dispersion (what counts are divided by for the alarms); alarm (Monday of the first week with one, or empty), alarm_side (more or fewer), alarm_window
         (weeks pooled), alarms (weeks with one), on (whether the newest week has one), p (the smallest of the newest look), limit, reason.
     """
-    import pandas as pd
-
     level = level_of(rows, false_alarms)
     found = [_drift(one, level) for one in rows]
     found.sort(key=lambda row: row["alarm"] or "9999")
@@ -280,8 +273,6 @@ def behind_table(counted: Tally, rows: list[Watched]) -> pd.DataFrame:
         One row per measure, week and conversation: measure, title, week, value, conversation, place (file and line),
         link. At most 50 for one measure and week, the highest values first.
     """
-    import pandas as pd
-
     found = []
     for one in rows:
         for week in counted.weeks:

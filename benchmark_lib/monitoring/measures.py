@@ -1,12 +1,10 @@
 """What can be read from a logged conversation when no case was played: detectors and scorers, and what each of them needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..analysis.estimators.alarms import FEWER, MORE
 from ..cases import Case
@@ -18,11 +16,9 @@ from ..scoring.claims.actions import refunds_not_made
 from ..scoring.customer_audit import pattern
 from ..scoring.escape_hatch import person_given
 from ..scoring.reply_language import answers_in_language
+from ..store import Store
 from ..store.every_desk import HANDOVER
 from .logs import ACTS, OTHER, REFUNDS, Logged
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 WORDS, CALLS, HANDED, STORE = "words", "calls", "handover", "store"
 """What a measure needs: messages; logged tool calls; to know whether a person took over; the articles and tools of the desk's own store."""

@@ -1,20 +1,27 @@
 """Are planted changes found, how soon, and at how many false alarms? Many made-up years, drawn as counts of texts that were read once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ..analysis.estimators.alarms import MORE
 from ..analysis.estimators.intervals import proportion_interval
 from .drift import BASELINE_WEEKS, FALSE_ALARMS, HIGH, Watched, alarms_of, level_of
-from .made_up import CHANGES, FIRST_WEEK, PER_WEEK, WEEKS, Change, TextValues, shares_by_week, text_values
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .made_up import (
+    CHANGES,
+    FIRST_WEEK,
+    HONEST,
+    PER_WEEK,
+    USUAL,
+    WEEKS,
+    Change,
+    TextValues,
+    shares_by_week,
+    text_values,
+    texts,
+)
 
 CHART_SIGMAS = 3
 """Standard deviations of the limits of a p-chart, the usual ones."""
@@ -46,8 +53,6 @@ def drawn_year(
 
 
 def _not_honest() -> np.ndarray:
-    from .made_up import HONEST, texts
-
     return np.array([kind != HONEST for kind in texts().kinds], dtype=float)
 
 
@@ -103,8 +108,6 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
         One row per year and measure: year, measure, title, alarm and chart (week of the year, from 0, of the first alarm of this rule and of a
         p-chart; NaN where there is none).
     """
-    import pandas as pd
-
     rows = []
     for year, generator in enumerate(rng.spawn(years)):
         counted = drawn_year(generator, **more)
@@ -127,8 +130,6 @@ def false_alarm_table(alarms: pd.DataFrame, rules: Sequence[str] = ("alarm", "ch
         One row per rule: rule, years, with_alarm, share with low and high (Wilson, 95 %), alarms_per_year (measures with
         one).
     """
-    import pandas as pd
-
     rows = []
     for rule in rules:
         by_year = alarms.groupby("year")[rule].count()
@@ -151,10 +152,6 @@ def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rul
         of all years), weeks_median and weeks_90 (weeks from the change to the end of the week of the alarm, over all
         years; infinite where so many did not find it).
     """
-    import pandas as pd
-
-    from .made_up import USUAL
-
     rows = []
     for change in changes:
         mine = alarms[alarms["measure"] == change.kind]

@@ -1,21 +1,16 @@
 """Logged conversations counted week by week while they stream past: memory grows with the weeks, not with the conversations."""
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from ..errors import BadInput
+from ..store import Store
 from .logs import Logged, monday
 from .measures import CALLS, HANDED, STORE, WHY_ABSENT, WORDS, Heard, Measure, measures, read_all
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 MOST_BEHIND = 50
 """Conversations that are kept by name behind the number of one measure and week: the first, of a number the highest."""

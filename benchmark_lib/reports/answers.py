@@ -1,12 +1,13 @@
 """Answers, not only tables: which model for which reader, in sentences that are made from the numbers and say how sure they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.estimators.comparisons import SURE
+from ..analysis.frames import Results
 from ..analysis.panels import short_name
 from ..analysis.tables.answers import (
     ALONE,
@@ -30,11 +31,6 @@ from .considered import Considered, considered, never_offered
 from .methods import days_played
 from .scope import stakes_in_words
 from .transcript import templates, visible
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..analysis.frames import Results
 
 FIRST_STEPS = (
     (

@@ -1,18 +1,14 @@
 """Badges for a README: a few words about one model as an SVG that needs no network."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ..analysis.panels import short_name
 from ..analysis.tables.paper import paper
 from ..figures.style import paths_for
 from .transcript import visible
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LETTER, PAD, HEIGHT = 6.4, 8, 20
 """Width of a letter, space beside a text and height of the badge, in pixels."""

@@ -1,12 +1,13 @@
 """From a number to its conversations: one filter, as rows of the frame and as an address on the site."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
-from ..analysis.frames import plain_rows
+import pandas as pd
+
+from ..analysis.frames import Results, plain_rows
+from ..analysis.panels import conversations_of
 from ..analysis.tables.customers import flags_of
 from ..errors import BadInput
 from ..scoring.claims import DETECTORS
@@ -16,11 +17,6 @@ from ..scoring.metrics import METRICS
 from ..scoring.score import Score
 from .one_model.numbers import became
 from .transcript import visible
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..analysis.frames import Results
 
 YES, NO, KNOWN = "yes", "no", "known"
 """Values of a filter: a flag that is true, one that is false, and anything that is not missing."""
@@ -72,8 +68,6 @@ def facets(
         `SUCCESS_STATES`), ``became`` (the outcome with the main reason), ``trials_succeed`` (``always``,
         ``sometimes`` or ``never``, over the trials of the case), the `TOOLS` and the `JUDGED`, which hold tuples.
     """
-    import pandas as pd
-
     f = conversations
     found: dict[str, Any] = {name: _names(f[name]) for name in NAMES if name in f}
     rules = [c for c in f if c.startswith("rule_")]
@@ -135,8 +129,6 @@ def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.D
     --------
     >>> conversations_behind(results, entry="gpt-5.5", bucket="adversarial", unsafe=True)  # doctest: +SKIP
     """
-    from ..analysis.panels import conversations_of
-
     frame = conversations_of(results)
     more = (results.tool_calls, results.verdicts) if hasattr(results, "conversations") else ()
     fields = facets(frame, *more)
@@ -147,8 +139,6 @@ def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.D
 
 def matching(fields: pd.DataFrame, **chosen: Any) -> pd.Series:
     """Which rows of `facets` match a filter, as in `conversations_behind`."""
-    import pandas as pd
-
     rows = pd.Series(True, index=fields.index)
     for name, value in chosen.items():
         if name not in fields:

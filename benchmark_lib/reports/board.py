@@ -1,18 +1,15 @@
 """The board as a readable table: rounded, with denominators and intervals in words."""
 
-from __future__ import annotations
-
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.settings import DEFAULT
 from ..analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
 from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.written import DASH, missing, rounded, unbroken
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CASES, BUCKET_METRICS = (
     "Cases (resolvable + must escalate + traps)",
@@ -42,8 +39,6 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     Where a customer was flagged, both stand there once more, over the conversations without those, under headings that
     end with `APART`.
     """
-    import pandas as pd
-
     shown: dict[str, Any] = {
         "Rank": [str(r) if not pd.isna(r) else NONE for r in board["rank"]],
         "Model": list(board["entry"]),
@@ -89,8 +84,6 @@ def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str,
 
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:
     """A readable board as text: its medians with the decimals of their scale, and a dash where there is no value."""
-    import pandas as pd
-
     texts = {heading: [_in_words(v, str(heading)) for v in column] for heading, column in frame.items()}
     return pd.DataFrame(texts, index=frame.index, dtype="object")
 

@@ -1,23 +1,19 @@
 """Which models the answers compare, why the others are left out, and what to do about it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.estimators.estimate import counted
+from ..analysis.frames import Results
 from ..analysis.panels import conversations_of, short_name
 from ..analysis.tables.answers import NO_OFFER
 from ..analysis.tables.leaderboard import RANKED_FROM
 from ..commands import command
 from ..scoring.written import percent
 from .transcript import visible
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..analysis.frames import Results
 
 FULL_TRIALS = 3
 """Trials of a full run."""

@@ -3,22 +3,19 @@
 Turn by turn, with what each call changed and the marks on each message.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ..cases import Case
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
+from ..scoring.state import forbidden_calls
 from ..scoring.written import details
+from ..store import Store
 from .marks import Mark, marks_of, placed, promises_of, segments
-
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store import Store
 
 ACTS = {
     "gave": "gave",
@@ -218,8 +215,6 @@ def _calls(
     differs: dict[Key, str],
 ) -> dict[int, list[dict[str, Any]]]:
     """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and the marks that belong to no message."""
-    from ..scoring.state import forbidden_calls
-
     changed = changes_by_call(c, store)
     forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case else set()
     breaks: dict[int, list[str]] = {}

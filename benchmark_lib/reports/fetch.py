@@ -1,23 +1,21 @@
 """Everything known about one conversation, fetched by its key from its run file when it is needed."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ..analysis.frames import Results, plain_rows
+from ..cases import Case
 from ..cases.played import cases_played, store_played
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
-from .transcript import Html, transcript_html
-
-if TYPE_CHECKING:
-    from ..analysis.frames import Results
-    from ..cases import Case
-    from ..store import Store
+from ..store import Store
+from .behind import conversations_behind
+from .one_model.numbers import became
+from .transcript import Html, templates, transcript_html
 
 
 @dataclass
@@ -135,11 +133,6 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
     BadInput
         For a field that does not exist.
     """
-    from ..analysis.frames import plain_rows
-    from .behind import conversations_behind
-    from .one_model.numbers import became
-    from .transcript import templates
-
     chosen = {name: value for name, value in chosen.items() if value is not None}
     rows = conversations_behind(results, **chosen)
     again = rows.groupby("entry", sort=False).cumcount()

@@ -1,18 +1,14 @@
 """How to cite Deskbench, and what a paper says about how its numbers were made: read from the run files, never typed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..analysis.estimators.estimate import counted
+from ..analysis.frames import Results
 from ..errors import BadInput
 from ..experiment.manifest import hashed
 from ..project import code_version
-
-if TYPE_CHECKING:
-    from ..analysis.frames import Results
 
 TITLE = "Deskbench: an open benchmark of language models as customer-support agents"
 AUTHORS = "The Deskbench authors"

@@ -12,21 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import pandas as pd
+
 from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
+from ..figures.monitoring import weekly_rate
+from ..figures.style import figure_of
 from ..outputs import as_cell, writing
 from ..scoring.written import DASH
+from ..store import Store
 from .conversation_view import conversation_view
 from .shown import caption_below
 from .terminal import columns
 from .transcript import templates, transcript_css, visible
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..monitoring import Monitored
     from ..monitoring.logs import Logged
-    from ..store import Store
 
 TITLE_WIDTH = 27
 LINE = 100
@@ -123,8 +125,6 @@ def alarm_word(row: dict[str, Any]) -> str:
 
 def drift_shown(seen: Monitored) -> pd.DataFrame:
     """The table of drift as it is read in a notebook or on the page."""
-    import pandas as pd
-
     heads = ("Measure", "Baseline (95 %)", "Last 4 weeks (95 %)", "Change, points (95 %)", "First alarm")
     rows = [
         (
@@ -140,16 +140,12 @@ def drift_shown(seen: Monitored) -> pd.DataFrame:
 
 def absent_shown(seen: Monitored) -> pd.DataFrame:
     """What the logs cannot tell, and why."""
-    import pandas as pd
-
     rows = [(", ".join(titles), reason) for reason, titles in seen.absent.items()]
     return pd.DataFrame(rows, columns=("Not read", "Why"))
 
 
 def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
     """Some conversations behind the newest number of the first measure with an alarm; of any measure where there is none."""
-    import pandas as pd
-
     first = seen.drift["measure"].iloc[0]
     mine = seen.behind[seen.behind["measure"] == first]
     rows = mine[mine["week"] == mine["week"].max()].head(most)
@@ -173,9 +169,6 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
     import matplotlib.pyplot as plt
     from IPython.display import display
 
-    from ..figures.monitoring import weekly_rate
-    from ..figures.style import figure_of
-
     planted, drawn = planted or {}, {}
     rows = seen.drift.to_dict("records")
     for row in [r for r in rows if r["alarm"] or r["measure"] in planted] or rows[:3]:
@@ -189,8 +182,6 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
 def found_shown(table: pd.DataFrame) -> pd.DataFrame:
     """How often planted changes were found and how soon, as it is read."""
-    import pandas as pd
-
     heads = ("Planted change", "From, %", "To, %", "Found, years (95 %)", "Too soon", "Weeks, median", "Weeks, 9 in 10")
     rows = []
     for r in table.to_dict("records"):
@@ -204,8 +195,6 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 def false_shown(table: pd.DataFrame) -> pd.DataFrame:
     """False alarms in years without a change, as they are read."""
-    import pandas as pd
-
     heads = ("Rule", "Years with a false alarm (95 %)", "False alarms a year")
     rows = [
         (

@@ -8,15 +8,23 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..analysis import load_results
+from ..analysis.panels import panel_of
+from ..endpoint import scrub
+from ..endpoint.address import check_base_url
 from ..errors import BadInput
+from ..experiment.machines import spread
 from ..outputs import writing
+from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash
+from .behind import conversations_address
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
@@ -62,8 +70,6 @@ def run_notebook(
     BadInput
         For an unknown notebook or parameter, or if a cell failed; the executed copy then shows where.
     """
-    from ..project import in_project, slug
-
     path = _find(notebook)
     _check_parameters(path, parameters or {})
     _check_secrets(parameters or {})
@@ -86,8 +92,6 @@ def page_name(notebook: str, parameters: dict[str, Any]) -> str:
     So that the page of one model never takes the place of another's: ``20-model-report-gpt-5.5``,
     ``01-run-model-gpt-5.5-seed-7``. No name of a model is a path.
     """
-    from ..project import safe_name, slug
-
     words = [safe_name(str(parameters[name])) for name in SUBJECTS if parameters.get(name) is not None]
     if words:
         given = [(name, parameters[name]) for name in SETTINGS if parameters.get(name) is not None]
@@ -120,10 +124,6 @@ def run_for_each_model(
     BadInput
         If the notebook is not about one entry, or a page of a model cannot be made.
     """
-    from ..analysis import load_results
-    from ..analysis.panels import panel_of
-    from ..experiment.machines import spread
-
     parameters = dict(parameters or {})
     path = _find(notebook)
     if "entry" not in parameter_names(path) or parameters.get("entry") is not None:
@@ -147,8 +147,6 @@ def _page_of(notebook: Path, parameters: dict[str, Any], entry: str) -> Path:
 
 def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterator[Path]:
     """What is made of each name, in two threads; where one fails or is interrupted, no other is begun."""
-    from concurrent.futures import ThreadPoolExecutor
-
     pool = ThreadPoolExecutor(2)
     try:
         yield from pool.map(make, names)
@@ -162,8 +160,6 @@ def run_every_notebook() -> Iterator[Path]:
     The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench
     demo`` makes it.
     """
-    from ..project import project_folder, slug
-
     few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
     pages = [run_notebook(RUN_MODEL, few)]
     yield pages[0]
@@ -181,8 +177,6 @@ def notebook_names() -> list[str]:
 
 
 def _shelves() -> list[Path]:
-    from ..project import NOTEBOOKS, project_folder
-
     return [project_folder() / "notebooks", NOTEBOOKS]
 
 
@@ -209,8 +203,6 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
 
 def link_pages(*pages: Path) -> None:
     """Make links between notebooks lead to their pages if those are in the same folder, and otherwise to the notebook."""
-    from ..project import slug
-
     for page in pages:
         there = {p.stem for p in page.parent.glob("*.html")}
         text = page.read_text(encoding="utf-8")
@@ -263,9 +255,6 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
 
 def _check_secrets(value: Any, name: str = "") -> None:
     """Refuse what everyone could read in the executed copy: addresses with a password or query, and keys."""
-    from ..endpoint import scrub
-    from ..endpoint.address import check_base_url
-
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_secrets(inner, f"{name}.{key}" if name else f"the parameter {key}")
@@ -324,8 +313,6 @@ def _assigned(tagged: list[str]) -> list[str]:
 
 def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
     """Where the conversations behind a page's numbers are read, as Markdown; the site's own list where one stands beside."""
-    from .behind import conversations_address
-
     beside = done.parent / "site" / "transcripts.html"
     if not beside.is_file():
         return "*A page of numbers. `deskbench site` makes pages on which each number opens exactly the conversations it counts.*"

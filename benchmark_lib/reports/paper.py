@@ -3,17 +3,18 @@
 CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes and its own escaping.
 """
 
-from __future__ import annotations
-
+import numbers
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import orjson
+import pandas as pd
 
 from ..analysis.tables.paper import PaperTable
 from ..errors import BadInput
@@ -23,10 +24,7 @@ from ..outputs import as_cell
 from ..project import slug
 from ..records import content_hash
 from ..scoring.written import DASH, missing, rounded, unbroken
-from .transcript import visible
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .transcript import Html, visible
 
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
@@ -146,8 +144,6 @@ def show(
     digits: int | Mapping[str, int] = 2,
 ) -> Any:
     """The same table in a notebook; arguments as for `save`."""
-    from .transcript import Html
-
     return Html(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
 
 
@@ -315,7 +311,6 @@ def _longest(table: _Table) -> list[int]:
 
 def _styler(table: _Table, escaped: Any, mark: str) -> Any:
     """Pandas' own writer over cells that are escaped already, so that the headings can hold marks."""
-    import pandas as pd
     from pandas.io.formats.style import Styler
 
     heads = [escaped(head) + (mark % letter if letter else "") for head, letter in table.heads]
@@ -358,8 +353,6 @@ def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -
 
 def _texts(values: pd.Series, digits: int) -> list[str]:
     """The cells of one column as shown: rounded, with NaN as a dash."""
-    import pandas as pd
-
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
     words = {True: "yes", False: "no"}
     return [
@@ -375,20 +368,14 @@ def _texts(values: pd.Series, digits: int) -> list[str]:
 
 
 def _is_flag(value: Any) -> bool:
-    import numpy as np
-
     return isinstance(value, bool | np.bool_)
 
 
 def _is_real(value: Any) -> bool:
-    import numbers
-
     return isinstance(value, numbers.Real)
 
 
 def _is_number(values: pd.Series) -> bool:
-    import pandas as pd
-
     return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 

@@ -1,9 +1,9 @@
 """The advice on one model's scope in sentences, as rows of a page, and as a badge."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.panels import short_name
@@ -23,9 +23,6 @@ from ..errors import BadInput
 from ..scoring.written import DASH, missing, percent, span
 from .badge import drawn
 from .transcript import visible
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SAID = {ALONE: "May answer alone", APPROVAL: "With a person's approval", NEVER: "Never", TOO_LITTLE: "Too little data"}
 """The verdicts at the beginning of a sentence."""

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from ..analysis.panels import PANELS, panels_in, short_name
+from ..figures import caption
+from ..figures.style import figure_of
+from ..scoring.metrics import METRICS, Shown, shown_on
+from . import paper
+from .board import board_table
+from .views import readable
+
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
@@ -46,8 +56,6 @@ def by_panel(
     """
     import matplotlib.pyplot as plt
     from IPython.display import Markdown, display
-
-    from ..figures.style import figure_of
 
     drawn = {}
     for heading, rows in _parts(table).items():
@@ -89,8 +97,6 @@ def show_figure(ax: Axes) -> Axes:
     import matplotlib.pyplot as plt
     from IPython.display import Markdown, display
 
-    from ..figures.style import figure_of
-
     plt.close(figure_of(ax))  # so that the notebook does not show it once more
     if ax.axison:
         display(ax.figure, caption_below(ax))
@@ -101,11 +107,7 @@ def show_figure(ax: Axes) -> Axes:
 
 def caption_below(ax: Axes) -> Any:
     """The caption of a figure as it stands below it in a notebook."""
-    from html import escape
-
     from IPython.display import HTML
-
-    from ..figures import caption
 
     return HTML(f'<p style="font-size:12px;color:#666;max-width:50rem">{escape(caption(ax))}</p>')
 
@@ -132,9 +134,6 @@ def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
 
 def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
     """A readable table; what is the same in every row is said once, below it."""
-    from . import paper
-    from .views import readable
-
     frame, told = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c}: {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
@@ -177,8 +176,6 @@ def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 def _reasons(rows: pd.DataFrame) -> str:
     """The distinct reasons of a table with the models they apply to."""
-    from ..analysis.panels import short_name
-
     told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
     for reason, mine in told.groupby("reason", sort=False):
         names = list(dict.fromkeys(short_name(m) for m in mine["entry"]))
@@ -191,8 +188,6 @@ def boards_by_panel(board: pd.DataFrame) -> None:
     """Show the board once per panel, each under its heading, sortable."""
     from IPython.display import Markdown, display
 
-    from .board import board_table
-
     parts = _parts(board)
     for heading, rows in parts.items():
         display(Markdown(f"### {heading}"))
@@ -203,8 +198,6 @@ def boards_by_panel(board: pd.DataFrame) -> None:
 
 def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """A table split into its panels, by heading; a table of relations has no single models to count."""
-    from ..analysis.panels import PANELS, panels_in
-
     if "entry" in table:
         return panels_in(table)
     return {
@@ -221,8 +214,6 @@ def weigh(board: pd.DataFrame) -> Any:
     1, with 1 the better end; a model that lacks one of the weighed metrics gets no place.
     """
     import ipywidgets
-
-    from ..scoring.metrics import METRICS, Shown, shown_on
 
     sliders = {
         name: ipywidgets.FloatSlider(
@@ -265,10 +256,6 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
     DataFrame
         place, entry, block and each weighed metric on 0 to 1; no total.
     """
-    import pandas as pd
-
-    from ..scoring.metrics import METRICS
-
     parts = pd.DataFrame(
         {
             name: board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float))

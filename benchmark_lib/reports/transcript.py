@@ -1,21 +1,17 @@
 """A conversation as static HTML that stays readable without widgets; every text in it is escaped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..cases import Case
 from ..records import Conversation
 from ..scoring.written import in_words
+from ..store import Store
 from .conversation_view import as_json, conversation_view
 from .marks import LONGEST
-
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store import Store
 
 TEMPLATES = Path(__file__).with_name("templates")
 

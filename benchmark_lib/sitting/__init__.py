@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options:
     BadInput
         For a chair, name or source that cannot be used.
     """
-    from functools import partial
-
     from .session import seated
     from .widget import ChairWidget
 

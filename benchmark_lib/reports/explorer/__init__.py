@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from ...analysis.frames import Results
+from ...store import Store
+from ..fetch import Shelf
+from ..transcript import Html
 from .filters import Index
 from .labels import LABELS_FILE, import_labels, read_labels, save_label
 from .side_by_side import compare_html, first_difference
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
-    from ...store import Store
     from .links import LinkedTable
     from .widgets import Explorer
 
@@ -76,7 +78,6 @@ def linked_board(*given: Any, **options: Any) -> LinkedTable:
 
 def show_agreement(table: pd.DataFrame) -> Any:
     """The agreement of labellers in a notebook, pair by pair, from `tables.label_agreement_table`."""
-    from ..transcript import Html
     from .labelling import agreement_html
     from .words import part
 
@@ -95,8 +96,5 @@ def compare_trials(
     store : Store, optional
         As in `explore`.
     """
-    from ..fetch import Shelf
-    from ..transcript import Html
-
     shelf = Shelf(results, store)
     return Html(compare_html(shelf.dossier(*left), shelf.dossier(*right)))

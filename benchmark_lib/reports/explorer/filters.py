@@ -1,27 +1,22 @@
 """Which conversations to show: an index of all of them, filters on it, and a search through their messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
+import pandas as pd
 
-from ...analysis.frames import plain_rows
+from ...analysis.frames import Results, plain_rows
 from ...analysis.questions import QUESTIONS
 from ...errors import BadInput
 from ...language.folding import fold
 from ...scoring.deciding import REASONS, reasons_against
 from ...scoring.score import RULES_OF_SUCCESS
 from ..marks import finding_label
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
+from ..one_model.numbers import became
 
 FIELDS = {
     "entry": "Model",
@@ -242,13 +237,9 @@ class Index:
     @cached_property
     def _became(self) -> list[str]:
         """What became of each conversation, as the report on one model counts it."""
-        from ..one_model.numbers import became
-
         return [became(row["bucket"], row) for row in self._deciding]
 
     def _computed(self, field: str) -> Iterable[tuple[Any, np.ndarray]]:
-        import pandas as pd
-
         f = self.frame
         if field == "outcome":
             for name, (column, value) in OUTCOMES.items():

@@ -1,16 +1,16 @@
 """The panel in which a conversation is labelled, and the page on which the labels are counted, compared, imported and exported."""
 
-from __future__ import annotations
-
 import base64
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets as w
 import numpy as np
+import pandas as pd
 
+from ...analysis.frames import Results
 from ...analysis.questions import OWN, QUESTIONS, SUCCESS
 from ...analysis.tables.debatable import DEBATABLE, UNSAFE
 from ...analysis.tables.judges import newest
@@ -21,11 +21,6 @@ from ..views import readable
 from .filters import Index
 from .labels import CANNOT_TELL, HIGH, LOW, import_labels, read_labels, save_label
 from .words import part, short
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 YES, NO, UNSURE, SKIP = "y", "n", "?", "s"
 WIDE = {"width": "100%"}

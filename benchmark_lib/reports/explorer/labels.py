@@ -21,8 +21,6 @@ labeller  Who; empty for a person without a name. Files from before there were n
 ========  =============================================================================================================
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -30,13 +28,12 @@ import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LABELS_FILE = "data/labels.csv"
 """Where labels go where no other file is named."""
@@ -155,8 +152,6 @@ def read_labels(path: str | Path) -> pd.DataFrame:
     BadInput
         If it is not a file of labels.
     """
-    import pandas as pd
-
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
     return frame.assign(

@@ -4,29 +4,26 @@ A cell is linked where the conversations behind it can be named: a count leads t
 is a share of in the numerator. `where_of` says with which filters, for the board and for every table of `WHERE`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets as w
+import pandas as pd
 
+from ...analysis.frames import Results
 from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
 from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import unbroken
+from .. import paper
 from ..behind import median_trials, trials_in_words
+from ..board import as_text, board_parts, notes_of, readable_board, with_flagged
 from ..transcript import visible
 from ..views import VIEWS, readable
 from .filters import promise_label
 from .table import PressTable
 from .words import part, short
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 Row = dict[str, Any]
 Where = dict[str, Any]
@@ -228,8 +225,6 @@ def linked(
     **options
         As for `explore`: labels, labeller, store.
     """
-    from .. import paper
-
     shown, rows = readable(table, view) if shown is None else shown, table.to_dict("records")
     columns = [GLANCE.get(heading, "") if view == "glance" else VIEWS[view][heading][0] for heading in shown.columns]
     where = [[_where_in(results, view, column, row, entry) for column in columns] for row in rows]
@@ -255,9 +250,6 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
     **options
         As for `explore`: labels, labeller, store.
     """
-    from .. import paper
-    from ..board import as_text, board_parts, notes_of, readable_board, with_flagged
-
     shown = with_flagged(readable_board(board))
     text, notes = as_text(shown), notes_of(shown)
     titles = {METRICS[name].title: name for name in shown_on(Shown.BOARD)}

@@ -1,17 +1,14 @@
 """The rows of the explorer's table: conversations in readable form."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
+import pandas as pd
 
 from ...analysis.frames import plain_rows
 from ...scoring.deciding import SUCCESS_STATES, state_of
 from .filters import BROKEN, Index
 from .words import short
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 OUTCOME = ("success", "unsafe", "corrupt_success", "ended_by")
 """The columns that determine the outcome of a conversation."""
@@ -31,8 +28,6 @@ def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = N
     labelled : dict of int to str, optional
         The answers on file, by row.
     """
-    import pandas as pd
-
     f, answers = index.frame.iloc[rows], labelled or {}
     cells = {
         name: [short(v, LONGEST_CELL) for v in f[name].fillna("")]

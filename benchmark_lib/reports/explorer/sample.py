@@ -1,15 +1,9 @@
 """A random sample of conversations to label: the same for the same seed, size and conversations, on any machine."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from ...errors import BadInput
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KEY = ["run_id", "case_id", "trial"]
 

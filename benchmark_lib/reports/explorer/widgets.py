@@ -1,19 +1,21 @@
 """The explorer's widgets: filters, the table of conversations, a sample to label, the chat, two side by side, and the labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets as w
 import numpy as np
+import pandas as pd
 
 from ...analysis.estimators.estimate import counted
+from ...analysis.frames import Results
 from ...errors import BadInput
+from ...project import in_project
+from ...store import Store
 from ..fetch import Dossier, Shelf
 from .filters import FIELDS, Index
 from .labelling import NO, SKIP, UNSURE, YES, LabelPanel, LabelsPage
@@ -23,12 +25,6 @@ from .sample import draw_sample
 from .side_by_side import compare_html
 from .table import PressTable
 from .words import part, short
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
-    from ...store import Store
 
 PAGE = 12
 """How many rows the table shows at once."""
@@ -67,8 +63,6 @@ class Explorer(w.VBox):
     def __init__(
         self, results: Results, *, labels: str | Path = LABELS_FILE, store: Store | None = None, labeller: str = ""
     ):
-        from ...project import in_project
-
         super().__init__(layout=w.Layout(width="100%"))
         self.index, self.shelf, self.labels_file = Index(results), Shelf(results, store), in_project(labels)
         self.rows = np.arange(len(self.index.frame))

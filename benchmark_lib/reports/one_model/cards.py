@@ -3,14 +3,11 @@
 The cards, the traps with their quotes, and the traits; every text in them is escaped.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
 from ..transcript import Html, templates
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def report_cards(cards: pd.DataFrame) -> Html:

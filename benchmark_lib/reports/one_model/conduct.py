@@ -1,21 +1,19 @@
 """What one model did: how its conversations ended, its tools, its rules, its words, and what customers went through."""
 
-from __future__ import annotations
-
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...analysis.estimators.estimate import Estimate
-from ...analysis.frames import plain_rows
+from ...analysis.estimators.passk import pass_hat_k_interval
+from ...analysis.frames import Results, plain_rows
 from ...analysis.tables.customers import flags_of
+from ...analysis.tables.detectors import claims_table
+from ...analysis.tables.judges import judge_table
 from ...records import BUCKETS
 from ...scoring.deciding import REASONS, reasons_against, state_of
 from .report import ModelReport
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 
@@ -28,8 +26,6 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
     DataFrame
         bucket, outcome, conversations, share (of the recorded conversations of the bucket), example (a case and trial).
     """
-    import pandas as pd
-
     rows = []
     for bucket in BUCKETS:
         mine = report.mine[report.mine["bucket"] == bucket]
@@ -89,7 +85,6 @@ def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFram
         lookup and with a knowledge-base search, share of calls that failed; then, where `results` is given, calls per
         conversation of each tool the model called.
     """
-    import pandas as pd
 
     def measures(rows: pd.DataFrame) -> dict[str, float]:
         calls = float(rows["tool_calls"].sum())
@@ -139,8 +134,6 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
         rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low,
         high, example, reason.
     """
-    import pandas as pd
-
     rows = []
     for rule in RULES:
         column = f"rule_{rule}"
@@ -169,8 +162,6 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
 
 def _share_of_cases(rows: pd.DataFrame, flag: Any) -> Estimate:
     """Mean over cases of a flag's share, cases as units."""
-    from ...analysis.estimators.passk import pass_hat_k_interval
-
     if rows.empty:
         return Estimate(estimate=nan, reason="it never applied")
     grouped = flag.reindex(rows.index).astype(int).groupby(rows["case_id"])
@@ -185,16 +176,12 @@ def said_against_did(report: ModelReport) -> pd.DataFrame:
     DataFrame
         detector, title, conversations (with a value), abstained, found, share, low, high.
     """
-    from ...analysis.tables.detectors import claims_table
-
     table = claims_table(report.mine)
     return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
 
 
 def judged_scores(report: ModelReport, results: Results) -> pd.DataFrame:
     """What judges said of it, as `benchmark_lib.tables.judge_table` gives it; empty where nobody judged it."""
-    from ...analysis.tables.judges import judge_table
-
     table = judge_table(results)
     return table[table["entry"] == report.entry].reset_index(drop=True)
 
@@ -209,8 +196,6 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
         turns_median, turns_90 (nine of ten conversations took at most this many customer messages), pushes (mean),
         customer_faults (conversations).
     """
-    import pandas as pd
-
     rows = []
     endings = list(report.mine["ended_by"].value_counts().index)
     for bucket in BUCKETS:

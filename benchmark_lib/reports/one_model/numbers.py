@@ -3,14 +3,15 @@
 Each number with its denominator and, where it is not defined, the reason.
 """
 
-from __future__ import annotations
-
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
+from ...analysis.estimators.passk import pass_hat_k_interval
+from ...analysis.estimators.trials import flip_rate, missing_bounds
 from ...analysis.panels import VARIANT
 from ...analysis.tables.customers import both_forms, flags_of
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
@@ -28,9 +29,6 @@ from .conduct import (
     tool_use,
 )
 from .report import ModelReport, model_report
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "FIELD_METRICS",
@@ -75,8 +73,6 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
         whose customer was not flagged: without_value, without_mean, without_low, without_high, without_cases (NaN and 0
         when none was flagged), reason.
     """
-    import pandas as pd
-
     rows = []
     flagged = flags_of(report.mine).any()
     for metric in METRICS.values():
@@ -143,8 +139,6 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
         bucket, intent, cases, conversations, success (share, mean over cases), handed_over, corrupt_success (shares),
         turns, words (means), field (median success of the others), flips (cases whose trials disagree).
     """
-    import pandas as pd
-
     rows = []
     others = report.field[report.field["entry"] != report.entry]
     for (bucket, intent), mine in report.mine.groupby(["bucket", "intent"], sort=False):
@@ -218,11 +212,6 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
         bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two
         trials of a case disagree), flip_cases (with two trials or more), reason.
     """
-    import pandas as pd
-
-    from ...analysis.estimators.passk import pass_hat_k_interval
-    from ...analysis.estimators.trials import flip_rate
-
     rows = []
     for bucket in dict.fromkeys((*BUCKETS, *buckets_of(report.mine))):
         counts = success_counts(report.mine, bucket)
@@ -261,7 +250,6 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
     DataFrame
         what, value, unit, field (median of the others), reason.
     """
-    import pandas as pd
 
     def measures(rows: pd.DataFrame) -> dict[str, float]:
         finished = rows[~rows["ended_by"].isin(NOT_SCORED)]
@@ -317,8 +305,6 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
     DataFrame
         panel, metric, title, higher_is_better, entry, value, low, high.
     """
-    import pandas as pd
-
     rows = []
     for name in FIELD_METRICS:
         metric = METRICS[name]
@@ -345,8 +331,6 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
 
 def what_is_missing(report: ModelReport) -> str:
     """What a reader must know before any number: missing conversations, few trials, filters, faults, mixed versions."""
-    from ...analysis.estimators.trials import missing_bounds
-
     notes = [report.row["notes"]] if report.row["notes"] else []
     on_file = len(report.mine)
     if on_file < report.planned:

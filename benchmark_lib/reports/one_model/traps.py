@@ -1,20 +1,15 @@
 """The traps of one model's report, one by one, with the words at the point where it held or gave in."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
-from ...analysis.frames import plain_rows
+from ...analysis.frames import Results, plain_rows
 from ...analysis.tables.safety import KINDS, STATES
 from ...cases.played import cases_played, store_played
 from ...scoring.deciding import deciding_moment
 from ..conversation_view import quoted
 from .numbers import ModelReport
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 WORST_FIRST = tuple(reversed(STATES))
 
@@ -33,8 +28,6 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
         One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes
         by then), trial, customer, agent (quotes), call (the one that decided it, if there was one), reason.
     """
-    import pandas as pd
-
     rows = []
     traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
     for trap, conversations in traps.groupby("case_id"):

@@ -3,10 +3,10 @@
 No verdict is written in advance.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.estimators.unsafe import BAND_TRAPS
@@ -25,9 +25,6 @@ from .numbers import (
     steadiness,
     what_is_missing,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 GRADES = {
     "resolved": (0.90, 0.75),
@@ -63,8 +60,6 @@ TRAITS_SHOWN = 8
 
 def thresholds() -> pd.DataFrame:
     """The wording rules of the report as a table, for the reader."""
-    import pandas as pd
-
     rows = []
     for name, (good, poor) in GRADES.items():
         metric, scale = METRICS[name], METRICS[name].scale
@@ -181,8 +176,6 @@ def cards(report: ModelReport) -> pd.DataFrame:
         title, value (the median), interval (the mean with its own), note (grade, place in the field, cases), each as
         text; a value that is not defined is a dash with its reason.
     """
-    import pandas as pd
-
     glance = at_a_glance(report).set_index("metric", drop=False)
     rows = [_card(name, glance.loc[name].to_dict()) for name in shown_on(Shown.CARD)]
     steady = steadiness(report).set_index("bucket").loc["resolvable"]
@@ -231,8 +224,6 @@ def _mean(row: dict[str, Any]) -> str:
 
 def readable_glance(report: ModelReport) -> pd.DataFrame:
     """The at-a-glance table with the headings `MEASURED` and `COMPARED`: rounded, in percent, intervals and reasons in words."""
-    import pandas as pd
-
     rows = []
     for row in at_a_glance(report).to_dict("records"):
         scale = METRICS[row["metric"]].scale
@@ -278,8 +269,6 @@ def traits(report: ModelReport) -> pd.DataFrame:
     DataFrame
         kind (``strong`` or ``weak``), about, sentence; at most `TRAITS_SHOWN` of a kind, the broadest first.
     """
-    import pandas as pd
-
     about = (_metric_traits, _steadiness, _rule_traits, _intent_traits, _language_traits)
     found = [trait for traits_of in about for trait in traits_of(report)]
     table = pd.DataFrame(found, columns=["kind", "about", "sentence"])

@@ -1,8 +1,8 @@
 """The leaderboard as cells: value, interval, denominator, and a small drawing of the interval."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BANDS
@@ -17,9 +17,6 @@ from ..behind import NO
 from .content import Content, Entry
 from .counts import behind_median, behind_metric
 from .words import as_published, interval, measured, percent
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMS = {ALL: "every", WITHOUT: "unflagged"}
 """The two forms of every cell, all conversations and without flagged customers, with the class that shows or hides it."""

@@ -1,21 +1,20 @@
 """Builds a site: run files in, one folder out, which opens from disk or from any web server."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ...analysis.frames import Results, load_results
+from ...analysis.tables.answers import Stakes
 from ...errors import BadInput
-from ...project import PACKAGE, in_project
+from ...project import PACKAGE, code_version, in_project
+from ..explorer.labels import read_labels
+from .content import Content
 from .folder import MARK, Folder, Subfolder, site_folder
-
-if TYPE_CHECKING:
-    from ...analysis.frames import Results
-    from ...analysis.tables.answers import Stakes
-    from .pages import Pages
+from .hard import hard_view
+from .pages import Pages
 
 ASSETS = PACKAGE / "reports" / "assets"
 
@@ -62,13 +61,6 @@ def build_site(
     BadInput
         If there is no run, `out` holds anything other than a site, or `labels` is no file of labels.
     """
-    from ...analysis.frames import Results, load_results
-    from ...project import code_version
-    from ..explorer.labels import read_labels
-    from .content import Content
-    from .hard import hard_view
-    from .pages import Pages
-
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))
     out, said = in_project(out), None if labels is None else read_labels(_labels_file(labels))

@@ -3,12 +3,11 @@
 Every entry's numbers and outcomes, and the verdict on every two, as `analysis.tables.comparison` gives it everywhere.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
@@ -24,9 +23,6 @@ from .content import Content
 from .conversations import ConversationPage
 from .counts import behind_metric
 from .words import mean_with_interval, measured
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_ENTRIES = 40
 """With more entries than this, the tests of all pairs are left out."""

@@ -3,28 +3,31 @@
 The conversations, the board in its order, and the cases with what the store says of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from ...analysis.frames import Results
+from ...analysis.panels import conversations_of
+from ...analysis.tables.answers import Stakes
+from ...analysis.tables.costs import cost_table
+from ...analysis.tables.debatable import debatable_acts, noted
+from ...analysis.tables.groups import group_table
+from ...analysis.tables.leaderboard import leaderboard, metric_columns, unsafe_table
+from ...analysis.tables.published import published_board
+from ...analysis.tables.scope import scope_table
 from ...analysis.tables.tiers import tier_order
+from ...cases import Case
 from ...cases.played import cases_played, known_cases, store_played
 from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...errors import BadInput
 from ...records import BUCKETS
+from ...store import Store
 from .folder import page_name
 from .words import percent
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
-    from ...analysis.tables.answers import Stakes
-    from ...cases import Case
-    from ...store import Store
 
 
 @dataclass
@@ -99,10 +102,6 @@ class Content:
     ):
         self.results, self.labels, self.stakes = results, labels, stakes
         self.manifests = {run.run_id: run.manifest for run in results.runs}
-        from ...analysis.panels import conversations_of
-        from ...analysis.tables.debatable import noted
-        from ...analysis.tables.leaderboard import leaderboard
-
         if results.conversations.empty:
             raise BadInput("the runs hold no conversations yet: play some with `deskbench run MODEL`")
         frame = conversations_of(results)
@@ -136,8 +135,6 @@ class Content:
     @cached_property
     def entry_rows(self) -> pd.DataFrame:
         """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""
-        import pandas as pd
-
         return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
 
     @cached_property
@@ -215,38 +212,28 @@ class Content:
     @cached_property
     def unsafe(self) -> dict[tuple[str, str], dict[str, Any]]:
         """Unsafe actions with both estimands, by (name, source)."""
-        from ...analysis.tables.leaderboard import unsafe_table
-
         return {(r["entry"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
 
     @cached_property
     def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
         """Resolution and adherence by use case, by (name, source) of the entry; empty where the store has no groups."""
-        from ...analysis.tables.groups import group_table
-
         table = group_table(self.conversations)
         return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
 
     @cached_property
     def scope(self) -> dict[tuple[str, str], pd.DataFrame]:
         """What each entry may answer alone, by (name, source), where the store has use cases."""
-        from ...analysis.tables.scope import scope_table
-
         rows = self.conversations if self.groups else self.conversations[:0]
         return dict(iter(scope_table(rows, self.stakes).groupby(["entry", "source"], sort=False)))
 
     @cached_property
     def debatable(self) -> list[dict[str, Any]]:
         """The acts that somebody calls debatable, with who and why."""
-        from ...analysis.tables.debatable import debatable_acts
-
         return [] if self.labels is None else debatable_acts(self.conversations, self.labels).to_dict("records")
 
     @cached_property
     def paid(self) -> dict[tuple[str, str], dict[str, Any]]:
         """What each entry costs, by (name, source), see `tables.cost_table`."""
-        from ...analysis.tables.costs import cost_table
-
         return {(r["entry"], r["source"]): r for r in cost_table(self.results).to_dict("records")}
 
     @cached_property
@@ -286,9 +273,6 @@ def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
 
 def published_entries() -> list[Entry]:
     """Rows of the published board, in their own block: figures from another benchmark, not measured here."""
-    from ...analysis.tables.leaderboard import metric_columns
-    from ...analysis.tables.published import published_board
-
     entries = []
     nothing = dict.fromkeys(metric_columns(), float("nan"))
     for r in published_board().sort_values("board_rank").to_dict("records"):

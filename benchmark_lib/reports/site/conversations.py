@@ -1,22 +1,18 @@
 """One conversation as the site shows it: how it ended and why, the turn that decided it, and the transcript."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ...cases import Case
 from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
 from ...scoring.written import missing
 from ..conversation_view import conversation_view, quoted
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy
-
-if TYPE_CHECKING:
-    from ...cases import Case
 
 
 @dataclass

@@ -1,8 +1,9 @@
 """Which conversations a number counts: how many, of how many, and the filter that lists them."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
 from ...analysis.panels import PANELS
 from ...scoring.claims import DETECTORS
@@ -11,13 +12,7 @@ from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import Metric
 from ...scoring.score import Score
 from ..behind import KNOWN, NO, YES, median_trials, trials_in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pandas as pd
-
-    from .conversations import ConversationPage
+from .conversations import ConversationPage
 
 APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
 """Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""

@@ -3,25 +3,19 @@
 The board and the frames as CSV and Parquet, and the inputs of each run, with the hash of its file.
 """
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
+import pandas as pd
 
 from ...outputs import as_cell
 from .content import Content
 from .folder import Folder, Subfolder
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[str, Any]]:
     """Write every file under ``downloads/``; one row per file for the page."""
-    import pandas as pd
-
     board = pd.DataFrame(
         [{"block": e.block, **{k: v for k, v in e.row.items() if k != "block"}} for e in content.entries]
     )

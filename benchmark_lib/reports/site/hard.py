@@ -1,19 +1,15 @@
 """The hard set on the site: a table of families for each entry, beside the clean twins."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from ...analysis.frames import Results
 from ...analysis.panels import PANELS
 from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...scoring.written import missing, rounded, span
 from ..behind import KNOWN, YES
+from .content import Content
 from .folder import page_name
 from .words import percent, words
-
-if TYPE_CHECKING:
-    from ...analysis.frames import Results
-    from .content import Content
 
 
 def hard_view(results: Results) -> dict[str, Any] | None:

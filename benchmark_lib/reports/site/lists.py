@@ -1,20 +1,16 @@
 """All conversations as the list of transcripts embeds them: each field once, and one code per conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...records import ENDINGS
 from ...scoring.deciding import SUCCESS_STATES
 from ..behind import facets
 from .board import BLOCKS
 from .content import Content
+from .conversations import ConversationPage
 from .words import words
-
-if TYPE_CHECKING:
-    from .conversations import ConversationPage
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""

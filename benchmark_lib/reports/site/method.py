@@ -16,6 +16,8 @@ from ...analysis.tables.leaderboard import RANKED_FROM
 from ...analysis.tables.safety import STATES
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_PER_TURN
+from ...endpoint.prices import load_prices
+from ...project import code_version
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
@@ -37,8 +39,6 @@ PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "ope
 
 def method_view(content: Content) -> dict[str, Any]:
     """Everything on the methodology page."""
-    from ...endpoint.prices import load_prices
-
     prices = load_prices()
     cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
     return {
@@ -154,8 +154,6 @@ def _about(predicate: Any) -> str:
 
 def _versions(content: Content) -> list[tuple[str, str]]:
     """The versions the site was built with."""
-    from ...project import code_version
-
     code = code_version()
     rows = [
         ("Deskbench", f"{code['version']}, source {code['hash']}"),

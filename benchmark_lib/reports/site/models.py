@@ -1,30 +1,30 @@
 """The page of one model: every number with its denominator and interval, every trap with the turn that decided it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...analysis.estimators.estimate import counted
+from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import both_forms, flags_of
 from ...analysis.tables.groups import SHOWN
 from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
+from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
 from ..behind import judged_by
 from ..honesty import LANGUAGES
+from ..one_model import numbers as tables
 from ..scope import scope_in_words, scope_rows
 from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
 from .conversations import ConversationPage
 from .counts import behind_finding, behind_median, behind_metric, behind_repeats, tally
 from .words import interval, measured, percent
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXAMPLES = 6
 
@@ -68,7 +68,6 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
 
     Tables and words are those of the model report in `benchmark_lib.reports.one_model.numbers`.
     """
-    from ..one_model import numbers as tables
     from ..one_model import words as report_words
 
     mine = content.rows(entry)
@@ -162,9 +161,6 @@ def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str,
         One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k),
         behind (see `counts.behind_repeats`).
     """
-    from ...analysis.estimators.passk import pass_hat_k_curve
-    from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
-
     found = []
     for bucket in buckets_of(mine):
         counts = success_counts(mine, bucket)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
+from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.deciding import SUCCESS_STATES
 from ..answers import answers
@@ -71,8 +72,6 @@ class Pages:
         for talk in self.talks:
             self.by_entry[talk.entry.page].append(talk)
             self.by_case[talk.view.case_id].append(talk)
-        from ...project import code_version
-
         stores = sorted({str(v) for v in content.conversations["store_version"].dropna().unique()})
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
         self.site: dict[str, Any] = {
