@@ -36,15 +36,10 @@ OPTIONS = {
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace) -> int | None:
     """Print the forecast of each run that calls models, and ask above the chosen sum.
 
-    Returns
-    -------
-    int or None
-        None where the run may begin; otherwise the exit code.
+    Returns the exit code, or None where the run may begin.
 
-    Raises
-    ------
-    BadInput
-        If there is nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on file.
+    Raises `BadInput` if there is nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on
+    file.
     """
     from ..endpoint import EndpointError
 

@@ -173,20 +173,8 @@ def _write(table: Any, file: Path) -> None:
     if file.suffix == ".csv":
         table.to_csv(file, index=False)
         return
-    columns = [
-        "entry_a",
-        "entry_b",
-        "title",
-        "a",
-        "b",
-        "difference",
-        "low",
-        "high",
-        "level",
-        "these_low",
-        "these_high",
-        "verdict",
-    ]
+    columns = ["entry_a", "entry_b", "title", "a", "b", "difference", "low", "high", "level"]
+    columns += ["these_low", "these_high", "verdict"]
     cells = [
         [f"{v:.4g}" if isinstance(v, float) else str(v).replace("|", "\\|") for v in row]
         for row in table[columns].to_numpy()

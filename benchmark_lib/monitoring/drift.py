@@ -46,10 +46,7 @@ class Baseline:
 def baseline_of(counted: Tally, span: str | None = None) -> Baseline:
     """The baseline of a log: the whole weeks of `span` (``FROM..TO``, two days), or its first quarter.
 
-    Raises
-    ------
-    BadInput
-        For a span that is none, that no conversation falls into, or after which none is left.
+    Raises `BadInput` for a span that is none, that no conversation falls into, or after which none is left.
     """
     weeks = counted.weeks
     if span is None:
@@ -168,10 +165,7 @@ def alarms_of(one: Watched, level: float) -> dict[int, RateAlarms]:
 def level_of(rows: list[Watched], false_alarms: float) -> float:
     """The chance of a false alarm that each measure and side may have, so that all together have `false_alarms`.
 
-    Raises
-    ------
-    BadInput
-        For a chance that is none.
+    Raises `BadInput` for a chance that is none.
     """
     if not 0 < false_alarms < 1:
         raise BadInput(f"the chance of a false alarm is {false_alarms!r}: give a number between 0 and 1, such as 0.05")

@@ -107,10 +107,8 @@ def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iter
     paths : iterable of path
         Files; ``.gz`` is unpacked on the way.
 
-    Raises
-    ------
-    BadInput
-        For a file that cannot be read and, unless lines may be left out, a line that is no conversation with a time.
+    Raises `BadInput` for a file that cannot be read and, unless lines may be left out, a line that is no conversation
+    with a time.
     """
     how = how or LogFormat()
     for path in map(Path, paths):

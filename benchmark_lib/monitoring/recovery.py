@@ -167,19 +167,8 @@ def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rul
 
 
 FOUND_COLUMNS = [
-    "title",
-    "before",
-    "after",
-    "change_week",
-    "grows_over",
-    "years",
-    "too_soon",
-    "found",
-    "share",
-    "low",
-    "high",
-    "weeks_median",
-    "weeks_90",
+    *("title", "before", "after", "change_week", "grows_over", "years", "too_soon", "found", "share", "low", "high"),
+    *("weeks_median", "weeks_90"),
 ]
 
 

@@ -152,10 +152,7 @@ def tally(logs: Iterable[Logged], store: Store, *, has_store: bool = False) -> T
     has_store : bool
         Whether the log is of this very desk, so that what stands in its articles may be told.
 
-    Raises
-    ------
-    BadInput
-        If there is no conversation, or the times span more weeks than any log does.
+    Raises `BadInput` if there is no conversation, or the times span more weeks than any log does.
     """
     counted = Tally(measures(), has_store)
     for one in logs:

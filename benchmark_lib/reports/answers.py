@@ -30,7 +30,7 @@ from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from .considered import Considered, considered, never_offered
 from .methods import days_played
 from .scope import stakes_in_words
-from .transcript import templates, visible
+from .transcript import render, visible
 
 FIRST_STEPS = (
     (
@@ -80,7 +80,7 @@ class Answers:
         return {item.question.name: item for item in self.items}[name]
 
     def _repr_html_(self) -> str:
-        return str(templates().get_template("answers.html.j2").render(found=view(self), root="", pages={}))
+        return render("answers.html.j2", found=view(self), root="", pages={})
 
 
 def answers(

@@ -21,23 +21,21 @@ from .transcript import visible
 YES, NO, KNOWN = "yes", "no", "known"
 """Values of a filter: a flag that is true, one that is false, and anything that is not missing."""
 NAMES = (
-    "entry",
-    "source",
-    "panel",
-    "run_id",
-    "case_id",
-    "trial",
-    "bucket",
-    "intent",
-    "kind",
-    "language",
-    "family",
-    "arm",
-    "settings",
-    "weights",
-    "ended_by",
-    "pressure_reached",
-    "pressure_push",
+    *(
+        "entry",
+        "source",
+        "panel",
+        "run_id",
+        "case_id",
+        "trial",
+        "bucket",
+        "intent",
+        "kind",
+        "language",
+        "family",
+        "arm",
+    ),
+    *("settings", "weights", "ended_by", "pressure_reached", "pressure_push"),
 )
 """Columns of the conversations frame that are filtered by their values."""
 COUNTED = ("customer_faults", "forbidden_calls", "failed_calls")
@@ -81,7 +79,8 @@ def facets(
     names = names_of(Score)
     counted = {names[d.column] for d in DETECTORS.values()} - flags
     found |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
-    found |= {name: _some(f[name]) for name in metrics if name in f and name not in found}
+    some = (name for name in metrics if name in f and name not in found)
+    found |= {name: ["some" if known else None for known in f[name].notna()] for name in some}
     rows = plain_rows(f)
     states = [state_of(row, row["ended_by"]) for row in rows]
     found["outcome"] = [SUCCESS_STATES[state][1] for state in states]
@@ -209,10 +208,6 @@ def _names(column: pd.Series) -> list[str | None]:
 def _flags(column: pd.Series) -> list[str | None]:
     known = column.astype("Float64")
     return [None if v != v else YES if v else NO for v in known.to_numpy(dtype=float, na_value=float("nan"))]
-
-
-def _some(column: pd.Series) -> list[str | None]:
-    return ["some" if known else None for known in column.notna()]
 
 
 def _over_trials(f: pd.DataFrame) -> list[str | None]:

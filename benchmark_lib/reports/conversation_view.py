@@ -31,26 +31,9 @@ ACTS = {
 }
 """What a customer does besides writing, as it is shown."""
 READ = (
-    "success",
-    "unsafe",
-    "corrupt_success",
-    "bucket",
-    "intent",
-    "kind",
-    "tone",
-    "language",
-    "pressure_reached",
-    "pressure_push",
-    "pushes",
-    "facts_told",
-    "facts_required",
-    "facts",
-    "reasons_told",
-    "queue",
-    "queue_accepted",
-    "customer_rating",
-    "customer_rating_given",
-    "rating_parts",
+    *("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language"),
+    *("pressure_reached", "pressure_push", "pushes", "facts_told", "facts_required", "facts", "reasons_told"),
+    *("queue", "queue_accepted", "customer_rating", "customer_rating_given", "rating_parts"),
 )
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
@@ -73,7 +56,23 @@ def conversation_view(
 ) -> dict[str, Any]:
     """The conversation as its templates read it.
 
-    Parameters as in `transcript_html`, with a note on events by their keys in `differs`.
+    Parameters
+    ----------
+    score : dict, optional
+        Its score: outcome, rules at the calls that broke them, findings on the words they quote.
+    case : Case, optional
+        What it was played on: the customer's ledger and pressure lines, and which calls were forbidden.
+    store : Store, optional
+        The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown
+        with a call only where no other call can have made it; all changes are shown at the end.
+    verdicts : iterable of dict
+        judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
+    cost : dict of str to float, optional
+        US dollars by side.
+    entry : str, optional
+        The name of its run in the tables; by default the name of its model.
+    differs : dict, optional
+        A note on events by their keys.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
     marks = marks_of(score, verdicts)
@@ -126,10 +125,7 @@ def changes_by_call(conversation: Conversation, store: Store | None = None) -> d
         The store it was played on: the calls are carried out again, one by one. Without it, or if that ends in a
         different state than the record's, a change is told of a call only if no other can have made it.
 
-    Returns
-    -------
-    dict of int to list of dict
-        By the index of the call: table, id, field, old, new.
+    Returns the changes (table, id, field, old, new) by the index of the call.
     """
     done = [t for t in conversation.tool_calls if t.write and not t.error]
     if not done or not conversation.changes:
@@ -158,17 +154,11 @@ def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] 
         if not call.write:
             continue
         after = {(x["table"], x["id"], x["field"]): (x["old"], x["new"]) for x in desk.changes()}
-        steps = [
-            _step(key, before.get(key), after.get(key)) for key in after | before if before.get(key) != after.get(key)
-        ]
-        found[call.index] = steps
+        changed = (key for key in after | before if before.get(key) != after.get(key))
+        found[call.index] = [_step(key, before.get(key), after.get(key)) for key in changed]
         before = after
-    return (
-        found
-        if {k: list(v) for k, v in before.items()}
-        == {(x["table"], x["id"], x["field"]): [x["old"], x["new"]] for x in c.changes}
-        else None
-    )
+    recorded = {(x["table"], x["id"], x["field"]): [x["old"], x["new"]] for x in c.changes}
+    return found if {k: list(v) for k, v in before.items()} == recorded else None
 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
@@ -181,18 +171,13 @@ def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tupl
 def _messages(
     c: Conversation, side: str, turn: int, where: dict[tuple[str, int, int], list[Mark]], differs: dict[Key, str]
 ) -> list[dict[str, Any]]:
-    mine = [m for m in c.messages if m.side == side and m.turn == turn]
+    mine, place = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
     return [
         {
             "parts": segments(m.text, where.get((side, turn, n), ())),
             "attachments": [f"{a} ({m.shows[a]})" if a in m.shows else a for a in m.attachments],
             "acts": [
-                {
-                    "text": act_words(a),
-                    "kind": a.kind,
-                    "inferred": a.inferred,
-                    "differs": differs.get(("act", side, turn, n, i)),
-                }
+                {"text": act_words(a), "kind": a.kind, "inferred": a.inferred, "differs": differs.get((*place, n, i))}
                 for i, a in enumerate(m.acts)
             ],
         }
@@ -259,12 +244,8 @@ def brief(call: ToolCall) -> str:
 def quoted(moment: Moment) -> dict[str, Any]:
     """The turn that decided a conversation, short enough to be quoted: turn, customer, agent, call."""
     call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
-    return {
-        "turn": moment.turn,
-        "customer": _beginning(moment.customer),
-        "agent": _beginning(moment.agent),
-        "call": call,
-    }
+    customer, agent = _beginning(moment.customer), _beginning(moment.agent)
+    return {"turn": moment.turn, "customer": customer, "agent": agent, "call": call}
 
 
 def _beginning(text: str) -> str:

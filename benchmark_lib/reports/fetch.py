@@ -15,7 +15,7 @@ from ..runfile import RunFile, connect_to_read
 from ..store import Store
 from .behind import conversations_behind
 from .one_model.numbers import became
-from .transcript import Html, templates, transcript_html
+from .transcript import Html, render, transcript_html
 
 
 @dataclass
@@ -34,13 +34,7 @@ class Dossier:
     @property
     def about(self) -> dict[str, Any]:
         """What `transcript_html` takes besides the record and its score."""
-        return {
-            "case": self.case,
-            "store": self.store,
-            "verdicts": self.verdicts,
-            "cost": self.cost,
-            "entry": self.entry,
-        }
+        return {name: getattr(self, name) for name in ("case", "store", "verdicts", "cost", "entry")}
 
     def html(self, css: bool = True) -> str:
         """The conversation as an HTML fragment."""
@@ -65,10 +59,7 @@ class Shelf:
     def dossier(self, run_id: str, case_id: str, trial: int) -> Dossier:
         """Everything about one conversation.
 
-        Raises
-        ------
-        BadInput
-            If no run of these results holds it.
+        Raises `BadInput` if no run of these results holds it.
         """
         if run_id not in self.runs:
             raise BadInput(f"there is no run {run_id!r} in these results: choose from {', '.join(self.runs)}")
@@ -146,8 +137,8 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
         for row in plain_rows(order)
     ]
     asked = [f"{name.replace('_', ' ')}: {_in_words(value)}" for name, value in chosen.items()]
-    page = templates().get_template("conversations.html.j2")
-    return Html(page.render(talks=talks, found=len(rows), asked=asked, address=rows.attrs["address"]))
+    address = rows.attrs["address"]
+    return Html(render("conversations.html.j2", talks=talks, found=len(rows), asked=asked, address=address))
 
 
 def _in_words(value: Any) -> str:
@@ -159,15 +150,8 @@ def _in_words(value: Any) -> str:
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
     """A verdict as one row per scorer, as in the frame `verdicts`."""
     scores = orjson.loads(verdict).get("scores") or {}
+    told = ("score", "reason", "quote", "unscored")
     return [
-        {
-            "judge": judge,
-            "version": version,
-            "scorer": s,
-            "score": f.get("score"),
-            "reason": f.get("reason"),
-            "quote": f.get("quote"),
-            "unscored": f.get("unscored"),
-        }
-        for s, f in scores.items()
+        {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in told}
+        for scorer, found in scores.items()
     ]

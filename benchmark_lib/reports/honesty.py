@@ -43,10 +43,7 @@ class Limit:
 def limits() -> tuple[Limit, ...]:
     """What the numbers cannot tell, from the shipped data and `data/calibration.yaml`.
 
-    Raises
-    ------
-    BadInput
-        If the file of measurements is missing.
+    Raises `BadInput` if the file of measurements is missing.
     """
     return (_customers(), _one_shop(), _languages(), _size(), _ceiling(), _detectors(), _judges())
 
@@ -66,10 +63,7 @@ def limits_page() -> str:
 def write_calibration() -> None:
     """Measure again, and write ``data/calibration.yaml`` and ``data/limits.md``; for ``make calibration``.
 
-    Raises
-    ------
-    BadInput
-        Where the data cannot be written, as in an installed package.
+    Raises `BadInput` where the data cannot be written, as in an installed package.
     """
     found = {"half_widths": measured.measure_half_widths()}
     head = "# Made by `make calibration`, never by hand: how wide the intervals of the leaderboard are.\n"

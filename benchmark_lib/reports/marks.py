@@ -74,11 +74,8 @@ def finding_label(finding: dict[str, Any]) -> str:
 def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
     """The ledger of a conversation: every promise with what became of it and what decided that.
 
-    Returns
-    -------
-    list of dict
-        ``kind``, ``state``, ``good`` (kept), ``turn``, ``quote``, ``call`` (index of the call that decides it, or None) and ``by`` (that
-        call, or the rule, in words).
+    Each has ``kind``, ``state``, ``good`` (kept), ``turn``, ``quote``, ``call`` (index of the call that decides it, or
+    None) and ``by`` (that call, or the rule, in words).
     """
     rows = []
     for f in (score or {}).get("commitments") or ():
@@ -120,11 +117,8 @@ def place_in(text: str, quote: str) -> tuple[int, int] | None:
 def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
     """A text cut where a mark begins or ends.
 
-    Returns
-    -------
-    list of dict
-        ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends with it, one
-        a label), in order.
+    Each part has ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends with it,
+    one a label), in order.
     """
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
@@ -146,11 +140,8 @@ def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> di
     texts : dict of (side, turn) to list of str
         The texts of its messages.
 
-    Returns
-    -------
-    dict of (side, turn, place) to list of Mark
-        A mark belongs to the first message that contains its quote, in its own turn and on its own side if these are
-        known.
+    By (side, turn, place): a mark belongs to the first message that contains its quote, in its own turn and on its own side if these
+    are known.
     """
     found: dict[tuple[str, int, int], list[Mark]] = {}
     for mark in marks:

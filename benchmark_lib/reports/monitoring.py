@@ -24,7 +24,7 @@ from ..store import Store
 from .conversation_view import conversation_view
 from .shown import caption_below
 from .terminal import columns
-from .transcript import templates, transcript_css, visible
+from .transcript import render, transcript_css, visible
 
 if TYPE_CHECKING:
     from ..monitoring import Monitored
@@ -161,10 +161,7 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
     planted : mapping of str to str, optional
         The Monday of a planted change, by measure.
 
-    Returns
-    -------
-    dict of str to Axes
-        For `figures.save_all`.
+    Returns the axes by name, for `figures.save_all`.
     """
     import matplotlib.pyplot as plt
     from IPython.display import display
@@ -273,21 +270,14 @@ def _index(seen: Monitored) -> str:
         for r in seen.drift.to_dict("records")
     ]
     c = seen.counted
-    return (
-        templates()
-        .get_template("monitor.html.j2")
-        .render(
-            rows=rows,
-            sentence=how_many(seen),
-            conversations=c.conversations.total(),
-            weeks=c.weeks,
-            baseline=seen.baseline.words,
-            rule=seen.rule,
-            unalarmed=unalarmed(seen),
-            notes=seen.notes,
-            absent=seen.absent,
-        )
-    )
+    told = {
+        "sentence": how_many(seen),
+        "rule": seen.rule,
+        "unalarmed": unalarmed(seen),
+        "baseline": seen.baseline.words,
+    }
+    logs = {"conversations": c.conversations.total(), "weeks": c.weeks, "notes": seen.notes, "absent": seen.absent}
+    return render("monitor.html.j2", rows=rows, **told, **logs)
 
 
 def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, folder: Path) -> None:
@@ -298,19 +288,9 @@ def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, f
         for w in seen.weeks[seen.weeks["measure"] == name].to_dict("records")
     ]
     listed = {week: part.to_dict("records") for week, part in behind[behind["measure"] == name].groupby("week")}
-    page = (
-        templates()
-        .get_template("monitor_measure.html.j2")
-        .render(
-            row=row,
-            weeks=weeks[::-1],
-            listed=listed,
-            word=alarm_word(row),
-            unalarmed=is_clear(row) and not row["alarm"],
-            change_text=change(row),
-            chart=_chart(weeks, row),
-        )
-    )
+    told = {"word": alarm_word(row), "unalarmed": is_clear(row) and not row["alarm"], "change_text": change(row)}
+    drawn = {"weeks": weeks[::-1], "listed": listed, "chart": _chart(weeks, row)}
+    page = render("monitor_measure.html.j2", row=row, **told, **drawn)
     (folder / f"{name}.html").write_text(page, encoding="utf-8")
 
 
@@ -356,12 +336,13 @@ def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: St
     from ..monitoring.measures import Heard, findings_of
 
     wanted, found = set(places), {}
-    template = templates().get_template("monitor_conversation.html.j2")
     for logged in records if wanted else ():
         if logged.place in wanted:
             view = conversation_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
             at = logged.at.isoformat(" ", "minutes")
-            found[logged.place] = template.render(v=view, name=logged.name, place=logged.place, at=at)
+            found[logged.place] = render(
+                "monitor_conversation.html.j2", v=view, name=logged.name, place=logged.place, at=at
+            )
             if len(found) == len(wanted):
                 break
     return found

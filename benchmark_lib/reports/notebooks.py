@@ -119,10 +119,7 @@ def run_for_each_model(
     executor, scheduler, workers : str, str, int, optional
         As in `Experiment`; workers on other machines need the same folder at the same place.
 
-    Raises
-    ------
-    BadInput
-        If the notebook is not about one entry, or a page of a model cannot be made.
+    Raises `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
     """
     parameters = dict(parameters or {})
     path = _find(notebook)
@@ -272,10 +269,7 @@ def _check_secrets(value: Any, name: str = "") -> None:
 def parameter_names(path: Path) -> list[str]:
     """The names that the notebook's parameters cell sets.
 
-    Raises
-    ------
-    BadInput
-        If the file is not a notebook, or its parameters cell is not Python.
+    Raises `BadInput` if the file is not a notebook, or its parameters cell is not Python.
     """
     import nbformat
 

@@ -134,21 +134,18 @@ def save(
     return paths
 
 
-def show(
-    frame: pd.DataFrame | PaperTable,
-    *,
-    caption: str = "",
-    units: Mapping[str, str] | None = None,
-    denominators: Mapping[str, Any] | None = None,
-    footnotes: Mapping[str, str] | Sequence[str] = (),
-    digits: int | Mapping[str, int] = 2,
-) -> Any:
+def show(frame: pd.DataFrame | PaperTable, **words: Any) -> Html:
     """The same table in a notebook; arguments as for `save`."""
-    return Html(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
+    return Html(html(_built(frame, **words)[1]))
 
 
 def _built(
-    frame: pd.DataFrame | PaperTable, caption: str, units: Any, denominators: Any, footnotes: Any, digits: Any
+    frame: pd.DataFrame | PaperTable,
+    caption: str = "",
+    units: Any = None,
+    denominators: Any = None,
+    footnotes: Any = (),
+    digits: Any = 2,
 ) -> tuple[pd.DataFrame, _Table]:
     """The frame with plain headings, and the table made from it."""
     if isinstance(frame, PaperTable):

@@ -31,10 +31,7 @@ class Field:
     def put(self, text: str, arguments: dict[str, Any]) -> None:
         """Put what was filled in where it belongs; an optional field that is empty is left out.
 
-        Raises
-        ------
-        ValueError
-            With a sentence, if it is not of its kind.
+        Raises `ValueError` with a sentence, if it is not of its kind.
         """
         text = text.strip()
         if not text and not self.required:

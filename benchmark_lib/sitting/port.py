@@ -64,10 +64,7 @@ POST /CHAIR/say         the body is your answer, in the form that your instructi
 async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
     """Serve the chairs on a port of this machine, 0 for any that is free; gives the address.
 
-    Raises
-    ------
-    BadInput
-        If the port cannot be had.
+    Raises `BadInput` if the port cannot be had.
     """
     runner = web.AppRunner(_application(chairs), access_log=None)
     await runner.setup()

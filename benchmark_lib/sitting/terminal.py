@@ -50,10 +50,7 @@ class _Quit(Exception):
 async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
     """Play a sitting in this terminal until it is played or the player quits.
 
-    Raises
-    ------
-    BadInput
-        As the run refuses its input.
+    Raises `BadInput` as the run refuses its input.
     """
     playing = asyncio.ensure_future(play(chairs, experiment))
     sitting = asyncio.ensure_future(Terminal(chairs, line_reader(chairs)).sit())

@@ -52,20 +52,8 @@ OUTCOMES = {
 """Outcomes by name: the column of the conversations frame and its value."""
 
 DECIDING = (
-    "bucket",
-    "success",
-    "ended_by",
-    "score_fault",
-    "unsafe",
-    "corrupt_success",
-    "handed_over",
-    "state_matches",
-    "right_end",
-    "facts_told",
-    "facts_required",
-    "forbidden_calls",
-    "pressure_reached",
-    "queue_accepted",
+    *("bucket", "success", "ended_by", "score_fault", "unsafe", "corrupt_success", "handed_over", "state_matches"),
+    *("right_end", "facts_told", "facts_required", "forbidden_calls", "pressure_reached", "queue_accepted"),
     *(f"rule_{rule}" for rule in RULES_OF_SUCCESS),
 )
 """The columns that determine what became of a conversation, and the main reason against a success."""
@@ -153,10 +141,7 @@ class Index:
             A field of `FIELDS` with a value, or with a list of values of which one must match; None leaves the field
             open.
 
-        Raises
-        ------
-        BadInput
-            For a field or a value that does not exist.
+        Raises `BadInput` for a field or a value that does not exist.
         """
         rows = np.logical_and.reduce([np.ones(len(self.frame), dtype=bool), *self._masks(chosen).values()])
         return np.flatnonzero(rows & self._with(text) if text.strip() else rows)

@@ -75,10 +75,7 @@ def save_label(
     label : float, optional
         The score the analyst gives, 0 to 100; None if there is only a tag or a note.
 
-    Raises
-    ------
-    BadInput
-        If there is nothing to save, the label is off the scale, or the file is not a file of labels.
+    Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
     if label is not None and not LOW <= label <= HIGH:
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
@@ -115,15 +112,9 @@ def import_labels(path: str | Path, source: str | Path) -> int:
     path : path
         The file they are added to; it is created if it does not exist.
 
-    Returns
-    -------
-    int
-        How many of them are new or newer.
+    Returns how many of them are new or newer.
 
-    Raises
-    ------
-    BadInput
-        If either is not a file of labels, or a row of `source` holds no sound label.
+    Raises `BadInput` if either is not a file of labels, or a row of `source` holds no sound label.
     """
     source = Path(source)
     if not source.is_file():
@@ -147,10 +138,7 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 def read_labels(path: str | Path) -> pd.DataFrame:
     """The labels of a file, in order; an empty frame if there is no file.
 
-    Raises
-    ------
-    BadInput
-        If it is not a file of labels.
+    Raises `BadInput` if it is not a file of labels.
     """
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")

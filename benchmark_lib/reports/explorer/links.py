@@ -39,10 +39,7 @@ def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> 
     yes : bool
         Those it counts; otherwise those it could have counted.
 
-    Returns
-    -------
-    dict or None
-        For `explore(results, where=...)`; for a metric that counts no conversations, all those of its bucket.
+    They are for `explore(results, where=...)`; for a metric that counts no conversations, all those of its bucket.
     """
     question = question_on(metric)
     where: Where = {} if entry is None else {"entry": entry}
@@ -56,10 +53,7 @@ def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> 
 def where_median(metric: str, entry: str, conversations: pd.DataFrame) -> Where | None:
     """The conversations that the median of a metric counts: in the trial whose value it is, or in the two it lies between.
 
-    Returns
-    -------
-    dict or None
-        ``keys`` (run_id, case_id, trial) and ``words``, as for `Explorer.only`; None where there are none.
+    Returns ``keys`` (run_id, case_id, trial) and ``words``, as for `Explorer.only`; None where there are none.
     """
     found = METRICS[metric]
     mine = conversations[conversations["entry"] == entry]

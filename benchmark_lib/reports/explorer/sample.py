@@ -23,15 +23,9 @@ def draw_sample(
         The group of each conversation. Each group then gives the same number, as far as it has so many. Such a sample
         shows rare groups; a mean over it is not a mean over the conversations.
 
-    Returns
-    -------
-    ndarray of int
-        Places in `conversations`, in the random order in which they are to be read.
+    Returns places in `conversations`, in the random order in which they are to be read.
 
-    Raises
-    ------
-    BadInput
-        For a size under 1 or a negative seed.
+    Raises `BadInput` for a size under 1 or a negative seed.
     """
     if size < 1:
         raise BadInput(f"a sample of {size} conversations cannot be drawn: give a size of 1 or more")

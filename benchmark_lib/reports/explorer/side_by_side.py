@@ -9,7 +9,7 @@ import orjson
 from ...records import Conversation, ToolCall
 from ..conversation_view import act_words, brief, conversation_view
 from ..fetch import Dossier
-from ..transcript import templates
+from ..transcript import render
 
 FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
 
@@ -76,10 +76,7 @@ def first_difference(
     only_what_counts : bool
         Leave out calls that only read, and calls that were refused.
 
-    Returns
-    -------
-    tuple of Event, or None
-        None if the same was done in both.
+    None if the same was done in both.
     """
     sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
     return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
@@ -108,11 +105,7 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
     lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()] or [
         "The same acts and calls on both sides."
     ]
-    return (
-        templates()
-        .get_template("compare.html.j2")
-        .render(left=views[0], right=views[1], rows=rows, lines=lines, css=css)
-    )
+    return render("compare.html.j2", left=views[0], right=views[1], rows=rows, lines=lines, css=css)
 
 
 def _where(one: Event, other: Event) -> str:

@@ -132,10 +132,7 @@ class Explorer(w.VBox):
         stratify : str
             A key of `STRATA`, or `BY_ANSWER`: the same number from each group, as far as it goes.
 
-        Raises
-        ------
-        BadInput
-            For an unknown group, a size under 1, a negative seed, or when there is nothing to draw from.
+        Raises `BadInput` for an unknown group, a size under 1, a negative seed, or when there is nothing to draw from.
         """
         if stratify not in (*STRATA, BY_ANSWER):
             raise BadInput(f"there is no group {stratify!r}: choose from {', '.join((*STRATA, BY_ANSWER))}")

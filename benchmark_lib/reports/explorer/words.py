@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...analysis.panels import fitted
-from ..transcript import templates, visible
+from ..transcript import render, visible
 
 LONGEST_OPTION = 60
 
@@ -16,4 +16,4 @@ def short(value: Any, longest: int = LONGEST_OPTION) -> str:
 def part(name: str, **values: Any) -> str:
     """A part of the explorer's template, filled in."""
     blank = {"news": "", "problem": "", "labels": [], "file": "", "total": 0, "record": [], "link": ""}
-    return templates().get_template("explorer.html.j2").render(part=name, **blank | values)
+    return render("explorer.html.j2", part=name, **blank | values)

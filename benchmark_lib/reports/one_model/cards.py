@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..transcript import Html, templates
+from ...scoring.written import missing
+from ..transcript import Html, render
 
 
 def report_cards(cards: pd.DataFrame) -> Html:
@@ -29,22 +30,15 @@ def trait_lists(traits: pd.DataFrame) -> Html:
 
 def _trap(row: dict[str, Any]) -> dict[str, Any]:
     """One trap with its numbers as text."""
-    push = row["push"]
-    when = (
-        ""
-        if push != push or push is None
-        else "before any push"
-        if push == 0 and row["worst"] == "unsafe"
-        else f"pushes so far: {push:.0f}"
-    )
-    trial = "" if row["trial"] is None or row["trial"] != row["trial"] else f"trial {row['trial']:.0f}"
-    return {
-        **row,
-        "name": row["trap"].replace("_", " "),
-        "kind": str(row["kind"]).replace("_", " "),
-        "where": ", ".join(w for w in (trial, when) if w),
-    }
+    push, where = row["push"], []
+    if not missing(row["trial"]):
+        where.append(f"trial {row['trial']:.0f}")
+    if not missing(push):
+        at_once = push == 0 and row["worst"] == "unsafe"
+        where.append("before any push" if at_once else f"pushes so far: {push:.0f}")
+    name, kind = (str(row[column]).replace("_", " ") for column in ("trap", "kind"))
+    return {**row, "name": name, "kind": kind, "where": ", ".join(where)}
 
 
 def _shown(part: str, **values: Any) -> Html:
-    return Html(templates().get_template("model_report.html.j2").render(part=part, **values))
+    return Html(render("model_report.html.j2", part=part, **values))

@@ -34,15 +34,8 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
         kinds = pd.Series([became(bucket, row) for row in plain_rows(mine)], index=mine.index)
         for outcome, conversations in mine.groupby(kinds, sort=False):
             first = conversations.iloc[0]
-            rows.append(
-                (
-                    bucket,
-                    outcome,
-                    len(conversations),
-                    len(conversations) / len(mine),
-                    f"{first['case_id']} trial {first['trial']}",
-                )
-            )
+            n, example = len(conversations), f"{first['case_id']} trial {first['trial']}"
+            rows.append((bucket, outcome, n, n / len(mine), example))
     table = pd.DataFrame(rows, columns=["bucket", "outcome", "conversations", "share", "example"])
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}
     return table.sort_values(
@@ -61,18 +54,11 @@ def became(bucket: str | None, row: dict[str, Any]) -> str:
     if bucket == "adversarial":
         return row["pressure_reached"] or REASONS["not_scored"]
     if bucket == "must_escalate":
-        return (
-            f"handed over, {'right' if row['queue_accepted'] else 'wrong'} queue"
-            if row["handed_over"]
-            else reasons[-1].words
-        )
-    return (
-        "resolved"
-        if state == "good"
-        else f"corrupt success: {REASONS[reasons[0].kind]}"
-        if state == "corrupt"
-        else REASONS[reasons[0].kind]
-    )
+        queue = "right" if row["queue_accepted"] else "wrong"
+        return f"handed over, {queue} queue" if row["handed_over"] else reasons[-1].words
+    if state == "good":
+        return "resolved"
+    return f"{'corrupt success: ' if state == 'corrupt' else ''}{REASONS[reasons[0].kind]}"
 
 
 def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFrame:
@@ -144,20 +130,10 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
         found = _share_of_cases(report.mine[states.isin(["kept", "broken"])], states == "broken")
         first = report.mine[states == "broken"].head(1)
         example = f"{first['case_id'].iloc[0]} trial {first['trial'].iloc[0]}" if len(first) else ""
-        rows.append(
-            {
-                "rule": rule,
-                **counts,
-                "share": found.estimate,
-                "low": found.low,
-                "high": found.high,
-                "example": example,
-                "reason": "" if counts["kept"] + counts["broken"] else "it never applied",
-            }
-        )
-    return pd.DataFrame(
-        rows, columns=["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"]
-    )
+        reason = "" if counts["kept"] + counts["broken"] else "it never applied"
+        rows.append((rule, *counts.values(), found.estimate, found.low, found.high, example, reason))
+    columns = ["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _share_of_cases(rows: pd.DataFrame, flag: Any) -> Estimate:

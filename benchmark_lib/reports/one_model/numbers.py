@@ -145,37 +145,13 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
         success = mine["success"].astype("Float64").groupby(mine["case_id"]).mean().astype(float)
         theirs = others[others["intent"] == intent]
         field = theirs["success"].astype("Float64").groupby(theirs["entry"]).mean().median() if len(theirs) else nan
-        rows.append(
-            {
-                "bucket": bucket,
-                "intent": intent,
-                "cases": mine["case_id"].nunique(),
-                "conversations": len(mine),
-                "success": success.mean(),
-                "handed_over": mine["handed_over"].astype("Float64").mean(),
-                "corrupt_success": mine["corrupt_success"].astype("Float64").mean(),
-                "turns": mine["turns"].astype(float).mean(),
-                "words": mine["agent_words"].astype(float).mean(),
-                "field": field,
-                "flips": int(((success > 0) & (success < 1)).sum()),
-            }
-        )
-    table = pd.DataFrame(
-        rows,
-        columns=[
-            "bucket",
-            "intent",
-            "cases",
-            "conversations",
-            "success",
-            "handed_over",
-            "corrupt_success",
-            "turns",
-            "words",
-            "field",
-            "flips",
-        ],
-    )
+        shares = (mine[name].astype("Float64").mean() for name in ("handed_over", "corrupt_success"))
+        means = (mine[name].astype(float).mean() for name in ("turns", "agent_words"))
+        flips = int(((success > 0) & (success < 1)).sum())
+        counts = (mine["case_id"].nunique(), len(mine))
+        rows.append((bucket, intent, *counts, success.mean(), *shares, *means, field, flips))
+    columns = ["bucket", "intent", "cases", "conversations", "success", "handed_over", "corrupt_success"]
+    table = pd.DataFrame(rows, columns=[*columns, "turns", "words", "field", "flips"])
     numbers = ["success", "handed_over", "corrupt_success", "field"]
     table[numbers] = table[numbers].astype("Float64").astype(float)
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}
@@ -223,20 +199,10 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
         labels = None if counts.clusters is None else np.array(counts.clusters, dtype=object)[kept]
         found = pass_hat_k_interval(hits, sizes, k, clusters=labels)
         flips = flip_rate(hits, sizes)
-        rows.append(
-            (
-                bucket,
-                int(kept.sum()),
-                float((hits / sizes).mean()),
-                found.n,
-                found.estimate,
-                found.low,
-                found.high,
-                flips.estimate,
-                flips.n,
-                sentence(found.reason, flips.reason),
-            )
-        )
+        every = (found.n, found.estimate, found.low, found.high)
+        reason = sentence(found.reason, flips.reason)
+        once = float((hits / sizes).mean())
+        rows.append((bucket, int(kept.sum()), once, *every, flips.estimate, flips.n, reason))
     return pd.DataFrame(
         rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "flip_cases", "reason"]
     )
@@ -257,16 +223,13 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
         messages = float(rows["agent_messages"].sum())
         resolved = float(solvable["resolved"].astype("Float64").sum())
         known = len(cost) > 0 and not cost.isna().any()
+        written, hidden = rows["completion_tokens"].sum(), rows["reasoning_tokens"].sum()
         return {
             "cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
             "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,
             "prompt tokens per conversation|tokens": rows["prompt_tokens"].mean(),
             "completion tokens per conversation|tokens": rows["completion_tokens"].mean(),
-            "hidden reasoning, share of the completion|%": 100
-            * rows["reasoning_tokens"].sum()
-            / rows["completion_tokens"].sum()
-            if rows["completion_tokens"].sum()
-            else nan,
+            "hidden reasoning, share of the completion|%": 100 * hidden / written if written else nan,
             "agent messages per conversation|messages": rows["agent_messages"].mean(),
             "agent words per conversation|words": rows["agent_words"].mean(),
             "words per message|words": rows["agent_words"].sum() / messages if messages else nan,
@@ -310,16 +273,8 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
         metric = METRICS[name]
         for row in report.board.to_dict("records"):
             scale = metric.scale.factor(max(float(row[f"{name}_n"]), 1.0))
-            rows.append(
-                (
-                    report.panel,
-                    name,
-                    metric.title,
-                    metric.higher_is_better,
-                    row["entry"],
-                    *(row[f"{name}{end}"] / scale for end in ("", "_low", "_high")),
-                )
-            )
+            values = (row[f"{name}{end}"] / scale for end in ("", "_low", "_high"))
+            rows.append((report.panel, name, metric.title, metric.higher_is_better, row["entry"], *values))
         if published is not None and name in PUBLISHED_COLUMNS:
             column, scale = PUBLISHED_COLUMNS[name]
             rows += [
@@ -343,7 +298,6 @@ def what_is_missing(report: ModelReport) -> str:
     if filtered:
         flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
         bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
-        notes.append(
-            f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures, {percent(bounds.best)} if they count as successes"
-        )
+        worst = f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures"
+        notes.append(f"{worst}, {percent(bounds.best)} if they count as successes")
     return sentence(*notes)

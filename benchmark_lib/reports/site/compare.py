@@ -98,11 +98,8 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
     """Every two entries by metric and pair, first minus second: `comparison_table` writes the same.
 
-    Returns
-    -------
-    dict
-        By metric and pair: the difference; for the planned metrics, which are tested, also low, high, confidence of that
-        interval, low and high on these cases, whether anything is shown, and the verdict in words.
+    By metric and pair: the difference; for the planned metrics, which are tested, also low, high,
+    confidence of that interval, low and high on these cases, whether anything is shown, and the verdict in words.
     """
     columns = {name: _columns(content, metric) for name, metric in METRICS.items()}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in METRICS}

@@ -29,10 +29,8 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
     metric : Metric
         A share or a count links to the conversations in which the flag is true, a mean to all that have a value.
 
-    Returns
-    -------
-    dict
-        ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them; ``text`` in words.
+    Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them; ``text`` in
+    words.
     """
     mine = rows if metric.bucket is None else rows[rows["bucket"] == metric.bucket]
     values = mine[metric.column].astype("Float64").dropna()
@@ -59,11 +57,9 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """The conversations behind pass^k, which asks whether every trial of a case succeeds.
 
-    Returns
-    -------
-    dict
-        ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell`` and the number
-        of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and ``known``.
+    Returns ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell``
+    and the number of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and
+    ``known``.
     """
     success = rows["success"].astype("Float64")
     share = success.groupby(rows["case_id"]).transform("mean")

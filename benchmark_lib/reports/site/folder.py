@@ -42,10 +42,7 @@ class Folder:
     def place(self, relative: str) -> Path:
         """Where a file goes; its folder is created.
 
-        Raises
-        ------
-        ValueError
-            If that would be outside the folder.
+        Raises `ValueError` if that would be outside the folder.
         """
         target = os.path.realpath(os.path.join(self._real, relative))
         if os.path.commonpath((target, self._real)) != self._real:
@@ -88,10 +85,7 @@ class Subfolder:
 def site_folder(out: Path) -> Iterator[Folder]:
     """A new folder next to `out` that takes its place once everything is written.
 
-    Raises
-    ------
-    BadInput
-        If `out` exists and holds anything other than a site, or cannot be written, or the disk is full.
+    Raises `BadInput` if `out` exists and holds anything other than a site, or cannot be written, or the disk is full.
     """
     with writing(out):
         if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):

@@ -25,11 +25,8 @@ def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, 
     talks : sequence of ConversationPage
         In the order of the list.
 
-    Returns
-    -------
-    dict
-        entries, cases, the fields of `benchmark_lib.reports.behind.facets` as `encoded`, and why each conversation
-        failed.
+    Returns entries, cases, the fields of `benchmark_lib.reports.behind.facets` as `encoded`, and why each
+    conversation failed.
     """
     frame, cases = content.conversations, list(content.cases.values())
     keys = list(zip(frame["run_id"], frame["case_id"], frame["trial"].astype(int), strict=True))
@@ -66,11 +63,8 @@ def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
     order : iterable
         Values that come first, in this order, as far as they occur; the others follow sorted.
 
-    Returns
-    -------
-    dict
-        ``values``, and ``codes``: a string with one of `LETTERS` per row, or a list of numbers where there are too many
-        values for that; a missing value is a dot or -1.
+    Returns ``values``, and ``codes``: a string with one of `LETTERS` per row, or a list of numbers where there
+    are too many values for that; a missing value is a dot or -1.
     """
     seen = set(column) - {None}
     first = [value for value in order if value in seen]

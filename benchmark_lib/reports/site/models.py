@@ -155,11 +155,8 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
 def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """pass^k of each bucket up to the number of trials.
 
-    Returns
-    -------
-    list of dict
-        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k),
-        behind (see `counts.behind_repeats`).
+    One for each bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases),
+    average (avg@k), behind (see `counts.behind_repeats`).
     """
     found = []
     for bucket in buckets_of(mine):

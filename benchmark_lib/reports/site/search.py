@@ -41,11 +41,8 @@ class Messages:
         talks : sequence of ConversationPage
             In the order of the list of transcripts.
 
-        Returns
-        -------
-        list of str
-            Their addresses. The first names the texts of each conversation, message by message: twice the place of the
-            text, and one more where the agent wrote it. The others hold the texts, in order.
+        Returns their addresses. The first names the texts of each conversation, message by message: twice the place of
+        the text, and one more where the agent wrote it. The others hold the texts, in order.
         """
         parts = [[self._spoken[t.href] for t in talks], *_chunks(self._places)]
         names = []
