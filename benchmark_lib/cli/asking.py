@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..scoring.written import usd
-from .codes import FINISHED, RESUMABLE
+from .codes import FINISHED, RESUMABLE, note
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -52,7 +52,7 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace) -> in
         except EndpointError as error:
             if not experiment.on_file():
                 raise BadInput(str(error)) from None
-            print(f"deskbench: what is finished is saved; {error}", file=sys.stderr)
+            note(f"what is finished is saved; {error}")
             return RESUMABLE
         print("\n".join(forecast.sentences(experiment.model)), flush=True)
         if not (options.dry_run or options.yes or experiment.budget_usd):

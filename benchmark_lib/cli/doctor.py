@@ -42,18 +42,9 @@ def execute(options: argparse.Namespace) -> int:
 def _examine(options: argparse.Namespace) -> int:
     from ..endpoint.doctor import examine
 
-    findings = asyncio.run(
-        examine(
-            options.model,
-            options.base_url,
-            role=options.role,
-            settings=options.settings,
-            store=options.store,
-            prompt=options.prompt,
-            tools=options.tools,
-            timeout=options.timeout,
-        )
-    )
+    names = ("role", "settings", "store", "prompt", "tools", "timeout")
+    how = {name: getattr(options, name) for name in names}
+    findings = asyncio.run(examine(options.model, options.base_url, **how))
     for finding in findings:
         print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for finding in findings) else FINISHED

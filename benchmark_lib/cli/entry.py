@@ -6,7 +6,7 @@ import sys
 from typing import TextIO
 
 from ..errors import BadInput
-from .codes import INTERRUPTED, READER_GONE, REFUSED
+from .codes import INTERRUPTED, READER_GONE, REFUSED, note
 from .parser import COMMANDS, build_parser
 
 
@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             return _execute(sys.argv[1:] if arguments is None else arguments)
         except BadInput as error:
-            print(f"deskbench: {' '.join(str(error).split())}", file=sys.stderr)
+            note(" ".join(str(error).split()))
             return REFUSED
         except KeyboardInterrupt:
             return INTERRUPTED

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..scoring.written import cost_in_words, usd
-from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
+from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE, note
 from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
 
 if TYPE_CHECKING:
@@ -55,30 +54,15 @@ def execute(options: argparse.Namespace) -> int:
             "no run file is named: write `deskbench judge RUN --judge MODEL`, or add --probe to try the judge itself"
         )
     try:
-        done = asyncio.run(
-            judge_runs(
-                *options.runs,
-                judges=options.judge,
-                base_urls=options.base_url,
-                settings=options.settings,
-                scorers=scorers,
-                store=options.store,
-                tools=options.tools,
-                limit=options.limit,
-                apart=options.apart,
-                unfinished=options.unfinished,
-                concurrency=options.concurrency,
-                timeout=options.timeout,
-                budget_usd=options.budget_usd,
-            )
-        )
+        names = ("settings", "store", "tools", "limit", "apart", "unfinished", "concurrency", "timeout", "budget_usd")
+        how = {name: getattr(options, name) for name in names}
+        judging = judge_runs(*options.runs, judges=options.judge, base_urls=options.base_url, scorers=scorers, **how)
+        done = asyncio.run(judging)
     except CannotSave as error:
-        print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
+        note(f"{error}: make room, then give the same command again to go on")
         return RESUMABLE
     except KeyboardInterrupt:
-        print(
-            "deskbench: interrupted; what is finished is saved: give the same command again to go on", file=sys.stderr
-        )
+        note("interrupted; what is finished is saved: give the same command again to go on")
         return INTERRUPTED
     for one in done:
         _tell(one, options.judge, scorers)
@@ -92,9 +76,8 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
 
     run = RunFile(done.path)
     asked, lost = done.made * len(scorers), sum(done.unscored.values())
-    print(
-        f"{done.path}: {done.made} verdicts made, {done.conversations - done.made - done.incomplete} on file before, of {done.conversations}"
-    )
+    before = done.conversations - done.made - done.incomplete
+    print(f"{done.path}: {done.made} verdicts made, {before} on file before, of {done.conversations}")
     reasons = "; ".join(f"{n} x {why}" for why, n in done.unscored.most_common(3))
     print(f"  {asked - lost} of {asked} new scores count" + (f"; unscored: {reasons}" if lost else ""))
     for name in judges:
@@ -103,12 +86,9 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
     cost, calls, unpriced = judging_cost(run)
     print(f"  {calls} calls of judges on file, {cost_in_words(cost, calls, unpriced)}", flush=True)
     if done.incomplete and not done.stopped:
-        print(
-            f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again",
-            file=sys.stderr,
-        )
+        note(f"{done.incomplete} verdicts failed by faults of the endpoint: give the same command again")
     if done.stopped:
-        print(f"deskbench: what is finished is saved; {done.stopped.sentence}", file=sys.stderr)
+        note(f"what is finished is saved; {done.stopped.sentence}")
 
 
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
@@ -117,22 +97,11 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
 
     if options.runs:
         raise BadInput("--probe tries the judge itself and takes no run: leave the run files out, or leave --probe out")
-    probed = asyncio.run(
-        probe_judges(
-            options.judge,
-            options.base_url,
-            options.settings,
-            scorers=scorers,
-            store=options.store or "northline",
-            tools=options.tools,
-            timeout=options.timeout,
-        )
-    )
+    how = {"store": options.store or "northline", "tools": options.tools, "timeout": options.timeout}
+    probed = asyncio.run(probe_judges(options.judge, options.base_url, options.settings, scorers=scorers, **how))
     for judge in probed:
-        print(
-            f"{judge.model}: {judge.calls} calls, "
-            + ("price unknown" if judge.cost_usd is None else usd(judge.cost_usd))
-        )
+        cost = "price unknown" if judge.cost_usd is None else usd(judge.cost_usd)
+        print(f"{judge.model}: {judge.calls} calls, {cost}")
         for finding in judge.findings:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for judge in probed for finding in judge.findings) else FINISHED

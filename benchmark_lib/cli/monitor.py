@@ -62,17 +62,12 @@ def execute(options: argparse.Namespace) -> int:
 
     _check(options)
     check_template(options.link)
-    seen = monitor(
-        *options.logs,
-        baseline=options.baseline,
-        store=options.store,
-        tools=_tools(options),
-        format=options.format,
-        false_alarms=options.false_alarms,
-        leave_out_bad=options.leave_out_bad,
-    )
+    names = ("baseline", "store", "format", "false_alarms", "leave_out_bad")
+    how = {name: getattr(options, name) for name in names}
+    seen = monitor(*options.logs, tools=_tools(options), **how)
     lines = terminal_lines(seen)
-    for text in (*footnotes(seen), *_absent(seen)):
+    absent = [f"Not read: {', '.join(titles)}: {reason}." for reason, titles in seen.absent.items()]
+    for text in (*footnotes(seen), *absent):
         lines += ["", *textwrap.wrap(text, LINE)]
     print("\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines))
     if options.out:
@@ -98,10 +93,6 @@ def _tools(options: argparse.Namespace) -> dict[str, str]:
             raise BadInput(f"--tool {pair[:60]!r} is not a pair: write it as hand_over_to_human=THEIRS")
         found[theirs] = ours
     return found
-
-
-def _absent(seen: Monitored) -> list[str]:
-    return [f"Not read: {', '.join(titles)}: {reason}." for reason, titles in seen.absent.items()]
 
 
 def _pages(seen: Monitored, options: argparse.Namespace) -> Path:

@@ -32,9 +32,8 @@ def execute(options: argparse.Namespace) -> int:
     where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     if not options.each_model:
         if any(where.values()):
-            raise BadInput(
-                "one notebook is run here: give --each-model too, or leave --executor, --scheduler and --workers out"
-            )
+            mend = "give --each-model too, or leave --executor, --scheduler and --workers out"
+            raise BadInput(f"one notebook is run here: {mend}")
         print(f"page: {run_notebook(options.notebook, parameters, out=options.out)}")
         return FINISHED
     if options.out:
@@ -56,6 +55,5 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, read
     except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         why = getattr(error, "problem", None) or type(error).__name__
-        raise BadInput(
-            f"-p {name}: its value cannot be read as YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'"
-        ) from None
+        mend = f"put it in quotes, such as -p '{name}=\"text\"'"
+        raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): {mend}") from None

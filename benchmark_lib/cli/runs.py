@@ -47,17 +47,15 @@ def execute(options: argparse.Namespace) -> int:
 
     most = MOST[options.action]
     if most is not None and len(options.runs) > most:
-        raise BadInput(
-            f"deskbench runs {options.action} takes {most or 'no'} RUN, not {len(options.runs)}: leave some out"
-        )
+        many = f"{most or 'no'} RUN, not {len(options.runs)}"
+        raise BadInput(f"deskbench runs {options.action} takes {many}: leave some out")
     if options.action == "list":
         return _list(shelf.shelf())
     if options.action == "remove-partial":
         return _remove_partial(options)
     if len(options.runs) < (2 if options.action == "merge" else 1):
-        raise BadInput(
-            f"deskbench runs {options.action} needs {ACTIONS[options.action].split(':')[0]}: see `deskbench runs`"
-        )
+        needed = ACTIONS[options.action].split(":")[0]
+        raise BadInput(f"deskbench runs {options.action} needs {needed}: see `deskbench runs`")
     if options.action == "merge" and not options.out:
         raise BadInput("a merge makes a new file: name it with --out FILE")
     paths = [shelf.find_run(name) for name in options.runs]
@@ -203,9 +201,8 @@ def _remove_partial(options: argparse.Namespace) -> int:
     if not options.yes:
         if not sys.stdin.isatty():
             raise BadInput("nobody can be asked whether to delete them: give --yes")
-        print(
-            f"Delete {len(chosen)} partial run{'s' * (len(chosen) != 1)}? [y/N] ", end="", file=sys.stderr, flush=True
-        )
+        many = f"{len(chosen)} partial run{'s' * (len(chosen) != 1)}"
+        print(f"Delete {many}? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             print("nothing was deleted")
             return REFUSED

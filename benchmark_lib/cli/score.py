@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from .codes import FINISHED, RESUMABLE
+from .codes import FINISHED, RESUMABLE, note
 from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
         try:
             made, found = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
-            print(f"deskbench: {error}: make room, then give the same command again", file=sys.stderr)
+            note(f"{error}: make room, then give the same command again")
             return RESUMABLE
         print(f"{file}: scored {made} of {found} conversations")
         for line in summary(RunFile(file)):
@@ -52,8 +52,7 @@ def _tell_faults(file: str, faults: list[ScoreFault]) -> None:
     shown = {f.traceback.splitlines()[-1] if f.traceback else "": f for f in reversed(faults)}
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:
         print(f"case {fault.case_id}, trial {fault.trial}:\n{fault.traceback or fault.reason}", file=sys.stderr)
-    print(
-        f"deskbench: {len(faults)} conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
-        "above, and give the same command again after an update",
-        file=sys.stderr,
+    note(
+        f"{len(faults)} conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
+        "above, and give the same command again after an update"
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from .codes import FINISHED, RESUMABLE, SIGNAL
+from .codes import FINISHED, RESUMABLE, SIGNAL, note
 from .options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS, add_options
 from .signals import heard_signals
 
@@ -59,7 +58,7 @@ def execute(options: argparse.Namespace) -> int:
     try:
         return asyncio.run(_sit(options, seen))
     except CannotSave as error:
-        print(f"deskbench: {error}: make room, then {GO_ON}", file=sys.stderr)
+        note(f"{error}: make room, then {GO_ON}")
         return RESUMABLE
     except asyncio.CancelledError:
         if not seen:
@@ -110,4 +109,4 @@ def _tell(run: RunFile, experiment: Experiment) -> None:
     finished, planned = run.counts()["finished"], sum(run.manifest["planned"].values())
     print(f"{finished} of {planned} conversations finished; run file: {run.path}", flush=True)
     if experiment.stopped is not None:
-        print(f"deskbench: what is finished is saved; {experiment.stopped.sentence}", file=sys.stderr)
+        note(f"what is finished is saved; {experiment.stopped.sentence}")

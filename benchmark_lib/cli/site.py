@@ -27,15 +27,9 @@ def execute(options: argparse.Namespace) -> int:
     from ..analysis.tables.answers import read_stakes
     from ..reports.site.build import build_site
 
-    built = build_site(
-        load_results(*options.runs),
-        options.out,
-        published=not options.no_published,
-        labels=options.labels,
-        stakes=read_stakes(options.stakes),
-    )
-    print(
-        f"site: {sum(built.pages.values())} files ({built.pages['transcript']} transcripts), {built.bytes / 1e6:.1f} MB"
-    )
+    how = {"published": not options.no_published, "labels": options.labels, "stakes": read_stakes(options.stakes)}
+    built = build_site(load_results(*options.runs), options.out, **how)
+    files = f"{sum(built.pages.values())} files ({built.pages['transcript']} transcripts)"
+    print(f"site: {files}, {built.bytes / 1e6:.1f} MB")
     print(f"open: {built.index.resolve()}")
     return FINISHED

@@ -36,6 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Look at the run again and again until nobody writes it any more."""
     from ..experiment.shelf import find_run, is_being_written, runs_folder, shelf
+    from ..project import project_folder, slug
     from ..reports.watching import WatchPage, look
     from ..runfile import RunFile
 
@@ -49,7 +50,7 @@ def execute(options: argparse.Namespace) -> int:
             raise BadInput(f"there is no run in {runs_folder()} to watch: begin one with `deskbench run MODEL`")
         path = newest.path
     run = RunFile(path)
-    page = WatchPage(run, _folder(path)) if options.page else None
+    page = WatchPage(run, project_folder() / "reports" / "watch" / slug(path.stem)) if options.page else None
     if page is not None:
         print(f"page: {page.index.resolve()}", flush=True)
     while True:
@@ -61,12 +62,6 @@ def execute(options: argparse.Namespace) -> int:
         if options.once or not going_on:
             return FINISHED
         time.sleep(options.every)
-
-
-def _folder(path: Path) -> Path:
-    from ..project import project_folder, slug
-
-    return project_folder() / "reports" / "watch" / slug(path.stem)
 
 
 def _show(seen: Look, page: Path | None, going_on: bool) -> None:
