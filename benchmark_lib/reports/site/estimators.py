@@ -3,6 +3,7 @@
 import inspect
 
 from ...analysis import estimators
+from .words import first_paragraph
 
 WORDS = {
     "median_and_mean": (
@@ -112,10 +113,7 @@ def in_words() -> list[tuple[str, str, str]]:
     functions = [name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))]
     known = [name for name in WORDS if name in functions]
     return [(*WORDS[name], name) for name in known] + [
-        (name.replace("_", " ").capitalize(), _first_line(name), name) for name in functions if name not in WORDS
+        (name.replace("_", " ").capitalize(), first_paragraph(getattr(estimators, name)).replace("`", ""), name)
+        for name in functions
+        if name not in WORDS
     ]
-
-
-def _first_line(name: str) -> str:
-    first = (inspect.getdoc(getattr(estimators, name)) or "").split("\n\n")[0]
-    return " ".join(first.replace("`", "").split())

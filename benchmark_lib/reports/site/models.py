@@ -27,6 +27,13 @@ from .counts import behind_finding, behind_median, behind_metric, behind_repeats
 from .words import interval, measured, percent
 
 EXAMPLES = 6
+INTENT_COUNTS = {
+    "success": "success",
+    "handed": "handed_over",
+    "corrupt": "corrupt_success",
+    "queue": "queue_accepted",
+}
+"""What is counted of an intent: the name in the template, and the flag of the conversations frame."""
 
 
 class ToolUse:
@@ -50,15 +57,9 @@ class ToolUse:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per tool, the most used first."""
+        counts = {"talks": self.talks, "failed": self.failed, "failed_talks": self.failed_talks}
         return [
-            {
-                "name": n,
-                "calls": k,
-                "talks": self.talks[n],
-                "failed": self.failed[n],
-                "failed_talks": self.failed_talks[n],
-                "write": n in self.writes,
-            }
+            {"name": n, "calls": k, "write": n in self.writes} | {name: of[n] for name, of in counts.items()}
             for n, k in self.calls.most_common()
         ]
 
@@ -163,9 +164,8 @@ def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str,
         counts = success_counts(mine, bucket)
         if counts.reason or not counts.trials.any():
             continue
-        curve = pass_hat_k_curve(
-            counts.successes, counts.trials, range(1, min(int(counts.trials.max()), 8) + 1), clusters=counts.clusters
-        )
+        ks = range(1, min(int(counts.trials.max()), 8) + 1)
+        curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
         points = [
             {
                 "k": int(k),
@@ -211,18 +211,9 @@ def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     for bucket in BUCKETS[:2]:
         for intent, some in mine[mine["bucket"] == bucket].groupby("intent", sort=True):
             count = partial(tally, **who, bucket=bucket, intent=intent)
-            rows.append(
-                {
-                    "bucket": bucket,
-                    "intent": intent,
-                    "cases": some["case_id"].nunique(),
-                    "success": count(some["success"]),
-                    "handed": count(some["handed_over"]),
-                    "corrupt": count(some["corrupt_success"]),
-                    "queue": count(some["queue_accepted"]),
-                    "messages": rounded(float(some["agent_messages"].mean())),
-                }
-            )
+            row = {"bucket": bucket, "intent": intent, "cases": some["case_id"].nunique()}
+            row |= {name: count(some[column]) for name, column in INTENT_COUNTS.items()}
+            rows.append(row | {"messages": rounded(float(some["agent_messages"].mean()))})
     return rows
 
 
@@ -234,14 +225,8 @@ def _by_case(talks: list[ConversationPage]) -> list[dict[str, Any]]:
     rows = []
     for some in found.values():
         some.sort(key=lambda t: t.trial)
-        rows.append(
-            {
-                "view": some[0].view,
-                "talks": some,
-                "quoted": worth_quoting(some),
-                "unsafe": sum(t.state == "unsafe" for t in some),
-            }
-        )
+        unsafe = sum(t.state == "unsafe" for t in some)
+        rows.append({"view": some[0].view, "talks": some, "quoted": worth_quoting(some), "unsafe": unsafe})
     return sorted(rows, key=lambda r: (-r["unsafe"], r["view"].kind, r["view"].intent))
 
 
@@ -267,16 +252,9 @@ def _endings(mine: pd.DataFrame) -> list[dict[str, Any]]:
         if ending not in counts.index:
             continue
         some = mine[mine["ended_by"] == ending]
-        rows.append(
-            {
-                "ending": ending,
-                "meaning": ENDINGS.get(ending, ""),
-                "count": len(some),
-                "share": percent(len(some) / len(mine), 0),
-                "width": f"{100 * len(some) / len(mine):.1f}",
-                "buckets": [int((some["bucket"] == b).sum()) for b in BUCKETS],
-            }
-        )
+        share, buckets = len(some) / len(mine), [int((some["bucket"] == b).sum()) for b in BUCKETS]
+        shown = {"count": len(some), "share": percent(share, 0), "width": f"{100 * share:.1f}", "buckets": buckets}
+        rows.append({"ending": ending, "meaning": ENDINGS.get(ending, "")} | shown)
     return rows
 
 
@@ -309,15 +287,8 @@ def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
     for (scorer, judge), some in mine.groupby(["scorer", "judge"], sort=True):
         known = some["score"].dropna()
         given = judged_by(scorer, judge)
-        rows.append(
-            {
-                "scorer": scorer,
-                "judge": judge,
-                "mean": rounded(float(known.mean())) if len(known) else DASH,
-                "k": len(known),
-                "n": len(some),
-                "yes": {**entry.who, "judge_scored": given},
-                "known": {**entry.who, "judged": given},
-            }
-        )
+        mean = rounded(float(known.mean())) if len(known) else DASH
+        counts = {"k": len(known), "n": len(some)}
+        behind = {"yes": {**entry.who, "judge_scored": given}, "known": {**entry.who, "judged": given}}
+        rows.append({"scorer": scorer, "judge": judge, "mean": mean} | counts | behind)
     return rows

@@ -1,5 +1,6 @@
 """How numbers and states are written on every page, and the Jinja environment of the site."""
 
+import inspect
 import re
 from functools import lru_cache
 from typing import Any
@@ -90,6 +91,12 @@ def dash(value: Any) -> Any:
 def words(name: Any) -> str:
     """A name of the data in words: ``must_escalate`` as *must escalate*."""
     return str(name).replace("_", " ")
+
+
+def first_paragraph(documented: Any) -> str:
+    """The first paragraph of a documentation on one line; empty where there is none."""
+    found = inspect.getdoc(documented) if documented is not None else ""
+    return " ".join((found or "").split("\n\n")[0].split())
 
 
 def plural(number: int, noun: str, several: str = "") -> str:
