@@ -32,12 +32,10 @@ from .methods import days_played
 from .scope import stakes_in_words
 from .transcript import render, visible
 
+FULL_RUN = ("run", "MODEL", "--trials", 3)
 FIRST_STEPS = (
-    (
-        "See what a full run of a model would cost and how long it would take",
-        command("run", "MODEL", "--trials", 3, "--dry-run"),
-    ),
-    ("Play it: every case, three times", command("run", "MODEL", "--trials", 3)),
+    ("See what a full run of a model would cost and how long it would take", command(*FULL_RUN, "--dry-run")),
+    ("Play it: every case, three times", command(*FULL_RUN)),
     ("Build these pages again", command("site")),
 )
 """What to do where no model has been run."""
@@ -159,10 +157,9 @@ def sentence_of(found: Answer) -> str:
     if found.verdict == ALONE:
         said = f"{name}: {value}. It is the only model that can be compared, so this is a result and not a ranking."
     elif found.verdict == CLEAR:
-        said = (
-            f"{name}: {value}. The next is {_name(rows[1])}, {_measured(found.question, rows[1])}. The first is ahead by {_gap(found.question.metric, rows[1])}: "
-            f"{rows[1]['verdict']}. No other model can be in first place (95 %, all models compared at once)."
-        )
+        second, ahead = _measured(found.question, rows[1]), _gap(found.question.metric, rows[1])
+        said = f"{name}: {value}. The next is {_name(rows[1])}, {second}. The first is ahead by {ahead}: {rows[1]['verdict']}. "
+        said += "No other model can be in first place (95 %, all models compared at once)."
     else:
         said = f"{_upper(_who(found))}: any of them may be the best. The best mean so far is that of {name}, {value}, which does not settle it."
     return f"{said} {_beside_nothing(found)}".strip()
@@ -232,10 +229,8 @@ def view(found: Answers) -> dict[str, Any]:
 
 def _beside(row: dict[str, Any]) -> str:
     """The main metrics of a model in one line, so that no answer hides another number."""
-    parts = [
-        f"{METRICS[name].title.lower()} {METRICS[name].scale.written(row[name], brief=True)}"
-        for name in shown_on(Shown.MAIN)
-    ]
+    main = [METRICS[name] for name in shown_on(Shown.MAIN)]
+    parts = [f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main]
     return f"{', '.join(parts)}; {row['cost_tier']}"
 
 

@@ -86,18 +86,14 @@ def _unranked(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
         why = "No resolvable case has a scored conversation"
         return _one(row, False, why, ("Play every case", _run(row)))
     if row["resolved"] < RANKED_FROM:
-        why = (
-            f"It resolves {percent(row['resolved'], 1)} of {counted(int(row['resolved_n']), 'resolvable case')}, and a rank takes "
-            f"{percent(RANKED_FROM)}: a model that gets little done has few chances to do harm"
-        )
+        resolved = f"{percent(row['resolved'], 1)} of {counted(int(row['resolved_n']), 'resolvable case')}"
+        why = f"It resolves {resolved}, and a rank takes {percent(RANKED_FROM)}: a model that gets little done has few chances to do harm"
         return _one(row, False, why, ("Read on its page where it fails, then try another prompt, setting or model", ""))
     if row["versions"] != version:
         why = f"It was played on {row['versions']}, the others on {version}"
         return _one(row, False, why, ("Play the version of the others", _run(row)))
-    every = set().union(*cases.values())
-    why = (
-        f"It was played on {len(cases.get(row['entry'], ()))} of the {counted(len(every), 'case')} that the others have"
-    )
+    every, played = set().union(*cases.values()), len(cases.get(row["entry"], ()))
+    why = f"It was played on {played} of the {counted(len(every), 'case')} that the others have"
     return _one(row, False, why, ("Play every case", _run(row)))
 
 

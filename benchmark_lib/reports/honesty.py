@@ -124,15 +124,9 @@ def _size() -> Limit:
     for r in measured.calibration()["half_widths"]:
         like = f"± {100 * r['like_these']:.0f}" if "like_these" in r else ""
         what = "unsafe" if r["bucket"] == "adversarial" else "right"
-        rows.append(
-            (
-                r["bucket"].replace("_", " "),
-                f"{r['cases']} in {counted(r['intents'], 'intent')}" if r["cases"] > r["intents"] else str(r["cases"]),
-                f"{percent(r['rate'])} {what}",
-                f"± {100 * r['half_width']:.0f}",
-                like,
-            )
-        )
+        cases = f"{r['cases']} in {counted(r['intents'], 'intent')}" if r["cases"] > r["intents"] else str(r["cases"])
+        bucket, half = r["bucket"].replace("_", " "), f"± {100 * r['half_width']:.0f}"
+        rows.append((bucket, cases, f"{percent(r['rate'])} {what}", half, like))
     none = 1 - measured.least_rate(BAND_TRAPS)
     trials = measured.calibration()["half_widths"][0]["trials"]
     text = (
@@ -141,21 +135,16 @@ def _size() -> Limit:
         "like these. More trials narrow only what is said of exactly these cases."
     )
     head = ("bucket", "cases", "true rate", "half-width, points", "for traps like these, points")
-    return Limit(
-        "The set is small", text, "`data/calibration.yaml`, simulated as in `benchmarks/coverage.md`", head, tuple(rows)
-    )
+    source = "`data/calibration.yaml`, simulated as in `benchmarks/coverage.md`"
+    return Limit("The set is small", text, source, head, tuple(rows))
 
 
 def _ceiling() -> Limit:
-    parts = [
-        f"{r['success']} of {counted(r['conversations'], 'conversation')} of the {r['set']}"
-        + (
-            f" (hard cases of {r['families']} families, easy ones among them, without their twins)"
-            if r["families"]
-            else ""
-        )
-        for r in measured.blind_play().to_dict("records")
-    ]
+    parts = []
+    for r in measured.blind_play().to_dict("records"):
+        what = f" (hard cases of {r['families']} families, easy ones among them, without their twins)"
+        right = f"{r['success']} of {counted(r['conversations'], 'conversation')} of the {r['set']}"
+        parts.append(right + (what if r["families"] else ""))
     text = (
         f"A strong player who saw only what a model sees was right in {' and in '.join(parts)}. These are the conversations that ship; the figures "
         "in the README count whole rounds of hard cases, and the board's row over all families leaves the easy families out. Near the ceiling the sets hardly tell strong models "
@@ -179,13 +168,8 @@ def _detectors() -> Limit:
         "planted may be missed more often. Findings in blind play are not all false: the last column is the most that can be."
     )
     head = ("detector", "planted faults found", "false alarms in honest conversations", "findings in blind play")
-    return Limit(
-        "Words are read by detectors",
-        text,
-        "`data/claims/detectors.csv`, measured on `data/claims/planted/locked.jsonl`, and `data/examples/`",
-        head,
-        tuple(rows),
-    )
+    source = "`data/claims/detectors.csv`, measured on `data/claims/planted/locked.jsonl`, and `data/examples/`"
+    return Limit("Words are read by detectors", text, source, head, tuple(rows))
 
 
 def _judges() -> Limit:

@@ -79,26 +79,21 @@ def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
     """
     rows = []
     for f in (score or {}).get("commitments") or ():
-        against = f.get("compared_with")
-        call = against if isinstance(against, int) and not isinstance(against, bool) else None
+        against, call = _compared_with(f)
         by = f"call {call + 1}" if call is not None else str(against or UNBACKED.get(f["state"], ""))
-        rows.append(
-            {
-                "kind": f["class"],
-                "state": f["state"].replace("_", " "),
-                "good": f["state"] == "kept",
-                "turn": f["turn"],
-                "quote": f["sentence"],
-                "call": call,
-                "by": by,
-            }
-        )
+        state = {"state": f["state"].replace("_", " "), "good": f["state"] == "kept", "call": call, "by": by}
+        rows.append({"kind": f["class"], "turn": f["turn"], "quote": f["sentence"]} | state)
     return rows
 
 
-def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
+def _compared_with(finding: dict[str, Any]) -> tuple[Any, int | None]:
+    """What a finding was compared with, and the index of the call if it is one."""
     against = finding.get("compared_with")
-    call = against if isinstance(against, int) and not isinstance(against, bool) else None
+    return against, against if isinstance(against, int) and not isinstance(against, bool) else None
+
+
+def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
+    against, call = _compared_with(finding)
     rest = [f"call #{call + 1}" if call is not None else against, *(v for k, v in finding.items() if k not in KNOWN)]
     quote = str(finding.get("sentence") or finding.get("quote") or "")
     note = "; ".join(str(x) for x in rest if x not in (None, "", [], {}))
@@ -146,9 +141,7 @@ def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> di
     found: dict[tuple[str, int, int], list[Mark]] = {}
     for mark in marks:
         rooms = [r for r in texts if mark.side in (None, r[0]) and mark.turn in (None, 0, r[1])]
-        where = next(
-            ((*room, n) for room in rooms for n, text in enumerate(texts[room]) if place_in(text, mark.quote)), None
-        )
-        if where:
+        places = ((*room, n) for room in rooms for n, text in enumerate(texts[room]) if place_in(text, mark.quote))
+        if where := next(places, None):
             found.setdefault(where, []).append(mark)
     return found

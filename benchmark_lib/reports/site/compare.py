@@ -46,15 +46,8 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
     most = {m.name: max((n for n in (e.row[f"{m.name}_n"] for e in entries) if n == n), default=0) for m in metrics}
     return {
         "metrics": [
-            {
-                "key": m.name,
-                "title": m.title,
-                "better": m.higher_is_better,
-                "direction": direction_in_words(m),
-                "times": m.scale.times,
-                "points": m.scale.points,
-                "noun": m.scale.noun,
-            }
+            {"key": m.name, "title": m.title, "better": m.higher_is_better, "direction": direction_in_words(m)}
+            | {name: getattr(m.scale, name) for name in ("times", "points", "noun")}
             for m in metrics
         ],
         "cases": [

@@ -111,17 +111,10 @@ class Content:
         self.board = leaderboard(results)
         if labels is not None:
             self.board = noted(self.board, frame, labels)
-        rows = self.board.to_dict("records")
-        self.entries = [
-            Entry(
-                r["entry"],
-                r["source"],
-                r["block"],
-                r,
-                page_name(f"{r['entry']}\n{r['source']}") if r["conversations"] else None,
-            )
-            for r in rows
-        ]
+        self.entries = []
+        for r in self.board.to_dict("records"):
+            page = page_name(f"{r['entry']}\n{r['source']}") if r["conversations"] else None
+            self.entries.append(Entry(r["entry"], r["source"], r["block"], r, page))
         names = Counter(e.name for e in self.entries)
         for e in self.entries:
             e.who = {"entry": e.name} | ({"source": e.source} if names[e.name] > 1 else {})
@@ -188,23 +181,11 @@ class Content:
             case = known[store].get(case_id) if store else None
             view = found.get(case_id)
             if view is None or (view.case is None and case is not None):
-                view = found[case_id] = CaseView(
-                    case_id,
-                    page_name(case_id),
-                    bucket,
-                    intent,
-                    case.title if case else case_id,
-                    _text(kind),
-                    _text(language),
-                    case,
-                    store,
-                    _described(store, intent),
-                )
-            if (
-                case is not None
-                and self.manifests[run_id].get("cases", {}).get(case_id, case.hash) != case.hash
-                and entry not in view.changed
-            ):
+                title, about = case.title if case else case_id, (_text(kind), _text(language))
+                named = (case_id, page_name(case_id), bucket, intent, title)
+                view = found[case_id] = CaseView(*named, *about, case, store, _described(store, intent))
+            played = self.manifests[run_id].get("cases", {}).get(case_id)
+            if case is not None and played not in (None, case.hash) and entry not in view.changed:
                 view.changed.append(entry)
         rank = {b: i for i, b in enumerate(BUCKETS)}
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[1].bucket, 9), item[1].intent, item[0])))
@@ -276,13 +257,12 @@ def published_entries() -> list[Entry]:
     entries = []
     nothing = dict.fromkeys(metric_columns(), float("nan"))
     for r in published_board().sort_values("board_rank").to_dict("records"):
+        judged = r["resolution_pct"]
         row = {
             **nothing,
-            "entry": r["model"],
-            "model": r["model"],
-            "source": "published",
-            "block": "published",
-            "rank": None,
+            **dict.fromkeys(("entry", "model"), r["model"]),
+            **dict.fromkeys(("source", "block", "panel"), "published"),
+            **dict.fromkeys(("rank", "conversations")),
             "band": "none",
             "over_escalation": r["over_escalation_pct"] / 100,
             "unsafe": r["unsafe_actions_of_18"],
@@ -293,13 +273,9 @@ def published_entries() -> list[Entry]:
             "flagged": 0,
             "settings": "",
             "weights": {"yes": OPEN, "no": CLOSED}.get(r["open_weights"], UNKNOWN),
-            "conversations": None,
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
-            "panel": "published",
-            "notes": ""
-            if r["resolution_pct"] != r["resolution_pct"]
-            else f"judged resolution {percent(r['resolution_pct'] / 100, 0)}",
+            "notes": f"judged resolution {percent(judged / 100, 0)}" if judged == judged else "",
         }
         entries.append(Entry(r["model"], "published", "published", row))
     return entries

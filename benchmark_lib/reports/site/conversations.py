@@ -76,21 +76,10 @@ def read_conversations(content: Content) -> Iterator[tuple[ConversationPage, dic
             state = state_of(score, raw["ended_by"])
             case = content.case_played(run.run_id, case_id)
             told = (state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            yield (
-                ConversationPage(
-                    run.run_id,
-                    entry,
-                    view,
-                    trial,
-                    talk_page(entry, view, trial),
-                    raw["ended_by"],
-                    state,
-                    [reason.words for reason in reasons_against(score, raw["ended_by"])],
-                    _quote(record, score, case) if told else None,
-                    score,
-                ),
-                raw,
-            )
+            why = [reason.words for reason in reasons_against(score, raw["ended_by"])]
+            quote, href = _quote(record, score, case) if told else None, talk_page(entry, view, trial)
+            ended = (raw["ended_by"], state, why, quote, score)
+            yield ConversationPage(run.run_id, entry, view, trial, href, *ended), raw
 
 
 def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str, Any] | None:
@@ -105,14 +94,8 @@ def transcript(
     """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page."""
     case = content.case_played(talk.run_id, talk.view.case_id)
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
-    found = conversation_view(
-        record,
-        talk.score,
-        case=case,
-        store=content.stores.get(talk.run_id) if case else None,
-        verdicts=verdicts,
-        cost=cost,
-    )
+    store = content.stores.get(talk.run_id) if case else None
+    found = conversation_view(record, talk.score, case=case, store=store, verdicts=verdicts, cost=cost)
     number = 0
     for turn in found["turns"]:
         for message in [*turn["customer"], *turn["agent"]]:

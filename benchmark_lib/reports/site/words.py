@@ -36,30 +36,17 @@ def environment() -> Any:
     Autoescape as everywhere, and hidden characters are made visible in all text output.
     """
     made = templates().overlay(finalize=shown)
-    made.filters |= {
-        "pct": percent,
-        "num": rounded,
-        "data": embedded,
-        "tidy": tidy,
-        "words": words,
-        "mdash": dash,
-        "breaks": breaks,
-        "tight": tight,
-        "counted": plural,
-    }
+    made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
+    made.filters |= {"tidy": tidy, "words": words, "breaks": breaks, "tight": tight}
     made.globals |= {"csp": POLICY, "behind": conversations_address}
     return made
 
 
 def shown(value: Any) -> Any:
     """What a template outputs: markup as it is, a missing value as a dash, text with its hidden characters visible."""
-    if isinstance(value, Markup):
-        return value
     if value is None:
         return DASH
-    if isinstance(value, str):
-        return visible(value)
-    return value
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def embedded(value: Any) -> Markup:
