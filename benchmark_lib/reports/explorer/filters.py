@@ -196,9 +196,8 @@ class Index:
             for case_id, trial, _, record in run.conversations():
                 n = self.place.get((run.run_id, case_id, trial))
                 if n is not None:
-                    texts[n] = fold("\n".join(m["text"] for m in orjson.loads(record)["messages"])).encode(
-                        "utf-8", "replace"
-                    )
+                    text = "\n".join(m["text"] for m in orjson.loads(record)["messages"])
+                    texts[n] = fold(text).encode("utf-8", "replace")
         return texts
 
     def _rows(self, field: str) -> dict[Any, np.ndarray]:
@@ -269,6 +268,5 @@ def promise_label(kind: str, state: str) -> str:
 def search_terms(text: str) -> list[bytes]:
     """The words and quoted phrases of a search, in the form in which they are searched for."""
     parts = re.findall(r'"([^"]+)"|(\S+)', fold(text.replace("“", '"').replace("”", '"')))
-    return [
-        (phrase or word).strip('"').encode("utf-8", "replace") for phrase, word in parts if (phrase or word).strip('"')
-    ]
+    terms = ((phrase or word).strip('"') for phrase, word in parts)
+    return [term.encode("utf-8", "replace") for term in terms if term]

@@ -81,21 +81,11 @@ def save_label(
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: answer, or write a tag or a note")
-    row = {
-        "run_id": run_id,
-        "model": model[:200],
-        "case_id": case_id,
-        "trial": int(trial),
-        "scorer": scorer,
-        "label": "" if label is None else f"{label:g}",
-        "tag": tag.strip(),
-        "note": note.strip(),
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "labeller": labeller.strip(),
-    }
-    new = {name: _guarded(row[name]) for name in COLUMNS}
-    too_long = next((name for name in COLUMNS if len(new[name]) > LONGEST), None)
-    if too_long:
+    number, at = "" if label is None else f"{label:g}", datetime.now(UTC).isoformat(timespec="seconds")
+    said = (tag.strip(), note.strip(), at, labeller.strip())
+    row = (run_id, model[:200], case_id, int(trial), scorer, number, *said)
+    new = {name: _guarded(value) for name, value in zip(COLUMNS, row, strict=True)}
+    if too_long := _too_long(new):
         raise BadInput(f"the {too_long} of this label has {len(new[too_long]):,} characters: use at most {LONGEST:,}")
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,9 +132,8 @@ def read_labels(path: str | Path) -> pd.DataFrame:
     """
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
-    return frame.assign(
-        trial=pd.to_numeric(frame["trial"]).astype("int64"), label=pd.to_numeric(frame["label"]).astype("float64")
-    )
+    trial, label = pd.to_numeric(frame["trial"]), pd.to_numeric(frame["label"])
+    return frame.assign(trial=trial.astype("int64"), label=label.astype("float64"))
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -174,9 +163,12 @@ def _check_row(row: dict[str, Any], where: str) -> None:
         sound = False
     if not sound:
         raise BadInput(f"{where}: the label {row['label']!r} is not a number from {LOW} to {HIGH}: correct it")
-    too_long = next((name for name in COLUMNS if len(row[name]) > LONGEST), None)
-    if too_long:
+    if too_long := _too_long(row):
         raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
+
+
+def _too_long(row: dict[str, Any]) -> str | None:
+    return next((name for name in COLUMNS if len(row[name]) > LONGEST), None)
 
 
 def _alone(path: Path) -> Any:

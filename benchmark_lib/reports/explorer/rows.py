@@ -39,7 +39,7 @@ def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = N
             "case": cells["case_id"],
             "trial": f["trial"].to_numpy(),
             "labelled": [answers.get(int(n), "") for n in rows],
-            "outcome": [_outcome(row) for row in plain_rows(f[list(OUTCOME)])],
+            "outcome": [" ".join(SUCCESS_STATES[state_of(r, r["ended_by"])]) for r in plain_rows(f[list(OUTCOME)])],
             "findings": [short(_findings(index.findings[n]).replace("_", " "), LONGEST_CELL) for n in rows],
             "ended by": [v.replace("_", " ") for v in cells["ended_by"]],
             "bucket": [": ".join(filter(None, pair)).replace("_", " ") for pair in zip(cells["bucket"], cells["kind"])],
@@ -58,9 +58,8 @@ def others_on_case(frame: pd.DataFrame, place: int) -> list[tuple[str, tuple[str
     mine = frame.loc[place]
     rows = frame[frame["case_id"] == mine["case_id"]].drop(index=place)
     alike = rows["success"].astype(str) == str(mine["success"])
-    rows = rows.assign(alike=alike, apart=(rows["trial"] != mine["trial"])).sort_values(
-        ["alike", "apart", "entry", "trial"], kind="stable"
-    )
+    rows = rows.assign(alike=alike, apart=(rows["trial"] != mine["trial"]))
+    rows = rows.sort_values(["alike", "apart", "entry", "trial"], kind="stable")
     return [
         (f"{short(r.entry)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial)))
         for r in rows.itertuples()
@@ -77,7 +76,3 @@ def _findings(names: list[str]) -> str:
     rules = ", ".join(name.removeprefix(BROKEN) for name in names if name.startswith(BROKEN))
     others = [name for name in names if not name.startswith(BROKEN)]
     return "; ".join([*([BROKEN + rules] if rules else []), *others])
-
-
-def _outcome(row: dict[str, Any]) -> str:
-    return " ".join(SUCCESS_STATES[state_of(row, row["ended_by"])])

@@ -50,20 +50,15 @@ def events(conversation: Conversation) -> list[Event]:
 def _acts(c: Conversation, side: str, turn: int) -> Iterator[Event]:
     for n, message in enumerate(m for m in c.messages if m.turn == turn and m.side == side):
         for i, act in enumerate(message.acts):
-            yield Event(
-                ("act", side, turn, n, i),
-                turn,
-                f"{side} {act_words(act)}",
-                f"{side} {act.kind} {act.what} {act.detail}",
-            )
+            same = f"{side} {act.kind} {act.what} {act.detail}"
+            yield Event(("act", side, turn, n, i), turn, f"{side} {act_words(act)}", same)
 
 
 def _call(call: ToolCall) -> Event:
     arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     same = f"{call.side} {call.name} {arguments} {call.error}"
-    return Event(
-        ("call", call.index), call.turn, f"{call.name} ({brief(call)})", same, bool(call.write) and not call.error
-    )
+    counts = bool(call.write) and not call.error
+    return Event(("call", call.index), call.turn, f"{call.name} ({brief(call)})", same, counts)
 
 
 def first_difference(
@@ -89,22 +84,16 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
     """
     first = first_difference(left.conversation, right.conversation)
     counts = first_difference(left.conversation, right.conversation, only_what_counts=True)
-    found = {
-        words: pair
-        for words, pair in ((FIRST, first), (FIRST_THAT_COUNTS, counts))
-        if pair and (words == FIRST or pair != first)
-    }
-    views = [
-        conversation_view(
-            d.conversation, d.score, differs={pair[n].key: words for words, pair in found.items()}, **d.about
-        )
-        for n, d in enumerate((left, right))
-    ]
+    found = {FIRST: first} if first else {}
+    found |= {FIRST_THAT_COUNTS: counts} if counts and counts != first else {}
+    views = []
+    for n, d in enumerate((left, right)):
+        differs = {pair[n].key: words for words, pair in found.items()}
+        views.append(conversation_view(d.conversation, d.score, differs=differs, **d.about))
     turns = [{t["number"]: t for t in v["turns"]} for v in views]
     rows = [[mine.get(number) for mine in turns] for number in sorted({*turns[0], *turns[1]})]
-    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()] or [
-        "The same acts and calls on both sides."
-    ]
+    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()]
+    lines = lines or ["The same acts and calls on both sides."]
     return render("compare.html.j2", left=views[0], right=views[1], rows=rows, lines=lines, css=css)
 
 
