@@ -34,8 +34,7 @@ def execute(options: argparse.Namespace) -> int:
         for text in transcripts(store, pattern, options.show):
             print(text)
         return FINISHED
-    whole = pattern == "all"
-    if whole:
+    if pattern == "all":
         found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1, tools=options.tools)
     else:
         found = audit(store, pattern)

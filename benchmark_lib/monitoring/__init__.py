@@ -3,7 +3,7 @@
 Nothing of a conversation but its name, its place in the log and its numbers is kept.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -107,6 +107,7 @@ class Monitored:
         """What a reader must know of the logs, a sentence each."""
         c, n = self.counted, self.counted.conversations.total()
         quiet = c.silent_weeks()
+        silent = f"{len(quiet)} weeks hold no tool call (first: {quiet[0] if quiet else ''})"
         return [
             text
             for applies, text in (
@@ -115,10 +116,7 @@ class Monitored:
                 (self.left_out.lines, f"{self.left_out.lines:,} lines were left out; the first: {self.left_out.first}"),
                 (c.unknown_tools, _unknown(c)),
                 (c.unread, _unread(c)),
-                (
-                    quiet,
-                    f"{len(quiet)} weeks hold no tool call (first: {quiet[0] if quiet else ''}): what needs calls is not counted in them.",
-                ),
+                (quiet, f"{silent}: what needs calls is not counted in them."),
             )
             if applies
         ]
@@ -184,16 +182,11 @@ def monitor(
     _check_tools(tools or {}, desk)
     left_out = LeftOut()
     how = LogFormat(format, dict(tools or {}), left_out if leave_out_bad else None)
-    counted = tally(read_logs(_once(logs), how), desk, has_store=store is not None)
+    counted = tally(read_logs(dict.fromkeys(Path(log) for log in logs), how), desk, has_store=store is not None)
     span = baseline_of(counted, baseline)
     rows = watched(counted, span)
     level_of(rows, false_alarms)
     return Monitored(counted, span, rows, false_alarms, left_out)
-
-
-def _once(logs: Iterable[str | Path]) -> list[Path]:
-    """The files, each once."""
-    return list(dict.fromkeys(Path(log) for log in logs))
 
 
 def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
@@ -218,7 +211,6 @@ def read_tool_acts(path: str | Path) -> dict[str, str]:
         raise BadInput(f"{path} names no tool: give one line per tool, as in 'issueRefund: {REFUNDS}'")
     for theirs, act in given.items():
         if not isinstance(theirs, str) or not isinstance(act, str):
-            raise BadInput(
-                f"{path}: {theirs!r:.40} is mapped to {act!r:.40}: write the tool and one act, as in 'issueRefund: {REFUNDS}'"
-            )
+            mend = f"write the tool and one act, as in 'issueRefund: {REFUNDS}'"
+            raise BadInput(f"{path}: {theirs!r:.40} is mapped to {act!r:.40}: {mend}")
     return given

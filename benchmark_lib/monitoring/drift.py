@@ -63,9 +63,8 @@ def baseline_of(counted: Tally, span: str | None = None) -> Baseline:
         raise BadInput(f"--baseline {span[:40]!r} is not a span of days: write it as 2026-01-05..2026-03-29")
     within = [week for week in weeks if first <= week and week + timedelta(days=6) <= last]
     if not any(counted.conversations[week] for week in within):
-        raise BadInput(
-            f"no whole week (Monday to Sunday) with a conversation lies in {span}: the log covers {weeks[0]} to {weeks[-1] + timedelta(days=6)}"
-        )
+        covers = f"the log covers {weeks[0]} to {weeks[-1] + timedelta(days=6)}"
+        raise BadInput(f"no whole week (Monday to Sunday) with a conversation lies in {span}: {covers}")
     if within[-1] == weeks[-1]:
         raise BadInput(f"nothing is left to watch after the baseline {span}: end it before {weeks[-1]}")
     return Baseline(within[0], within[-1])
@@ -217,9 +216,7 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
         **_rate("base", base, n),
         **_rate("last", one.counts[-1], one.ns[-1]),
         **_rate("recent", recent, size),
-        "change": change.estimate,
-        "change_low": change.low,
-        "change_high": change.high,
+        **{"change": change.estimate, "change_low": change.low, "change_high": change.high},
         "dispersion": dispersion_allowed(one.base_counts, one.base_ns),
         **_alarm(one, level),
         "reason": change.reason,
@@ -228,13 +225,8 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
 
 def _rate(name: str, count: int, n: int) -> dict[str, Any]:
     rate = proportion_interval(count, n)
-    return {
-        f"{name}_count": count,
-        f"{name}_n": n,
-        name: rate.estimate,
-        f"{name}_low": rate.low,
-        f"{name}_high": rate.high,
-    }
+    counts = {f"{name}_count": count, f"{name}_n": n}
+    return counts | {name: rate.estimate, f"{name}_low": rate.low, f"{name}_high": rate.high}
 
 
 def _alarm(one: Watched, level: float) -> dict[str, Any]:
@@ -272,7 +264,6 @@ def behind_table(counted: Tally, rows: list[Watched]) -> pd.DataFrame:
         for week in counted.weeks:
             kept = counted.behind.get((week, one.measure.name), ())
             for b in sorted((b for b in kept if b.value > one.above), key=lambda b: (-b.value, b.place)):
-                found.append(
-                    (one.measure.name, title_of(one), week.isoformat(), b.value, b.name, b.place, b.link or "")
-                )
+                which = (one.measure.name, title_of(one), week.isoformat())
+                found.append((*which, b.value, b.name, b.place, b.link or ""))
     return pd.DataFrame(found, columns=["measure", "title", "week", "value", "conversation", "place", "link"])

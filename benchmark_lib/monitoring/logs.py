@@ -153,9 +153,8 @@ def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
         raise BadInput(f"{where} has no list of messages: give one conversation per line, {OR_LEAVE_OUT}")
     at = when(raw)
     if at is None:
-        raise BadInput(
-            f"{where} does not say when it was: give it a field {TIMES[0]!r} such as 2026-06-29T10:00:00Z, {OR_LEAVE_OUT}"
-        )
+        mend = f"give it a field {TIMES[0]!r} such as 2026-06-29T10:00:00Z, {OR_LEAVE_OUT}"
+        raise BadInput(f"{where} does not say when it was: {mend}")
     name = _name(raw)
     place = f"{path.name}:{number}"
     given = raw.get("handed_over")

@@ -153,13 +153,9 @@ def made_up_year(
 
 def as_line(record: Conversation) -> dict[str, Any]:
     """A record as a log keeps it: who said what, and which tools were called."""
-    return {
-        "messages": [{"role": m.side, "content": m.text} for m in record.messages],
-        "tool_calls": [
-            {"name": c.name, "arguments": c.arguments, "result": c.result, "error": c.error, "turn": c.turn}
-            for c in record.tool_calls
-        ],
-    }
+    kept = ("name", "arguments", "result", "error", "turn")
+    calls = [{name: getattr(c, name) for name in kept} for c in record.tool_calls]
+    return {"messages": [{"role": m.side, "content": m.text} for m in record.messages], "tool_calls": calls}
 
 
 def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = False, **more: Any) -> Path:

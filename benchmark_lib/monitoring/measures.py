@@ -153,14 +153,12 @@ def absent() -> dict[str, str]:
 
 def _of_detector(name: str) -> Measure:
     d = DETECTORS[name]
-    needs_calls = CASE_FREE[name] != WORDS
-    return Measure(
-        name,
-        TITLES.get(name, d.title),
-        DEFINITIONS.get(name, d.definition),
-        CASE_FREE[name],
-        lambda heard: None if needs_calls and heard.unknown else heard.found(name),
-    )
+    title, definition, needs = TITLES.get(name, d.title), DEFINITIONS.get(name, d.definition), CASE_FREE[name]
+
+    def read(heard: Heard) -> bool | None:
+        return None if needs != WORDS and heard.unknown else heard.found(name)
+
+    return Measure(name, title, definition, needs, read)
 
 
 def _wants_person(heard: Heard) -> bool:
@@ -228,31 +226,20 @@ _SHARES = (
     ),
 )
 
+
+def _many(name: str, title: str, said: str, needs: str, read: Callable[[Heard], int]) -> Measure:
+    """A number, of which the share above nearly all of the baseline is watched."""
+    return Measure(name, title, f"{said} than in nine of ten conversations of the baseline.", needs, read, number=True)
+
+
+def _words(heard: Heard) -> int:
+    return sum(len(m.text.split()) for m in heard.record.replies())
+
+
 _NUMBERS = (
-    Measure(
-        "agent_messages",
-        "Many messages",
-        "The agent wrote more messages than in nine of ten conversations of the baseline.",
-        WORDS,
-        lambda heard: len(heard.record.replies()),
-        number=True,
-    ),
-    Measure(
-        "agent_words",
-        "Many words",
-        "The agent wrote more words than in nine of ten conversations of the baseline.",
-        WORDS,
-        lambda heard: sum(len(m.text.split()) for m in heard.record.replies()),
-        number=True,
-    ),
-    Measure(
-        "tool_calls",
-        "Many tool calls",
-        "There were more tool calls than in nine of ten conversations of the baseline.",
-        CALLS,
-        lambda heard: len(heard.record.tool_calls),
-        number=True,
-    ),
+    _many("agent_messages", "Many messages", "The agent wrote more messages", WORDS, lambda h: len(h.record.replies())),
+    _many("agent_words", "Many words", "The agent wrote more words", WORDS, _words),
+    _many("tool_calls", "Many tool calls", "There were more tool calls", CALLS, lambda h: len(h.record.tool_calls)),
 )
 
 

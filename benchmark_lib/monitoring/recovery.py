@@ -186,7 +186,5 @@ def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES,
     first = min((change.week for change in changes), default=WEEKS)
     rest = alarms[~alarms["measure"].isin([change.kind for change in changes])]
     marked = rest.assign(gone=rest[rule].notna(), early=rest[rule] < first)
-    table = marked.groupby("title", sort=False).agg(
-        years=("year", "size"), with_alarm=("gone", "sum"), before_any=("early", "sum")
-    )
-    return table.reset_index()
+    counts = {"years": ("year", "size"), "with_alarm": ("gone", "sum"), "before_any": ("early", "sum")}
+    return marked.groupby("title", sort=False).agg(**counts).reset_index()

@@ -11,10 +11,8 @@ from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.written import DASH, missing, rounded, unbroken
 
-CASES, BUCKET_METRICS = (
-    "Cases (resolvable + must escalate + traps)",
-    ("resolved", "must_escalate_success", "adversarial_success"),
-)
+CASES = "Cases (resolvable + must escalate + traps)"
+BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 """The denominators of a row: of resolved and over-escalation, of escalation accuracy, and of unsafe actions."""
 
 
@@ -52,7 +50,7 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     for name in shown_on(Shown.BOARD):
         shown |= _metric_columns(board, METRICS[name], ALL)
         if METRICS[name].banded:
-            shown["Band"] = [_band(row) for row in board.to_dict("records")]
+            shown["Band"] = [band_in_words(row) or NONE for row in board.to_dict("records")]
     if len(board) and board["flagged"].any():
         pairs = zip(board["flagged"], board["conversations"], strict=True)
         shown[FLAGGED] = [f"{flagged} of {of}" for flagged, of in pairs]
@@ -62,12 +60,8 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
         shown["Settings"] = board["settings"]
     if "weights" in board and board["weights"].ne(NO_MODEL).any():
         shown["Weights"] = board["weights"]
-    shown["Cost tier"] = board["cost_tier"]
-    shown["Trials"] = board["trials"]
-    shown["Conversations"] = board["conversations"]
-    shown["Cases of"] = board["versions"]
-    shown["Notes"] = board["notes"]
-    return pd.DataFrame(shown)
+    last = {"Cost tier": "cost_tier", "Trials": "trials", "Conversations": "conversations", "Cases of": "versions"}
+    return pd.DataFrame(shown | {heading: board[name] for heading, name in (last | {"Notes": "notes"}).items()})
 
 
 def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str, Any]:
@@ -144,7 +138,7 @@ def _show_part(part: pd.DataFrame, *, search: bool = False) -> None:
     """Show one part of a readable board; the model stays in sight."""
     import itables
 
-    named = list(part.columns).index("Model") + 1
+    named, many = list(part.columns).index("Model") + 1, len(part.columns) > MANY_COLUMNS
     itables.show(
         as_text(part).replace(DASH, NONE).rename(columns=unbroken).map(unbroken),
         order=[],
@@ -154,13 +148,10 @@ def _show_part(part: pd.DataFrame, *, search: bool = False) -> None:
         fixedColumns={"start": named},
         showIndex=False,
         classes="display compact",
-        style=f"table-layout:auto;width:100%;overflow-wrap:break-word;font-size:{12 if len(part.columns) > MANY_COLUMNS else 13}px",
+        style=f"table-layout:auto;width:100%;overflow-wrap:break-word;font-size:{12 if many else 13}px",
         columnDefs=[
             {"targets": "_all", "className": "dt-left"},
-            {
-                "targets": list(range(named, len(part.columns))),
-                "width": "4.5rem" if len(part.columns) > MANY_COLUMNS else "5.5rem",
-            },
+            {"targets": list(range(named, len(part.columns))), "width": "4.5rem" if many else "5.5rem"},
         ],
         layout=dict.fromkeys(("topEnd", "bottomStart", "bottomEnd"), None) | {"topStart": "search" if search else None},
     )
@@ -179,19 +170,13 @@ def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
     head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {NONE}]
     metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
-    first = [
-        c
-        for c in frame
-        if c in ("Band", "Settings", "Weights", "Cost tier") or (c in metrics and c.startswith(deciding))
-    ]
+    beside = ("Band", "Settings", "Weights", "Cost tier")
+    first = [c for c in frame if c in beside or (c in metrics and c.startswith(deciding))]
     rest = [c for c in metrics if c not in first]
     told = [c for c in ("Trials", "Conversations", CASES) if c in frame and frame[c].nunique() > 1]
     apart = [c for c in frame if c == FLAGGED or c.endswith(APART)]
-    return (
-        frame[[*head, *first]],
-        frame[["Model", *rest, *told]],
-        frame[["Model", *apart]] if apart else frame.iloc[:0, :0],
-    )
+    without = frame[["Model", *apart]] if apart else frame.iloc[:0, :0]
+    return frame[[*head, *first]], frame[["Model", *rest, *told]], without
 
 
 def notes_of(frame: pd.DataFrame) -> list[str]:
@@ -208,8 +193,3 @@ def notes_of(frame: pd.DataFrame) -> list[str]:
 def _mean(row: dict[str, Any], metric: Metric, form: str = ALL) -> str:
     """The mean with its interval."""
     return metric.scale.with_interval(*(row[f"{metric.name}{form}{end}"] for end in ("_mean", "_low", "_high")))
-
-
-def _band(row: dict[str, Any]) -> str:
-    """The band with its probability, or why there is none."""
-    return band_in_words(row) or NONE

@@ -83,6 +83,8 @@ def conversation_view(
     unplaced = [m for m in marks if not any(m in there for there in where.values())]
     calls = _calls(c, score, case, store, unplaced, differs)
     before_call, before_reply = c.thoughts()
+    broken = score.get("rules_broken_by") or {}
+    rules = {k.removeprefix("rule_"): state for k, state in score.items() if k.startswith("rule_")}
     numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls} | set(before_reply))
     return {
         "c": c,
@@ -103,11 +105,7 @@ def conversation_view(
             }
             for n in numbers
         ],
-        "rules": [
-            (k.removeprefix("rule_"), v, (score.get("rules_broken_by") or {}).get(k.removeprefix("rule_"), []))
-            for k, v in score.items()
-            if k.startswith("rule_")
-        ],
+        "rules": [(rule, state, broken.get(rule, [])) for rule, state in rules.items()],
         "marks": [m for m in marks if m.kind != "judge"],
         "promises": promises_of(score),
         "verdicts": verdicts,
@@ -210,20 +208,12 @@ def _calls(
     for t in c.tool_calls:
         mine = [m for m in marks if m.kind == "judge" or m.call == t.index]
         arguments, result = segments(as_json(t.arguments), mine), segments(as_json(t.result), mine)
-        found.setdefault(t.turn, []).append(
-            {
-                "call": t,
-                "brief": brief(t),
-                "arguments": arguments,
-                "result": result,
-                "changes": _rows(changed.get(t.index, [])),
-                "breaks": breaks.get(t.index, []),
-                "forbidden": t.index in forbidden,
-                "differs": differs.get(("call", t.index)),
-                "findings": sorted({m.label for m in marks if m.call == t.index}),
-                "evidence": any("judge" in s["kinds"] for s in [*arguments, *result]),
-            }
-        )
+        told = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
+        told |= {"changes": _rows(changed.get(t.index, [])), "breaks": breaks.get(t.index, [])}
+        told |= {"forbidden": t.index in forbidden, "differs": differs.get(("call", t.index))}
+        told["findings"] = sorted({m.label for m in marks if m.call == t.index})
+        told["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
+        found.setdefault(t.turn, []).append(told)
     return found
 
 

@@ -126,15 +126,10 @@ def alarm_word(row: dict[str, Any]) -> str:
 def drift_shown(seen: Monitored) -> pd.DataFrame:
     """The table of drift as it is read in a notebook or on the page."""
     heads = ("Measure", "Baseline (95 %)", "Last 4 weeks (95 %)", "Change, points (95 %)", "First alarm")
-    rows = [
-        (
-            r["title"],
-            *(f"{rate(r, n)}, {interval(r, n)}" for n in ("base", "recent")),
-            change(r),
-            alarm_word(r) or "none",
-        )
-        for r in seen.drift.to_dict("records")
-    ]
+    rows = []
+    for r in seen.drift.to_dict("records"):
+        rates = (f"{rate(r, n)}, {interval(r, n)}" for n in ("base", "recent"))
+        rows.append((r["title"], *rates, change(r), alarm_word(r) or "none"))
     return pd.DataFrame(rows, columns=heads)
 
 
@@ -193,26 +188,17 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
 def false_shown(table: pd.DataFrame) -> pd.DataFrame:
     """False alarms in years without a change, as they are read."""
     heads = ("Rule", "Years with a false alarm (95 %)", "False alarms a year")
-    rows = [
-        (
-            r["rule"],
-            f"{r['with_alarm']} of {r['years']} ({100 * r['low']:.1f} to {100 * r['high']:.1f} %)",
-            f"{r['alarms_per_year']:.2f}",
-        )
-        for r in table.to_dict("records")
-    ]
+    rows = []
+    for r in table.to_dict("records"):
+        years = f"{r['with_alarm']} of {r['years']} ({100 * r['low']:.1f} to {100 * r['high']:.1f} %)"
+        rows.append((r["rule"], years, f"{r['alarms_per_year']:.2f}"))
     return pd.DataFrame(rows, columns=heads)
 
 
 def elsewhere_shown(table: pd.DataFrame) -> pd.DataFrame:
     """Alarms of measures for which nothing was planted, as they are read."""
-    heads = {
-        "title": "Measure",
-        "years": "Years",
-        "with_alarm": "With an alarm",
-        "before_any": "Before any planted change",
-    }
-    return table.rename(columns=heads)
+    heads = {"title": "Measure", "years": "Years", "with_alarm": "With an alarm"}
+    return table.rename(columns=heads | {"before_any": "Before any planted change"})
 
 
 def safe_link(link: str, name: str, template: str | None) -> str:
@@ -224,9 +210,8 @@ def safe_link(link: str, name: str, template: str | None) -> str:
 def check_template(template: str | None) -> None:
     """Refuse a template of addresses that makes none."""
     if template is not None and not ("{id}" in template and safe_link("", "1", template)):
-        raise BadInput(
-            f"--link {template[:60]!r} makes no address: write it as https://desk.example/tickets/{{id}}, with {{id}} where the id stands"
-        )
+        mend = "write it as https://desk.example/tickets/{id}, with {id} where the id stands"
+        raise BadInput(f"--link {template[:60]!r} makes no address: {mend}")
 
 
 def write_pages(

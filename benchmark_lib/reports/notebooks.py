@@ -30,6 +30,8 @@ RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
 SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "trials", "messages", "seed", "metric")
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
+NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading a file raises that is no notebook."""
 NO_MODELS = ("scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME = 160
 PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
@@ -124,9 +126,8 @@ def run_for_each_model(
     parameters = dict(parameters or {})
     path = _find(notebook)
     if "entry" not in parameter_names(path) or parameters.get("entry") is not None:
-        raise BadInput(
-            f"{path.name} is not run for each model: choose a notebook with a parameter entry, and leave that out"
-        )
+        mend = "choose a notebook with a parameter entry, and leave that out"
+        raise BadInput(f"{path.name} is not run for each model: {mend}")
     results = load_results(*parameters.get("runs") or ("data/runs",))
     board = results.conversations[["entry", "model", "source"]].drop_duplicates("entry").to_dict("records")
     models = [row["entry"] for row in board if panel_of(row["model"], row["source"]) not in NO_MODELS]
@@ -160,9 +161,8 @@ def run_every_notebook() -> Iterator[Path]:
     few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
     pages = [run_notebook(RUN_MODEL, few)]
     yield pages[0]
-    for page in _two_at_a_time(
-        run_notebook, [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]
-    ):
+    others = [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]
+    for page in _two_at_a_time(run_notebook, others):
         pages.append(page)
         yield page
     link_pages(*pages, pages[0].with_name(f"{slug(LEADERBOARD)}.html"))
@@ -231,13 +231,8 @@ def _find(notebook: str | Path) -> Path:
                 return path
     known = notebook_names()
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    hint = (
-        f"did you mean {near[0]}?"
-        if near
-        else f"there are {', '.join(known)}"
-        if known
-        else "run this in the project folder"
-    )
+    hint = f"there are {', '.join(known)}" if known else "run this in the project folder"
+    hint = f"did you mean {near[0]}?" if near else hint
     raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 
@@ -261,9 +256,8 @@ def _check_secrets(value: Any, name: str = "") -> None:
     elif isinstance(value, str) and value and (name.endswith("base_url") or value.startswith(("http:", "https:"))):
         check_base_url(value, name)
     elif isinstance(value, str) and scrub(value) != value:
-        raise BadInput(
-            f"{name} holds a key and would be written into the executed notebook: put the key into an environment variable"
-        )
+        mend = "put the key into an environment variable"
+        raise BadInput(f"{name} holds a key and would be written into the executed notebook: {mend}")
 
 
 def parameter_names(path: Path) -> list[str]:
@@ -277,15 +271,7 @@ def parameter_names(path: Path) -> list[str]:
         book = nbformat.read(path, as_version=4)
         nbformat.validate(book)
         tagged = [c.source for c in book.cells if "parameters" in c.metadata.get("tags", [])]
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        nbformat.ValidationError,
-    ) as error:
+    except (*NO_NOTEBOOK, nbformat.ValidationError) as error:
         why = str(error).strip().split("\n")[0][:80] or type(error).__name__
         raise BadInput(f"{path} is not a notebook ({why}): give the path of an .ipynb file") from None
     try:
@@ -295,14 +281,8 @@ def parameter_names(path: Path) -> list[str]:
 
 
 def _assigned(tagged: list[str]) -> list[str]:
-    return [
-        t.id
-        for source in tagged
-        for n in ast.parse(source).body
-        if isinstance(n, ast.Assign)
-        for t in n.targets
-        if isinstance(t, ast.Name)
-    ]
+    nodes = [node for source in tagged for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    return [t.id for node in nodes for t in node.targets if isinstance(t, ast.Name)]
 
 
 def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:

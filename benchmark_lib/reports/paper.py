@@ -312,10 +312,8 @@ def _styler(table: _Table, escaped: Any, mark: str) -> Any:
 
     heads = [escaped(head) + (mark % letter if letter else "") for head, letter in table.heads]
     frame = pd.DataFrame([[escaped(cell) for cell in row] for row in table.cells], columns=heads, dtype="object")
-    name = content_hash(orjson.dumps([table.heads, table.cells, table.caption]))[
-        :8
-    ]  # several tables on one page keep their looks apart
-    return Styler(frame, uuid=name, cell_ids=False).hide(axis="index")
+    whole = content_hash(orjson.dumps([table.heads, table.cells, table.caption]))
+    return Styler(frame, uuid=whole[:8], cell_ids=False).hide(axis="index")  # tables of one page keep their looks apart
 
 
 def _table(
@@ -334,9 +332,8 @@ def _table(
     notes += [("", str(text)) for text in general]
     if any(cell == MISSING for row in cells for cell in row):
         notes.append(("", MISSING_NOTE))
-    numeric = [
-        _is_number(frame[c]) or _reads_as_numbers(texts) for c, texts in zip(frame.columns, columns, strict=True)
-    ]
+    pairs = zip(frame.columns, columns, strict=True)
+    numeric = [_is_number(frame[c]) or _reads_as_numbers(texts) for c, texts in pairs]
     return _Table(heads, cells, numeric, notes, caption)
 
 
@@ -351,25 +348,15 @@ def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -
 def _texts(values: pd.Series, digits: int) -> list[str]:
     """The cells of one column as shown: rounded, with NaN as a dash."""
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
-    words = {True: "yes", False: "no"}
-    return [
-        MISSING
-        if missing(v)
-        else words[bool(v)]
-        if _is_flag(v)
-        else rounded(v, 0 if whole else digits)
-        if _is_real(v)
-        else str(v)
-        for v in values
-    ]
+    return [_cell(value, 0 if whole else digits) for value in values]
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real)
+def _cell(value: Any, digits: int) -> str:
+    if missing(value):
+        return MISSING
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    return rounded(value, digits) if isinstance(value, numbers.Real) else str(value)
 
 
 def _is_number(values: pd.Series) -> bool:

@@ -54,22 +54,16 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
     if table["entry"].nunique() > 1:
         raise BadInput("the table is of several models: choose one with table[table['entry'] == NAME]")
     whole, intents = table[table["intent"] == ""], table[table["intent"] != ""]
-    said = [
-        f"{SAID[v]}: {', '.join(whole.loc[whole['verdict'] == v, 'title'])}."
-        for v in VERDICTS
-        if v in set(whole["verdict"])
-    ]
+    titles = {v: list(whole.loc[whole["verdict"] == v, "title"]) for v in VERDICTS}
+    said = [f"{SAID[v]}: {', '.join(those)}." for v, those in titles.items() if those]
     counts = [f"{int((intents['verdict'] == v).sum())} {v}" for v in VERDICTS]
     said.append(f"Of {counted(len(intents), 'intent')} taken singly: {', '.join(counts)}.")
     panel = str(table["panel"].iloc[0])
     if panel in NO_OFFER and panel != "models":
         who = "scripted agent" if table["source"].iloc[0] == "scripted" else NO_OFFER[panel][0]
-        said.insert(0, f"This is {_article(who)} and no offer; it shows how the rule decides.")
+        article = "an" if who[0] in "aeiou" else "a"
+        said.insert(0, f"This is {article} {who} and no offer; it shows how the rule decides.")
     return [" ".join(said), rests_on(stakes or Stakes()), LIMITS]
-
-
-def _article(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def stakes_in_words(stakes: Stakes) -> str:

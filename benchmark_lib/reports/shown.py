@@ -62,11 +62,9 @@ def by_panel(
         display(Markdown(f"### {heading}"))
         why_not: set[str] = set()
         panel = str(rows["panel"].iloc[0])
-        parts = (
-            {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
-            if by_bucket and "bucket" in rows
-            else {panel: rows}
-        )
+        parts = {panel: rows}
+        if by_bucket and "bucket" in rows:
+            parts = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
         for name, part in parts.items():
             ax = draw(table=part)
             plt.close(figure_of(ax))
@@ -215,24 +213,14 @@ def weigh(board: pd.DataFrame) -> Any:
     """
     import ipywidgets
 
-    sliders = {
-        name: ipywidgets.FloatSlider(
-            value=1.0,
-            min=0.0,
-            max=3.0,
-            step=0.25,
-            description=METRICS[name].title,
-            style={"description_width": "11rem"},
-        )
-        for name in shown_on(Shown.MAIN)
-    }
+    scale = {"value": 1.0, "min": 0.0, "max": 3.0, "step": 0.25, "style": {"description_width": "11rem"}}
+    sliders = {name: ipywidgets.FloatSlider(description=METRICS[name].title, **scale) for name in shown_on(Shown.MAIN)}
     shown = ipywidgets.HTML()
 
     def refresh(_: Any = None) -> None:
         order = weighed_order(board, {name: slider.value for name, slider in sliders.items()})
-        shown.value = order.rename(columns={"entry": "model"}).to_html(
-            index=False, border=0, float_format=lambda v: f"{v:.2f}"
-        )
+        named = order.rename(columns={"entry": "model"})
+        shown.value = named.to_html(index=False, border=0, float_format=lambda v: f"{v:.2f}")
 
     for slider in sliders.values():
         slider.observe(refresh, names="value")
@@ -256,15 +244,10 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
     DataFrame
         place, entry, block and each weighed metric on 0 to 1; no total.
     """
-    parts = pd.DataFrame(
-        {
-            name: board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float))
-            for name in weights
-        }
-    )
+    parts = pd.DataFrame(index=board.index)
     for name in weights:
-        if METRICS[name].higher_is_better is False:
-            parts[name] = 1 - parts[name]
+        share = board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float))
+        parts[name] = 1 - share if METRICS[name].higher_is_better is False else share
     used = {name: weight for name, weight in weights.items() if weight > 0}
     total = sum(weight * parts[name] for name, weight in used.items()) if used else pd.Series(0.0, index=board.index)
     place = total.rank(ascending=False, method="min").astype("Int64")

@@ -74,9 +74,8 @@ def line_reader(chairs: Chairs) -> ReadLine:
         try:
             return _Pipe(sys.stdin.fileno()).line
         except OSError:
-            raise BadInput(
-                "there is no terminal to sit at: give --port for a program, or run it in a terminal"
-            ) from None
+            mend = "give --port for a program, or run it in a terminal"
+            raise BadInput(f"there is no terminal to sit at: {mend}") from None
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.shortcuts import CompleteStyle

@@ -206,7 +206,7 @@ class LabelPanel(w.VBox):
         except (BadInput, OSError) as error:
             self.said.value = part("said", problem=str(error))
             return
-        mine = every[(every[["run_id", "case_id", "trial"]] == (self.opened.run_id, c.case_id, c.trial)).all(axis=1)]
+        mine = every[(every[["run_id", "case_id", "trial"]] == [self.opened.run_id, c.case_id, c.trial]).all(axis=1)]
         if self.hidden.value:
             mine = mine[mine["labeller"] == self.labeller.value.strip()]
         self.said.value = part("said", news=news, labels=mine.to_dict("records"), file=self.file.name, total=len(every))
