@@ -43,10 +43,7 @@ def _execute(given: list[str]) -> int:
 
 
 def _reader_gone(stream: TextIO) -> bool:
-    """Whether nobody reads a stream any more.
-
-    It then leads nowhere, so that nothing is told when Python ends either.
-    """
+    """Whether nobody reads a stream any more. It then leads nowhere, so that nothing is told when Python ends either."""
     try:
         print(file=stream, flush=True)
     except BrokenPipeError:

@@ -57,10 +57,7 @@ class Shelf:
         self._worlds: dict[str, tuple[Store | None, dict[str, Case]]] = {}
 
     def dossier(self, run_id: str, case_id: str, trial: int) -> Dossier:
-        """Everything about one conversation.
-
-        Raises `BadInput` if no run of these results holds it.
-        """
+        """Everything about one conversation. Raises `BadInput` if no run of these results holds it."""
         if run_id not in self.runs:
             raise BadInput(f"there is no run {run_id!r} in these results: choose from {', '.join(self.runs)}")
         run = self.runs[run_id]

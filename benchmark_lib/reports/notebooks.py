@@ -316,10 +316,7 @@ def _to_html(notebook: Path, where: str) -> Path:
 
 
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with its widgets as plain HTML.
-
-    A page with live widgets would load code over the network.
-    """
+    """The executed notebook with its widgets as plain HTML. A page with live widgets would load code over the network."""
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)

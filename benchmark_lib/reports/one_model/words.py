@@ -1,7 +1,4 @@
-"""The prose of a model's report, assembled from its numbers by the thresholds below.
-
-No verdict is written in advance.
-"""
+"""The prose of a model's report, assembled from its numbers by the thresholds below. No verdict is written in advance."""
 
 import re
 from typing import Any

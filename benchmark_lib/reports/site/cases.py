@@ -1,7 +1,4 @@
-"""The page of one case.
-
-What the customer wants, the accepted outcomes, the policy behind them, and who falls for it.
-"""
+"""The page of one case. What the customer wants, the accepted outcomes, the policy behind them, and who falls for it."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -108,10 +105,7 @@ def _policy(case: Case, store: Store) -> list[dict[str, Any]]:
 
 
 def _lines(value: Any, policy: dict[str, Any], key: str = "") -> Iterator[tuple[str, str]]:
-    """Each number or word a rule reads.
-
-    A reference into the policy with the value it stands for, or the value itself.
-    """
+    """Each number or word a rule reads. A reference into the policy with the value it stands for, or the value itself."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _lines(inner, policy, str(name))

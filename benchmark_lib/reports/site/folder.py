@@ -40,10 +40,7 @@ class Folder:
         self.bytes = 0
 
     def place(self, relative: str) -> Path:
-        """Where a file goes; its folder is created.
-
-        Raises `ValueError` if that would be outside the folder.
-        """
+        """Where a file goes; its folder is created. Raises `ValueError` if that would be outside the folder."""
         target = os.path.realpath(os.path.join(self._real, relative))
         if os.path.commonpath((target, self._real)) != self._real:
             raise ValueError(f"{relative!r} is outside the site")
