@@ -195,10 +195,10 @@ class Consenting(FollowingUp):
         if not fitting:
             wish, _, differing = found[0]
             return self._correct(wish, differing, said)
-        wish = max(fitting, key=lambda f: len(f[1]))[0]
-        alone = len({str(w.arguments) for w, _ in fitting if w.tool == wish.tool}) == 1
-        named = next(n for w, n in fitting if w is wish)
-        arguments = wish.arguments if alone else {k: v for k, v in wish.arguments.items() if k in named}
+        wish, named = max(fitting, key=lambda f: len(f[1]))
+        others = [(w.arguments, n) for w, n in fitting if w.tool == wish.tool and w.arguments != wish.arguments]
+        unsure = {k for other, names in others for k in names if other[k] != wish.arguments.get(k)}
+        arguments = {k: v for k, v in wish.arguments.items() if not others or k in named - unsure}
         self._yes(wish.tool, dict(arguments), said)
         for more in {w.tool for w, _ in fitting} - {wish.tool}:
             said.acts.append(Act("agreed", more, arguments={}))

@@ -73,7 +73,7 @@ def between_points(plain: str) -> bool:
     return bool(_points().search(plain))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def cue_of_several(name: str) -> re.Pattern[str]:
     """A cue for several things at once in every language."""
     return compile_patterns(of_several(name))
