@@ -72,6 +72,8 @@ class Mention(NamedTuple):
         The sentence corrects an earlier one.
     chain : tuple of int
         Where it stands. Values joined by "and" or as a range share it, and are no rivals.
+    given : bool
+        The sentence begins with a condition ("If you mean the one in Britain: ...").
     """
 
     value: str
@@ -79,6 +81,7 @@ class Mention(NamedTuple):
     about: frozenset[str]
     mends: bool
     chain: tuple[int, ...]
+    given: bool = False
 
 
 @lru_cache(maxsize=8192)
@@ -219,8 +222,8 @@ def _days(folded: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _same(rival: Mention, mine: Mention) -> bool:
-    """Whether another value is said in the same words, in another sentence."""
-    return rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1]
+    """Whether another value is said in the same words, in another sentence, and not on a condition where the first has none."""
+    return rival.about == mine.about and rival.chain[:-1] != mine.chain[:-1] and (mine.given or not rival.given)
 
 
 def _sentences(text: str, right: re.Pattern[str]) -> Iterator[str]:
@@ -242,6 +245,7 @@ def _spans(folded: str, right: re.Pattern[str], others: Spans) -> list[tuple[int
 
 def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence: int) -> list[Mention]:
     found: list[Mention] = []
+    given = _condition().match(folded.lstrip("( ")) is not None
     mends = bool(spans) and bool(_meant().search(folded))
     worded = _meant().sub(lambda m: " " * len(m.group()), folded) if mends else folded
     for number, group in enumerate(_chains(folded, spans, dates)):
@@ -249,10 +253,10 @@ def _read(folded: str, spans: list[tuple[int, int, str]], dates: bool, sentence:
         about = _about(_around(worded, start, end, spans)) or _about(_beside(worded, spans))
         sum_ends = folded.rfind("=", start, end)
         for place in group.spans:
-            how: How = "denied" if _denied(folded, place[0], place[1]) else "listed" if group.listed else "said"
+            how = _how(folded, place[0], place[1], group.listed)
             if how == "said" and place[2] and place[1] <= sum_ends:
                 how = "step"
-            found.append(Mention(place[2], how, about, mends, (sentence, number)))
+            found.append(Mention(place[2], how, about, mends, (sentence, number), given))
     if dates or not _worked().search(folded):
         return found
     if any(not m.value for m in found):
@@ -303,6 +307,17 @@ def _without_days(folded: str) -> str:
     for at, end, _ in reversed(sorted(_days(folded))):
         folded = f"{folded[:at]}day{folded[end:]}"
     return folded
+
+
+def _how(folded: str, start: int, end: int, listed: bool) -> How:
+    """How a value is said; what names only something else ("one that isn't aluminium") neither says nor denies it."""
+    before = folded[max(start - SIDE, 0) : start]
+    if _of_another().search(before):
+        return "listed"
+    worded = not re.search(r"\d|://", folded[start:end])
+    if not (worded and _not_for().search(before)) and _denied(folded, start, end):
+        return "denied"
+    return "listed" if listed else "said"
 
 
 def _denied(folded: str, start: int, end: int) -> bool:
@@ -381,6 +396,18 @@ def _denied_before() -> re.Pattern[str]:
     denies = rf"(?:{'|'.join(of_answers('not'))})\b[\s'-]+{small}{{0,6}}(?:(?<=link)|(?<=enlace)|(?<=lien))?,?\s?"
     instead = rf"\b(?:{'|'.join(of_answers('instead'))})\s*{small}{{0,4}}"
     return re.compile(rf"(?:{denies}|{instead}|{wrong})[\"«“(\s]*$")
+
+
+@lru_cache(maxsize=1)
+def _of_another() -> re.Pattern[str]:
+    """What says of something else that it is not the value."""
+    return re.compile(rf"(?:{'|'.join(of_answers('of_another'))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s-]*$")
+
+
+@lru_cache(maxsize=1)
+def _not_for() -> re.Pattern[str]:
+    """What leaves out whatever has a name: a code that is "not for aluminium" names aluminium as its reason."""
+    return re.compile(rf"\b(?:{'|'.join(of_answers('not_for'))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s]*$")
 
 
 @lru_cache(maxsize=1)
