@@ -310,12 +310,12 @@ def _without_days(folded: str) -> str:
 
 
 def _how(folded: str, start: int, end: int, listed: bool) -> How:
-    """How a value is said; what names only something else ("one that isn't aluminium") neither says nor denies it."""
+    """How a value is said: not at all of another thing ("one that isn't aluminium"); what a code "is not for" is not denied."""
     before = folded[max(start - SIDE, 0) : start]
-    if _of_another().search(before):
+    if _before_it("of_another").search(before):
         return "listed"
-    worded = not re.search(r"\d|://", folded[start:end])
-    if not (worded and _not_for().search(before)) and _denied(folded, start, end):
+    left_out = not re.search(r"\d|://", folded[start:end]) and _before_it("not_for").search(before)
+    if not left_out and _denied(folded, start, end):
         return "denied"
     return "listed" if listed else "said"
 
@@ -398,16 +398,10 @@ def _denied_before() -> re.Pattern[str]:
     return re.compile(rf"(?:{denies}|{instead}|{wrong})[\"«“(\s]*$")
 
 
-@lru_cache(maxsize=1)
-def _of_another() -> re.Pattern[str]:
-    """What says of something else that it is not the value."""
-    return re.compile(rf"(?:{'|'.join(of_answers('of_another'))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s-]*$")
-
-
-@lru_cache(maxsize=1)
-def _not_for() -> re.Pattern[str]:
-    """What leaves out whatever has a name: a code that is "not for aluminium" names aluminium as its reason."""
-    return re.compile(rf"\b(?:{'|'.join(of_answers('not_for'))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s]*$")
+@lru_cache(maxsize=2)
+def _before_it(key: str) -> re.Pattern[str]:
+    """What of one kind leads up to a value."""
+    return re.compile(rf"(?:{'|'.join(of_answers(key))})(?:\s+(?:{_one_of('small')})\b){{0,2}}[\"«“(\s-]*$")
 
 
 @lru_cache(maxsize=1)
@@ -445,22 +439,8 @@ def _worked() -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _joint() -> re.Pattern[str]:
     """What may stand between two values of one chain."""
-    words = [
-        *of_values("or"),
-        *of_values("and"),
-        *of_values("to"),
-        *of_values("the"),
-        "on",
-        "am",
-        "den",
-        "le",
-        "el",
-        "then",
-        "dann",
-        "puis",
-        "luego",
-    ]
-    words += [*of_values("by"), "x"]
+    words = [word for key in ("or", "and", "to", "the", "by") for word in of_values(key)]
+    words += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
     words += [plain(w).strip() for w in of_answers("hedges")] + [n for names in day_names() for n in names.split("|")]
     return re.compile(rf"(?:[\s,;/|>→+=×-]|\(\d+\)|\b(?:{'|'.join(dict.fromkeys(words))})\b)+")
 
