@@ -37,8 +37,18 @@ TOLD = {
         (CARRIER, ["It is with Bluebird. Next time you may get one that isn't Bluebird."]),
     ],
     "another value on a condition": [
-        (TOTAL, ["Delivery is $9.00, together $129.50. (If you mean the town in Britain: $18.00 delivery, together $138.50.)"]),
-        (TOTAL, ["Zusammen sind das 129,50 USD. Falls Sie den Ort in Kanada meinen: Lieferung 18,00 USD, zusammen 138,50 USD."]),
+        (
+            TOTAL,
+            [
+                "Delivery is $9.00, together $129.50. (If you mean the town in Britain: $18.00 delivery, together $138.50.)"
+            ],
+        ),
+        (
+            TOTAL,
+            [
+                "Zusammen sind das 129,50 USD. Falls Sie den Ort in Kanada meinen: Lieferung 18,00 USD, zusammen 138,50 USD."
+            ],
+        ),
         (TOTAL, ["Au total 129,50 $. Si vous parlez de la ville au Canada : 18,00 $ de port, au total 138,50 $."]),
         (TOTAL, ["En total 129,50 $. Si se refiere a la de Canadá: 18,00 $ de envío, en total 138,50 $."]),
     ],
@@ -140,9 +150,16 @@ NOT_TOLD = {
     "on one of several conditions": [
         (
             TOTAL,
-            ["If it goes to the US: $9.00 delivery, together $129.50. If it goes to Canada: $18.00 delivery, together $138.50."],
+            [
+                "If it goes to the US: $9.00 delivery, together $129.50. If it goes to Canada: $18.00 delivery, together $138.50."
+            ],
         ),
-        (TOTAL, ["Delivery is $18.00, together $138.50. If you mean the town in Britain: $9.00 delivery, together $129.50."]),
+        (
+            TOTAL,
+            [
+                "Delivery is $18.00, together $138.50. If you mean the town in Britain: $9.00 delivery, together $129.50."
+            ],
+        ),
     ],
     "declared false": [
         (DAY, ["9 July is wrong."]),
