@@ -41,7 +41,6 @@ OF_THIS_MACHINE = (
     "out",
     "progress",
     "replay",
-    "concurrency",
     "settings",
 )
 """Options that a worker is not told, or not as they were given."""
