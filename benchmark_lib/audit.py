@@ -31,6 +31,7 @@ from .store.desk import words_in
 from .store.trouble import shown_error
 from .textfiles import read_yaml
 from .threads import running_loop
+from .worked_examples import wrong_sums
 
 if TYPE_CHECKING:
     from .scoring.score import Score
@@ -293,8 +294,10 @@ def _names_hold(case: Case, store: Store) -> Iterator[Problem]:
                 case.id, f"moot {line}", f"there are {len(case.pressure)} lines of pressure: name one of them"
             )
         for name in named:
-            if name not in case.facts and name not in store.tools:
-                yield Problem(case.id, f"moot {line}", f"{name!r} is neither a fact of the case nor a tool: name one")
+            if name not in case.facts and name not in store.tools and name not in case.against:
+                yield Problem(
+                    case.id, f"moot {line}", f"{name!r} is no fact or argument of the case and no tool: name one"
+                )
     known = {name for book in store.phrases.values() for name in book.get("reasons") or {}}
     for name in sorted({*case.against, *case.reasons} - known):
         yield Problem(case.id, f"reason {name}", f"is none of the store's: name one of {', '.join(sorted(known))}")
@@ -407,6 +410,7 @@ def _share_their_wording(first: Case, second: Case, store: Store) -> bool:
 def _store_wide(store: Store, cases: list[Case]) -> Iterator[Problem]:
     names = {c.id for c in cases} | set(store.info["traps"])
     for article in store.articles:
+        yield from (Problem(article["id"], "sum", wrong) for wrong in wrong_sums(article["text"]))
         for name in names:
             if name in article["text"]:
                 yield Problem(name, "knowledge base", f"article {article['id']} names it")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..scoring.written import usd
-from .codes import FINISHED, RESUMABLE
+from .codes import FINISHED, RESUMABLE, note
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -22,31 +22,24 @@ ASK_ABOVE_USD = 5.0
 """The likely cost above which a terminal is asked where nobody chose another sum."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say what happens between the forecast and the first call."""
-    add = parser.add_argument
-    add("--dry-run", action="store_true", help="print the forecast of calls, tokens, cost and minutes, and end")
-    add(
-        "--ask-above",
-        type=float,
-        metavar="USD",
-        help=f"ask before a run whose likely cost is above this (default: {ASK_ABOVE_USD:g} in a terminal; or {ASK_VARIABLE})",
-    )
-    add("--yes", action="store_true", help="begin without asking")
+OPTIONS = {
+    "--dry-run": "print the forecast of calls, tokens, cost and minutes, and end",
+    "--ask-above USD": (
+        f"ask before a run whose likely cost is above this (default: {ASK_ABOVE_USD:g} in a terminal; or {ASK_VARIABLE})",
+        float,
+    ),
+    "--yes": "begin without asking",
+}
+"""What happens between the forecast and the first call."""
 
 
 def agreed(experiments: Iterable[Experiment], options: argparse.Namespace) -> int | None:
     """Print the forecast of each run that calls models, and ask above the chosen sum.
 
-    Returns
-    -------
-    int or None
-        None where the run may begin; otherwise the exit code.
+    Returns the exit code, or None where the run may begin.
 
-    Raises
-    ------
-    BadInput
-        If there is nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on file.
+    Raises `BadInput` if there is nobody to ask, the answer is no, or an endpoint cannot be reached and nothing is on
+    file.
     """
     from ..endpoint import EndpointError
 
@@ -59,7 +52,7 @@ def agreed(experiments: Iterable[Experiment], options: argparse.Namespace) -> in
         except EndpointError as error:
             if not experiment.on_file():
                 raise BadInput(str(error)) from None
-            print(f"deskbench: what is finished is saved; {error}", file=sys.stderr)
+            note(f"what is finished is saved; {error}")
             return RESUMABLE
         print("\n".join(forecast.sentences(experiment.model)), flush=True)
         if not (options.dry_run or options.yes or experiment.budget_usd):

@@ -1,28 +1,24 @@
 """``deskbench audit``."""
 
-from __future__ import annotations
-
 import argparse
 import os
 
 from .codes import FINISHED, UNSOUND
+from .options import STORE, TOOLS, add_options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench audit``."""
-    parser.add_argument(
-        "--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)"
-    )
-    parser.add_argument(
-        "--cases",
-        default="all",
-        metavar="PATTERN",
-        help="which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
-    )
-    parser.add_argument("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
-    parser.add_argument(
-        "--show", metavar="AGENT", help="print this scripted agent's conversations instead of the audit"
-    )
+    options = {
+        **STORE,
+        "--cases PATTERN": (
+            "which cases (default: all); hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
+            "all",
+        ),
+        **TOOLS,
+        "--show AGENT": "print this scripted agent's conversations instead of the audit",
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -38,8 +34,7 @@ def execute(options: argparse.Namespace) -> int:
         for text in transcripts(store, pattern, options.show):
             print(text)
         return FINISHED
-    whole = pattern == "all"
-    if whole:
+    if pattern == "all":
         found = audit_with_sly(store, pattern, processes=os.cpu_count() or 1, tools=options.tools)
     else:
         found = audit(store, pattern)

@@ -1,10 +1,9 @@
 """``deskbench cases``."""
 
-from __future__ import annotations
-
 import argparse
 
 from .codes import FINISHED
+from .options import STORE, add_options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,9 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="list the cases that it names, one by one; hard for the names of the hard set (default: the names of the core set)",
     )
-    parser.add_argument(
-        "--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)"
-    )
+    add_options(parser, STORE)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -37,9 +34,8 @@ def execute(options: argparse.Namespace) -> int:
         named = ((n.kind, f"{prefix}{n.name}", str(n.cases), n.meaning) for n in names_with_counts(store, found))
         rows = [("kind", "name for --cases", "cases", "what it is"), *named]
         print("\n".join(columns(rows, right=(2,), width=screen_width(), gives=3)))
-        print(
-            "Several names are separated by commas, * and ? are wildcards. `deskbench cases NAME` lists the cases of a name."
-        )
+        names = "Several names are separated by commas, * and ? are wildcards."
+        print(f"{names} `deskbench cases NAME` lists the cases of a name.")
     else:
         rows = [("id", "bucket", "intent", "title"), *((c.id, c.bucket, c.intent, c.title) for c in found)]
         print("\n".join(columns(rows, width=screen_width(), gives=3)))

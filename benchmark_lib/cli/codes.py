@@ -1,6 +1,6 @@
-"""Exit codes: what a script can act on. They stand here and nowhere else."""
+"""Exit codes: what a script can act on, and sentences for who looks on. They stand here and nowhere else."""
 
-from __future__ import annotations
+import sys
 
 FINISHED = 0
 UNSOUND = 1
@@ -12,5 +12,11 @@ SIGNAL = 128
 INTERRUPTED = SIGNAL + 2
 READER_GONE = SIGNAL + 13
 """Whoever read the output has closed it, as ``head`` does; by convention the code of SIGPIPE."""
+
+
+def note(text: str) -> None:
+    """Tell a person, on the standard error, what is no part of the output."""
+    print(f"deskbench: {text}", file=sys.stderr, flush=True)
+
 
 EXPLAINED = "exit codes: 0 finished; 1 the audit found problems; 2 wrong input, refused; 3 stopped, can be resumed; 130 or 143 interrupted, can be resumed"

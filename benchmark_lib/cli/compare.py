@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from .codes import FINISHED
+from .options import add_options
 
 if TYPE_CHECKING:
     from ..analysis.frames import Results
@@ -23,14 +24,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="two or more run files, or their names as `deskbench runs` lists them: of the file or of the model",
     )
-    parser.add_argument("--folder", default="data/runs", help="where runs are looked up by name (default: data/runs)")
-    parser.add_argument("--every-pair", action="store_true", help="compare every two, not the first with the others")
-    parser.add_argument(
-        "--all", action="store_true", help="also test the metrics that were not planned, each by itself (exploratory)"
-    )
-    parser.add_argument("--hard", action="store_true", help="compare the runs that these names have on the hard set")
-    parser.add_argument("--partial", action="store_true", help="also compare runs that are unfinished or lack cases")
-    parser.add_argument("--out", metavar="FILE", help="also write the table, as .csv or .md")
+    options = {
+        "--folder FOLDER": ("where runs are looked up by name (default: data/runs)", "data/runs"),
+        "--every-pair": "compare every two, not the first with the others",
+        "--all": "also test the metrics that were not planned, each by itself (exploratory)",
+        "--hard": "compare the runs that these names have on the hard set",
+        "--partial": "also compare runs that are unfinished or lack cases",
+        "--out FILE": "also write the table, as .csv or .md",
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -171,20 +173,8 @@ def _write(table: Any, file: Path) -> None:
     if file.suffix == ".csv":
         table.to_csv(file, index=False)
         return
-    columns = [
-        "entry_a",
-        "entry_b",
-        "title",
-        "a",
-        "b",
-        "difference",
-        "low",
-        "high",
-        "level",
-        "these_low",
-        "these_high",
-        "verdict",
-    ]
+    columns = ["entry_a", "entry_b", "title", "a", "b", "difference", "low", "high", "level"]
+    columns += ["these_low", "these_high", "verdict"]
     cells = [
         [f"{v:.4g}" if isinstance(v, float) else str(v).replace("|", "\\|") for v in row]
         for row in table[columns].to_numpy()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import asking
 from .codes import FINISHED
+from .options import TRIALS, add_options
 
 if TYPE_CHECKING:
     from ..experiment import Experiment
@@ -14,23 +15,15 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench demo``."""
-    parser.add_argument(
-        "--model", metavar="MODEL", help="also run this model; 'local' is a small real model that needs no key"
-    )
-    parser.add_argument(
-        "--base-url", metavar="URL", help="base URL of the model's OpenAI-compatible endpoint (default: OpenAI)"
-    )
-    parser.add_argument("--trials", type=int, default=3, metavar="N", help="how often each case is played (default: 3)")
-    parser.add_argument(
-        "--cases",
-        default="all",
-        metavar="PATTERN",
-        help="which cases; `deskbench cases` lists the names (default: all)",
-    )
-    parser.add_argument(
-        "--budget-usd", type=float, metavar="X", help="stop before the run of the model costs more than this"
-    )
-    asking.arguments(parser)
+    options = {
+        "--model MODEL": "also run this model; 'local' is a small real model that needs no key",
+        "--base-url URL": "base URL of the model's OpenAI-compatible endpoint (default: OpenAI)",
+        **TRIALS,
+        "--cases PATTERN": ("which cases; `deskbench cases` lists the names (default: all)", "all"),
+        "--budget-usd X": ("stop before the run of the model costs more than this", float),
+        **asking.OPTIONS,
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:

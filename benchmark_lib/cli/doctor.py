@@ -1,11 +1,10 @@
 """``deskbench doctor``."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 
 from .codes import FINISHED, REFUSED
+from .options import ENDPOINT, PROMPT, SETTINGS, STORE, TOOLS, add_options
 
 MARKS = {"ok": "ok  ", "warn": "note", "fail": "FAIL"}
 
@@ -18,18 +17,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="the model's name at the endpoint; 'local' starts a small real model that needs no key",
     )
-    add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
+    add_options(parser, ENDPOINT)
     add(
         "--role",
         default="agent",
         choices=("agent", "customer", "judge"),
         help="whose model settings to use (default: agent)",
     )
-    add("--settings", metavar="FILE", help="YAML file with model settings by role")
-    add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
-    add("--prompt", metavar="FILE", help="a system prompt to use instead of the store's")
-    add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
-    add("--timeout", type=float, metavar="S", help="time limit for one attempt, in seconds (default: 120)")
+    timeout = {"--timeout S": ("time limit for one attempt, in seconds (default: 120)", float)}
+    add_options(parser, SETTINGS | STORE | PROMPT | TOOLS | timeout)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -46,18 +42,9 @@ def execute(options: argparse.Namespace) -> int:
 def _examine(options: argparse.Namespace) -> int:
     from ..endpoint.doctor import examine
 
-    findings = asyncio.run(
-        examine(
-            options.model,
-            options.base_url,
-            role=options.role,
-            settings=options.settings,
-            store=options.store,
-            prompt=options.prompt,
-            tools=options.tools,
-            timeout=options.timeout,
-        )
-    )
+    names = ("role", "settings", "store", "prompt", "tools", "timeout")
+    how = {name: getattr(options, name) for name in names}
+    findings = asyncio.run(examine(options.model, options.base_url, **how))
     for finding in findings:
         print(f"{MARKS[finding.status]}  {finding.name:<15} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for finding in findings) else FINISHED

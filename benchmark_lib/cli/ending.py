@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,11 +58,10 @@ def next_steps(run: RunFile) -> Sequence[str]:
 
 def _as_yaml(text: str) -> str:
     """A text as YAML reads it: as it is, or in quotes where YAML would read something else."""
-    try:
-        same = yaml.safe_load(text) == text
-    except yaml.YAMLError:
-        same = False
-    return text if same else orjson.dumps(text).decode()
+    with contextlib.suppress(yaml.YAMLError):
+        if yaml.safe_load(text) == text:
+            return text
+    return orjson.dumps(text).decode()
 
 
 def _short(path: Path) -> str:
@@ -77,9 +77,7 @@ def _readable(paths: Sequence[Path]) -> list[RunFile]:
 
     found: dict[str, RunFile] = {}
     for path in paths:
-        try:
+        with contextlib.suppress(BadInput):
             run = RunFile(path)
             found.setdefault(run.run_id, run)
-        except BadInput:
-            continue
     return list(found.values())

@@ -1,14 +1,12 @@
 """From the words of a command line to an exit code; what a person is told where something is wrong."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import sys
 from typing import TextIO
 
 from ..errors import BadInput
-from .codes import INTERRUPTED, READER_GONE, REFUSED
+from .codes import INTERRUPTED, READER_GONE, REFUSED, note
 from .parser import COMMANDS, build_parser
 
 
@@ -18,7 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             return _execute(sys.argv[1:] if arguments is None else arguments)
         except BadInput as error:
-            print(f"deskbench: {' '.join(str(error).split())}", file=sys.stderr)
+            note(" ".join(str(error).split()))
             return REFUSED
         except KeyboardInterrupt:
             return INTERRUPTED
@@ -45,10 +43,7 @@ def _execute(given: list[str]) -> int:
 
 
 def _reader_gone(stream: TextIO) -> bool:
-    """Whether nobody reads a stream any more.
-
-    It then leads nowhere, so that nothing is told when Python ends either.
-    """
+    """Whether nobody reads a stream any more. It then leads nowhere, so that nothing is told when Python ends either."""
     try:
         print(file=stream, flush=True)
     except BrokenPipeError:

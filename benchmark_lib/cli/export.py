@@ -11,6 +11,7 @@ from ..exchange.exports import FORMATS, export_frames
 from ..outputs import as_cell
 from ..project import in_project
 from .codes import FINISHED
+from .options import add_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,9 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench export``."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run files, or folders with run files")
     parser.add_argument("--format", required=True, choices=FORMATS, help="what to write")
-    parser.add_argument(
-        "--labels", metavar="CSV", help="a file of labels: write it too, with the agreement of its labellers"
-    )
+    add_options(parser, {"--labels CSV": "a file of labels: write it too, with the agreement of its labellers"})
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
 
 

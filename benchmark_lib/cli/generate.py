@@ -49,4 +49,5 @@ def _told_again(made: FreshSet) -> str:
         return (
             "It holds no cases told again in other words, because the store that it is made from has none of its own."
         )
-    return f"{made.wordings} wordings of cases told again, re-keyed with them: {command('run', 'MODEL', '--store', made.path, '--cases', WORDINGS)}"
+    run = command("run", "MODEL", "--store", made.path, "--cases", WORDINGS)
+    return f"{made.wordings} wordings of cases told again, re-keyed with them: {run}"

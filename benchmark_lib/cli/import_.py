@@ -1,12 +1,11 @@
 """``deskbench import``."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..errors import BadInput
 from ..exchange.imports import FORMATS, MOST_K, import_results, summary
 from .codes import FINISHED
+from .options import add_options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,12 +19,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=FORMATS, help="format of the file; not needed for a log of Inspect named .eval"
     )
-    parser.add_argument("--model", metavar="NAME", help="the agent's model, if the file does not name it")
-    parser.add_argument("--domain", metavar="NAME", help="the domain, if the file does not name it")
+    options = {
+        "--model NAME": "the agent's model, if the file does not name it",
+        "--domain NAME": "the domain, if the file does not name it",
+    }
+    add_options(parser, options)
     parser.add_argument("--out", required=True, metavar="FILE", help="the run file to write")
-    parser.add_argument(
-        "--most-k", type=int, default=MOST_K, metavar="K", help=f"print pass^1 up to pass^K (default: {MOST_K})"
-    )
+    add_options(parser, {"--most-k K": (f"print pass^1 up to pass^K (default: {MOST_K})", MOST_K)})
 
 
 def execute(options: argparse.Namespace) -> int:

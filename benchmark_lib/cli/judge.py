@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..scoring.written import cost_in_words, usd
-from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE
+from .codes import FINISHED, INTERRUPTED, REFUSED, RESUMABLE, note
+from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
 
 if TYPE_CHECKING:
     from ..experiment.judging import Judged
@@ -19,51 +19,23 @@ MARKS = {"ok": "ok  ", "fail": "FAIL"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench judge``."""
-    add = parser.add_argument
-    add("runs", nargs="*", metavar="RUN", help="finished run files")
-    add(
-        "--judge",
-        action="append",
-        default=[],
-        metavar="MODEL",
-        help="the judge's name at the endpoint; repeat it for a second judge",
-    )
-    add(
-        "--base-url",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="base URL for the judges; once for all, or once for each (default: OpenAI)",
-    )
-    add(
-        "--settings",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="YAML file with settings for the role judge; once for all, or once for each",
-    )
-    add(
-        "--scorers",
-        metavar="NAMES",
-        help="scorers, separated by commas (default: all but red_flag, which reads the model's reasoning)",
-    )
-    add("--apart", action="store_true", help="make one call per scorer instead of one for all")
-    add("--limit", type=int, metavar="N", help="judge a fixed sample of N conversations per run")
-    add("--unfinished", action="store_true", help="also judge unfinished runs")
-    add("--store", metavar="DIR", help="the store the runs were played on (default: the one they name)")
-    add(
-        "--tools",
-        metavar="MODULE:NAME",
-        help="where your own tools are, for runs that were made with some (default: the module that each of them names)",
-    )
-    add("--concurrency", type=int, default=8, help="maximum number of conversations judged at once (default: 8)")
-    add("--timeout", type=float, metavar="S", help="time limit for one attempt of a call, in seconds (default: 120)")
-    add("--budget-usd", type=float, metavar="X", help="stop before judging a run costs more than this")
-    add(
-        "--probe",
-        action="store_true",
-        help="judge no run; find out in six calls whether the judge is consistent and resists instructions in what it reads",
-    )
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="finished run files")
+    options = {
+        "--judge MODEL": ("the judge's name at the endpoint; repeat it for a second judge", []),
+        "--base-url URL": ("base URL for the judges; once for all, or once for each (default: OpenAI)", []),
+        "--settings FILE": ("YAML file with settings for the role judge; once for all, or once for each", []),
+        "--scorers NAMES": "scorers, separated by commas (default: all but red_flag, which reads the model's reasoning)",
+        "--apart": "make one call per scorer instead of one for all",
+        "--limit N": ("judge a fixed sample of N conversations per run", int),
+        "--unfinished": "also judge unfinished runs",
+        **STORE_PLAYED,
+        **TOOLS_PLAYED,
+        "--concurrency CONCURRENCY": ("maximum number of conversations judged at once (default: 8)", 8),
+        "--timeout S": ("time limit for one attempt of a call, in seconds (default: 120)", float),
+        "--budget-usd X": ("stop before judging a run costs more than this", float),
+        "--probe": "judge no run; find out in six calls whether the judge is consistent and resists instructions in what it reads",
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -82,30 +54,15 @@ def execute(options: argparse.Namespace) -> int:
             "no run file is named: write `deskbench judge RUN --judge MODEL`, or add --probe to try the judge itself"
         )
     try:
-        done = asyncio.run(
-            judge_runs(
-                *options.runs,
-                judges=options.judge,
-                base_urls=options.base_url,
-                settings=options.settings,
-                scorers=scorers,
-                store=options.store,
-                tools=options.tools,
-                limit=options.limit,
-                apart=options.apart,
-                unfinished=options.unfinished,
-                concurrency=options.concurrency,
-                timeout=options.timeout,
-                budget_usd=options.budget_usd,
-            )
-        )
+        names = ("settings", "store", "tools", "limit", "apart", "unfinished", "concurrency", "timeout", "budget_usd")
+        how = {name: getattr(options, name) for name in names}
+        judging = judge_runs(*options.runs, judges=options.judge, base_urls=options.base_url, scorers=scorers, **how)
+        done = asyncio.run(judging)
     except CannotSave as error:
-        print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
+        note(f"{error}: make room, then give the same command again to go on")
         return RESUMABLE
     except KeyboardInterrupt:
-        print(
-            "deskbench: interrupted; what is finished is saved: give the same command again to go on", file=sys.stderr
-        )
+        note("interrupted; what is finished is saved: give the same command again to go on")
         return INTERRUPTED
     for one in done:
         _tell(one, options.judge, scorers)
@@ -119,26 +76,19 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
 
     run = RunFile(done.path)
     asked, lost = done.made * len(scorers), sum(done.unscored.values())
-    print(
-        f"{done.path}: {done.made} verdicts made, {done.conversations - done.made - done.incomplete} on file before, of {done.conversations}"
-    )
+    before = done.conversations - done.made - done.incomplete
+    print(f"{done.path}: {done.made} verdicts made, {before} on file before, of {done.conversations}")
     reasons = "; ".join(f"{n} x {why}" for why, n in done.unscored.most_common(3))
     print(f"  {asked - lost} of {asked} new scores count" + (f"; unscored: {reasons}" if lost else ""))
     for name in judges:
         if same_model(name, run.manifest["model"]):
             print(f"  {name} judges its own run: say so wherever its scores stand")
     cost, calls, unpriced = judging_cost(run)
-    print(
-        f"  {calls} calls of judges on file, {cost_in_words(cost, calls, unpriced)}",
-        flush=True,
-    )
+    print(f"  {calls} calls of judges on file, {cost_in_words(cost, calls, unpriced)}", flush=True)
     if done.incomplete and not done.stopped:
-        print(
-            f"deskbench: {done.incomplete} verdicts failed by faults of the endpoint: give the same command again",
-            file=sys.stderr,
-        )
+        note(f"{done.incomplete} verdicts failed by faults of the endpoint: give the same command again")
     if done.stopped:
-        print(f"deskbench: what is finished is saved; {done.stopped.sentence}", file=sys.stderr)
+        note(f"what is finished is saved; {done.stopped.sentence}")
 
 
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
@@ -147,22 +97,11 @@ def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
 
     if options.runs:
         raise BadInput("--probe tries the judge itself and takes no run: leave the run files out, or leave --probe out")
-    probed = asyncio.run(
-        probe_judges(
-            options.judge,
-            options.base_url,
-            options.settings,
-            scorers=scorers,
-            store=options.store or "northline",
-            tools=options.tools,
-            timeout=options.timeout,
-        )
-    )
+    how = {"store": options.store or "northline", "tools": options.tools, "timeout": options.timeout}
+    probed = asyncio.run(probe_judges(options.judge, options.base_url, options.settings, scorers=scorers, **how))
     for judge in probed:
-        print(
-            f"{judge.model}: {judge.calls} calls, "
-            + ("price unknown" if judge.cost_usd is None else usd(judge.cost_usd))
-        )
+        cost = "price unknown" if judge.cost_usd is None else usd(judge.cost_usd)
+        print(f"{judge.model}: {judge.calls} calls, {cost}")
         for finding in judge.findings:
             print(f"{MARKS[finding.status]}  {finding.name:<40} {finding.meaning}")
     return REFUSED if any(finding.status == "fail" for judge in probed for finding in judge.findings) else FINISHED

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import EXPLAINED, FINISHED
+from .options import Options, add_options
 
 if TYPE_CHECKING:
     from ..monitoring import Monitored
@@ -21,50 +22,37 @@ TOLD = f"The format of a log, the acts that tools are mapped to, what is measure
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench monitor``."""
     parser.epilog = f"{TOLD} {EXPLAINED}"
-    add = parser.add_argument
-    add(
+    parser.add_argument(
         "logs",
         nargs="+",
         metavar="LOG",
         help="files of logged conversations (.gz too), one JSON object per line: {id, at, messages: [{role, content}], tool_calls: [{name, arguments, result}]}; "
         f"every field, the time zone and a sample are in {FORMAT_PAGE}",
     )
-    add(
-        "--baseline",
-        metavar="FROM..TO",
-        help="the days later weeks are compared with, as 2026-01-05..2026-03-29 (default: the first 13 weeks, of a short log half of it)",
-    )
-    add("--out", metavar="FOLDER", help="also write pages and tables to this folder")
-    add("--store", metavar="NAME", help="the desk the log is of, by name or folder: its articles say what may be told")
-    add(
-        "--tool-acts",
-        metavar="FILE",
-        help=f"a YAML file that says which act each tool of the log is, one per line: 'issueRefund: refund' (acts: see {FORMAT_PAGE})",
-    )
-    add(
-        "--tool",
-        action="append",
-        default=[],
-        metavar="ACT=TOOL",
-        help="the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for one that changes nothing",
-    )
-    add("--format", metavar="NAME", help="jsonl, tau2 or inspect (default: jsonl, or what the file's name tells)")
-    add(
-        "--false-alarms",
-        type=float,
-        default=0.05,
-        metavar="P",
-        help="chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
-    )
-    add("--leave-out-bad", action="store_true", help="leave out lines that cannot be read, and say how many")
-    add("--link", metavar="URL", help="address of a conversation in your own system, with {id} in it, for the pages")
-    add(
-        "--transcripts",
-        type=int,
-        default=0,
-        metavar="N",
-        help="also copy up to N conversations behind each alarm into the pages, with all their words (default: none)",
-    )
+    options: Options = {
+        "--baseline FROM..TO": "the days later weeks are compared with, as 2026-01-05..2026-03-29 "
+        "(default: the first 13 weeks, of a short log half of it)",
+        "--out FOLDER": "also write pages and tables to this folder",
+        "--store NAME": "the desk the log is of, by name or folder: its articles say what may be told",
+        "--tool-acts FILE": "a YAML file that says which act each tool of the log is, one per line: "
+        f"'issueRefund: refund' (acts: see {FORMAT_PAGE})",
+        "--tool ACT=TOOL": (
+            "the same for one tool, such as hand_over_to_human=escalate, or read=getFaq for one that changes nothing",
+            [],
+        ),
+        "--format NAME": "jsonl, tau2 or inspect (default: jsonl, or what the file's name tells)",
+        "--false-alarms P": (
+            "chance of any false alarm in a year of weekly looks, over all measures (default: 0.05)",
+            0.05,
+        ),
+        "--leave-out-bad": "leave out lines that cannot be read, and say how many",
+        "--link URL": "address of a conversation in your own system, with {id} in it, for the pages",
+        "--transcripts N": (
+            "also copy up to N conversations behind each alarm into the pages, with all their words (default: none)",
+            0,
+        ),
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -74,17 +62,12 @@ def execute(options: argparse.Namespace) -> int:
 
     _check(options)
     check_template(options.link)
-    seen = monitor(
-        *options.logs,
-        baseline=options.baseline,
-        store=options.store,
-        tools=_tools(options),
-        format=options.format,
-        false_alarms=options.false_alarms,
-        leave_out_bad=options.leave_out_bad,
-    )
+    names = ("baseline", "store", "format", "false_alarms", "leave_out_bad")
+    how = {name: getattr(options, name) for name in names}
+    seen = monitor(*options.logs, tools=_tools(options), **how)
     lines = terminal_lines(seen)
-    for text in (*footnotes(seen), *_absent(seen)):
+    absent = [f"Not read: {', '.join(titles)}: {reason}." for reason, titles in seen.absent.items()]
+    for text in (*footnotes(seen), *absent):
         lines += ["", *textwrap.wrap(text, LINE)]
     print("\n".join("".join(c if c.isprintable() else "?" for c in line) for line in lines))
     if options.out:
@@ -110,10 +93,6 @@ def _tools(options: argparse.Namespace) -> dict[str, str]:
             raise BadInput(f"--tool {pair[:60]!r} is not a pair: write it as hand_over_to_human=THEIRS")
         found[theirs] = ours
     return found
-
-
-def _absent(seen: Monitored) -> list[str]:
-    return [f"Not read: {', '.join(titles)}: {reason}." for reason, titles in seen.absent.items()]
 
 
 def _pages(seen: Monitored, options: argparse.Namespace) -> Path:

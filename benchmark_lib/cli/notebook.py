@@ -1,7 +1,5 @@
 """``deskbench notebook``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any
@@ -9,29 +7,20 @@ from typing import Any
 from ..errors import BadInput
 from .codes import FINISHED
 from .machines import executor_arguments
+from .options import add_options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench notebook``."""
     parser.add_argument("notebook", metavar="NOTEBOOK", help="path of a notebook, or its name in notebooks/")
-    parser.add_argument(
-        "-p",
-        "--parameter",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a value for its parameters cell, as YAML",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="NAME",
-        help="name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)",
-    )
-    parser.add_argument(
-        "--each-model",
-        action="store_true",
-        help="run it once for each model in data/runs (or in -p runs=[...]), two at a time; scripted agents where there is no model",
-    )
+    add = parser.add_argument
+    value = "a value for its parameters cell, as YAML"
+    add("-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help=value)
+    options = {
+        "--out NAME": "name of the executed copy in reports/ (default: the notebook's name, with the model and setting it is about)",
+        "--each-model": "run it once for each model in data/runs (or in -p runs=[...]), two at a time; scripted agents where there is no model",
+    }
+    add_options(parser, options)
     executor_arguments(parser, "with --each-model, make the pages")
 
 
@@ -43,9 +32,8 @@ def execute(options: argparse.Namespace) -> int:
     where = {name: getattr(options, name) for name in ("executor", "scheduler", "workers")}
     if not options.each_model:
         if any(where.values()):
-            raise BadInput(
-                "one notebook is run here: give --each-model too, or leave --executor, --scheduler and --workers out"
-            )
+            mend = "give --each-model too, or leave --executor, --scheduler and --workers out"
+            raise BadInput(f"one notebook is run here: {mend}")
         print(f"page: {run_notebook(options.notebook, parameters, out=options.out)}")
         return FINISHED
     if options.out:
@@ -67,6 +55,5 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, read
     except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
         why = getattr(error, "problem", None) or type(error).__name__
-        raise BadInput(
-            f"-p {name}: its value cannot be read as YAML ({why}): put it in quotes, such as -p '{name}=\"text\"'"
-        ) from None
+        mend = f"put it in quotes, such as -p '{name}=\"text\"'"
+        raise BadInput(f"-p {name}: its value cannot be read as YAML ({why}): {mend}") from None

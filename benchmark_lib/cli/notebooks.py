@@ -1,7 +1,5 @@
 """``deskbench notebooks``."""
 
-from __future__ import annotations
-
 import argparse
 
 

@@ -1,7 +1,5 @@
 """The table of commands, and the parser that loads only the one that is given."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 from importlib import import_module
@@ -42,29 +40,17 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one sentence with the nearest right word."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line.
-
-        Raises
-        ------
-        BadInput
-            Always.
-        """
-        wrong = [
-            word.split("=")[0]
-            for word in message.partition("unrecognized arguments:")[2].split()
-            if word.startswith("-")
-        ]
+        """Refuse the command line with `BadInput`, always."""
+        unknown = message.partition("unrecognized arguments:")[2].split()
+        wrong = [word.split("=")[0] for word in unknown if word.startswith("-")]
         near = difflib.get_close_matches(wrong[0], [*self._every_option()], 1, 0.5) if wrong else []
         hint = f"did you mean {near[0]}?" if near else f"see `{self.prog} --help`"
         raise BadInput(f"{message}: {hint}")
 
     def _every_option(self) -> set[str]:
-        options = set(self._option_string_actions)
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for sub in action.choices.values():
-                    options |= set(sub._option_string_actions)
-        return options
+        commands = [action for action in self._actions if isinstance(action, argparse._SubParsersAction)]
+        subs = [sub for action in commands for sub in action.choices.values()]
+        return {option for one in (self, *subs) for option in one._option_string_actions}
 
 
 def build_parser(chosen: str | None) -> Parser:
@@ -75,18 +61,13 @@ def build_parser(chosen: str | None) -> Parser:
         number = version("deskbench")
     except PackageNotFoundError:
         number = "(not installed)"
-    parser = Parser(
-        prog="deskbench",
-        description="A benchmark of language models as customer-support agents.",
-        epilog=EXPLAINED,
-        allow_abbrev=False,
-    )
+    about = "A benchmark of language models as customer-support agents."
+    parser = Parser(prog="deskbench", description=about, epilog=EXPLAINED, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"deskbench {number}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, text in COMMANDS.items():
-        sub = commands.add_parser(
-            name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXPLAINED, allow_abbrev=False
-        )
+        told = f"{text[0].upper()}{text[1:]}."
+        sub = commands.add_parser(name, help=text, description=told, epilog=EXPLAINED, allow_abbrev=False)
         if name == chosen:
             module = import_module(f".{KEYWORDS.get(name, name)}", __package__)
             module.arguments(sub)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..experiment.forecast import forecast_against_real
 from ..experiment.summary import summary
 from ..experiment.writer import CannotSave
-from .codes import FINISHED, RESUMABLE, SIGNAL
+from .codes import FINISHED, RESUMABLE, SIGNAL, note
 from .ending import say_what_next
 from .signals import heard_signals
 
@@ -54,7 +54,7 @@ def _play(experiment: Experiment) -> tuple[int, RunFile | None]:
     try:
         run = asyncio.run(_with_signals(experiment, seen))
     except CannotSave as error:
-        print(f"deskbench: {error}: make room, then give the same command again to go on", file=sys.stderr)
+        note(f"{error}: make room, then give the same command again to go on")
         return RESUMABLE, None
     if run is not None and experiment.stopped is None:
         return FINISHED, run
@@ -76,13 +76,10 @@ async def _with_signals(experiment: Experiment, seen: list[int]) -> RunFile | No
                 loop.call_soon_threadsafe(task.cancel)
             return
         if grace_s:
-            print(
-                f"stopping: calls in flight are waited for, {grace_s:g} s at most; once more to stop at once",
-                file=sys.stderr,
-            )
-        loop.call_soon_threadsafe(
-            experiment.stop, f"interrupted by {name}: give the same command again to go on", grace_s
-        )
+            told = f"stopping: calls in flight are waited for, {grace_s:g} s at most; once more to stop at once"
+            print(told, file=sys.stderr)
+        why = f"interrupted by {name}: give the same command again to go on"
+        loop.call_soon_threadsafe(experiment.stop, why, grace_s)
 
     with heard_signals(on_signal):
         try:
@@ -103,4 +100,4 @@ def _tell(experiment: Experiment, run: RunFile) -> None:
             print(line)
     print(f"run file: {run.path}", flush=True)
     if experiment.stopped:
-        print(f"deskbench: what is finished is saved; {experiment.stopped.sentence}", file=sys.stderr)
+        note(f"what is finished is saved; {experiment.stopped.sentence}")

@@ -1,7 +1,5 @@
 """``deskbench recover``."""
 
-from __future__ import annotations
-
 import argparse
 
 from .codes import FINISHED
@@ -18,12 +16,10 @@ def execute(options: argparse.Namespace) -> int:
     from ..runfile.salvage import recover
 
     copied = recover(options.file, options.out)
-    print(
-        f"{options.out} holds the {copied.rows['conversations']} conversations of {options.file} that are intact, with {copied.rows['scores']} scores "
-        f"and {copied.rows['calls']} model calls"
-    )
+    talks, scores, calls = (copied.rows[name] for name in ("conversations", "scores", "calls"))
+    intact = f"{options.out} holds the {talks} conversations of {options.file} that are intact"
+    print(f"{intact}, with {scores} scores and {calls} model calls")
     if copied.lost:
-        print(
-            f"at least {copied.lost} damaged rows were left out: `deskbench score` makes scores again, the same `deskbench run` plays what is missing"
-        )
+        again = "`deskbench score` makes scores again, the same `deskbench run` plays what is missing"
+        print(f"at least {copied.lost} damaged rows were left out: {again}")
     return FINISHED

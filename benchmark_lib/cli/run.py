@@ -1,12 +1,11 @@
 """``deskbench run``."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..errors import BadInput
 from . import asking
 from .machines import executor_arguments
+from .options import ENDPOINT, PATTERN, PROMPT, RUN_FILE, STORE, TOOLS, TRIALS, add_options
 
 ALL_SCRIPTED = "scripted:all"
 NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
@@ -15,96 +14,44 @@ NOT_OF_THE_RUN = ("command", "execute", "dry_run", "ask_above", "yes")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench run``."""
-    _who_plays_what(parser)
-    _how(parser)
-    asking.arguments(parser)
-    add = parser.add_argument
-    add("--budget-usd", type=float, metavar="X", help="stop before the run costs more than this")
-    add("--out", metavar="FILE", help="the run file (default: in data/runs, named after the options)")
-    add(
-        "--replay",
-        action="store_true",
-        help="play a finished run again from its own calls, without an endpoint, and compare every record",
-    )
-
-
-def _who_plays_what(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "model",
-        metavar="MODEL",
-        nargs="?",
-        help="the model's name at the endpoint (its key in OPENAI_API_KEY), scripted:NAME, or scripted:all",
-    )
-    add("--base-url", metavar="URL", help="base URL of an OpenAI-compatible endpoint (default: OpenAI)")
-    add("--agent", metavar="MODULE:OBJECT", help="your own agent; MODEL is then only its label")
-    add(
-        "--isolate",
-        action="store_true",
-        help="run your own agent in a separate process that sees only messages and tools",
-    )
-    add(
-        "--customer",
-        default="scripted",
-        metavar="MODEL",
-        help="who plays the customer: scripted (default) or a model's name",
-    )
-    add("--customer-base-url", metavar="URL", help="base URL for the customer's model")
-    add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
-    add("--prompt", metavar="FILE", help="a system prompt to use instead of the store's")
-    add(
-        "--rules",
-        metavar="RULES",
-        help="rules added to the prompt: ticket_first, no_competitors, at_most_80_words, sign_with_desk, no_emojis, customer_language, or a YAML file of your own, separated by commas",
-    )
-    add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
-    add(
-        "--cases",
-        default="all",
-        metavar="PATTERN",
-        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; "
-        "wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, both reported apart; "
-        "`deskbench cases` lists all names with counts",
-    )
-
-
-def _how(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--trials", type=int, default=3, metavar="N", help="how often each case is played (default: 3)")
-    add(
-        "--messages",
-        type=int,
-        default=8,
-        metavar="N",
-        help="maximum number of customer messages per conversation (default: 8)",
-    )
-    add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-    add(
-        "--settings",
-        metavar="FILE",
-        help="YAML file with settings (temperature, reasoning_effort, ...) of agent and customer",
-    )
-    add(
-        "--weights",
-        metavar="open|closed",
-        help="say whether the model's weights are open, where data/weights.yaml does not; the run file keeps it",
-    )
-    add(
-        "--concurrency", type=int, default=50, metavar="N", help="maximum number of conversations at once (default: 50)"
-    )
+    model = "the model's name at the endpoint (its key in OPENAI_API_KEY), scripted:NAME, or scripted:all"
+    parser.add_argument("model", metavar="MODEL", nargs="?", help=model)
+    add_options(parser, WHO_PLAYS_WHAT)
     executor_arguments(parser, "play")
-    add(
-        "--timeout",
-        type=float,
-        metavar="S",
-        help="time limit for one attempt of a model call, in seconds (default: 120)",
-    )
-    add(
-        "--tool-timeout",
-        type=float,
-        metavar="S",
-        help="time limit for one call of your own tools, in seconds (default: 30)",
-    )
+    add_options(parser, LIMITS)
+
+
+WHO_PLAYS_WHAT = {
+    **ENDPOINT,
+    "--agent MODULE:OBJECT": "your own agent; MODEL is then only its label",
+    "--isolate": "run your own agent in a separate process that sees only messages and tools",
+    "--customer MODEL": ("who plays the customer: scripted (default) or a model's name", "scripted"),
+    "--customer-base-url URL": "base URL for the customer's model",
+    **STORE,
+    **PROMPT,
+    "--rules RULES": "rules added to the prompt: ticket_first, no_competitors, at_most_80_words, sign_with_desk, no_emojis, "
+    "customer_language, or a YAML file of your own, separated by commas",
+    **TOOLS,
+    "--cases PATTERN": (
+        f"{PATTERN}wordings for twelve cases told again in five voices each, factorial for the evidence x pressure table, "
+        "both reported apart; `deskbench cases` lists all names with counts",
+        "all",
+    ),
+    **TRIALS,
+    "--messages N": ("maximum number of customer messages per conversation (default: 8)", 8),
+    "--seed N": ("random seed (default: 0)", 0),
+    "--settings FILE": "YAML file with settings (temperature, reasoning_effort, ...) of agent and customer",
+    "--weights open|closed": "say whether the model's weights are open, where data/weights.yaml does not; the run file keeps it",
+    "--concurrency N": ("maximum number of conversations at once (default: 50)", 50),
+}
+LIMITS = {
+    "--timeout S": ("time limit for one attempt of a model call, in seconds (default: 120)", float),
+    "--tool-timeout S": ("time limit for one call of your own tools, in seconds (default: 30)", float),
+    **asking.OPTIONS,
+    "--budget-usd X": ("stop before the run costs more than this", float),
+    **RUN_FILE,
+    "--replay": "play a finished run again from its own calls, without an endpoint, and compare every record",
+}
 
 
 def execute(options: argparse.Namespace) -> int:

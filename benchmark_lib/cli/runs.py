@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..commands import command
 from ..errors import BadInput
 from .codes import FINISHED, REFUSED
+from .options import add_options
 
 if TYPE_CHECKING:
     from ..experiment.shelf import Shelved
@@ -37,8 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="a run file, or the file name, run_id or model of one in data/runs"
     )
-    parser.add_argument("--out", metavar="FILE", help="the new file of a merge")
-    parser.add_argument("--yes", action="store_true", help="remove without asking")
+    add_options(parser, {"--out FILE": "the new file of a merge", "--yes": "remove without asking"})
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -47,17 +47,15 @@ def execute(options: argparse.Namespace) -> int:
 
     most = MOST[options.action]
     if most is not None and len(options.runs) > most:
-        raise BadInput(
-            f"deskbench runs {options.action} takes {most or 'no'} RUN, not {len(options.runs)}: leave some out"
-        )
+        many = f"{most or 'no'} RUN, not {len(options.runs)}"
+        raise BadInput(f"deskbench runs {options.action} takes {many}: leave some out")
     if options.action == "list":
         return _list(shelf.shelf())
     if options.action == "remove-partial":
         return _remove_partial(options)
     if len(options.runs) < (2 if options.action == "merge" else 1):
-        raise BadInput(
-            f"deskbench runs {options.action} needs {ACTIONS[options.action].split(':')[0]}: see `deskbench runs`"
-        )
+        needed = ACTIONS[options.action].split(":")[0]
+        raise BadInput(f"deskbench runs {options.action} needs {needed}: see `deskbench runs`")
     if options.action == "merge" and not options.out:
         raise BadInput("a merge makes a new file: name it with --out FILE")
     paths = [shelf.find_run(name) for name in options.runs]
@@ -203,9 +201,8 @@ def _remove_partial(options: argparse.Namespace) -> int:
     if not options.yes:
         if not sys.stdin.isatty():
             raise BadInput("nobody can be asked whether to delete them: give --yes")
-        print(
-            f"Delete {len(chosen)} partial run{'s' * (len(chosen) != 1)}? [y/N] ", end="", file=sys.stderr, flush=True
-        )
+        many = f"{len(chosen)} partial run{'s' * (len(chosen) != 1)}"
+        print(f"Delete {many}? [y/N] ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             print("nothing was deleted")
             return REFUSED

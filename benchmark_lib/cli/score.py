@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from .codes import FINISHED, RESUMABLE
+from .codes import FINISHED, RESUMABLE, note
+from .options import STORE_PLAYED, TOOLS_PLAYED, add_options
 
 if TYPE_CHECKING:
     from ..experiment.scoring import ScoreFault
@@ -17,15 +18,8 @@ TRACEBACKS_SHOWN = 3
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench score``."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="run files")
-    parser.add_argument("--store", metavar="DIR", help="the store the runs were played on (default: the one they name)")
-    parser.add_argument(
-        "--tools",
-        metavar="MODULE:NAME",
-        help="where your own tools are, for runs that were made with some (default: the module that each of them names)",
-    )
-    parser.add_argument(
-        "--again", action="store_true", help="also rescore conversations that have scores of this version"
-    )
+    again = {"--again": "also rescore conversations that have scores of this version"}
+    add_options(parser, STORE_PLAYED | TOOLS_PLAYED | again)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -41,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
         try:
             made, found = rescore(file, options.store, options.again, options.tools)
         except CannotSave as error:
-            print(f"deskbench: {error}: make room, then give the same command again", file=sys.stderr)
+            note(f"{error}: make room, then give the same command again")
             return RESUMABLE
         print(f"{file}: scored {made} of {found} conversations")
         for line in summary(RunFile(file)):
@@ -58,8 +52,7 @@ def _tell_faults(file: str, faults: list[ScoreFault]) -> None:
     shown = {f.traceback.splitlines()[-1] if f.traceback else "": f for f in reversed(faults)}
     for fault in [*shown.values()][:TRACEBACKS_SHOWN]:
         print(f"case {fault.case_id}, trial {fault.trial}:\n{fault.traceback or fault.reason}", file=sys.stderr)
-    print(
-        f"deskbench: {len(faults)} conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
-        "above, and give the same command again after an update",
-        file=sys.stderr,
+    note(
+        f"{len(faults)} conversations of {file} cannot be scored, which is a fault of Deskbench: report it with the traceback "
+        "above, and give the same command again after an update"
     )

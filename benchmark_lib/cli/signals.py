@@ -3,18 +3,15 @@
 Heard whatever code holds the event loop, and obeyed at once the second time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .codes import SIGNAL
+from .codes import SIGNAL, note
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AT_ONCE_S = 0.5
@@ -42,9 +39,8 @@ def heard_signals(told: Callable[[int, str], None]) -> Iterator[None]:
     loop, before = asyncio.get_running_loop(), {number: signal.getsignal(number) for number in SIGNALS}
     for number in SIGNALS:
         with contextlib.suppress(NotImplementedError):  # Windows
-            loop.add_signal_handler(
-                number, lambda: None
-            )  # does nothing but wake the loop: a signal may reach the process in another thread
+            # does nothing but wake the loop: a signal may reach the process in another thread
+            loop.add_signal_handler(number, lambda: None)
         signal.signal(number, on_signal)
     try:
         yield
@@ -56,9 +52,5 @@ def heard_signals(told: Callable[[int, str], None]) -> Iterator[None]:
 
 
 def _end(code: int) -> None:
-    print(
-        "deskbench: stopped at once; what is finished is saved: give the same command again to go on",
-        file=sys.stderr,
-        flush=True,
-    )
+    note("stopped at once; what is finished is saved: give the same command again to go on")
     os._exit(code)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from ..errors import BadInput
-from .codes import FINISHED, RESUMABLE, SIGNAL
+from .codes import FINISHED, RESUMABLE, SIGNAL, note
+from .options import PATTERN, RUN_FILE, SETTINGS, STORE, TOOLS, add_options
 from .signals import heard_signals
 
 if TYPE_CHECKING:
@@ -21,36 +21,31 @@ GO_ON = "give the same command again to go on"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench sit``."""
-    add = parser.add_argument
-    add("--chair", default="agent", metavar="SIDE", help="which chair you take: agent (default) or customer")
-    add("--port", type=int, metavar="N", help="let programs play over HTTP on this port of 127.0.0.1 (0: any free one)")
-    add("--chairs", type=int, default=1, metavar="N", help="how many players play at once over the port (default: 1)")
-    add("--name", default="human", metavar="NAME", help="the player's name in tables (default: human)")
-    add(
-        "--source",
-        default="human",
-        metavar="WORDS",
-        help="who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
-    )
-    add("--other", metavar="MODEL", help="who has the other side: a model, or a scripted agent (default: scripted)")
-    add("--base-url", metavar="URL", help="base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)")
-    add("--settings", metavar="FILE", help="YAML file with model settings by role")
-    add("--store", default="northline", metavar="DIR", help="name or folder of a store (default: northline)")
-    add("--prompt", metavar="FILE", help="a system prompt for the agent to use instead of the store's")
-    add("--rules", metavar="RULES", help="operator rules added to the agent's prompt, as for `deskbench run`")
-    add("--tools", metavar="MODULE:NAME", help="your own tools, in addition to the store's")
-    add(
-        "--cases",
-        default="all",
-        metavar="PATTERN",
-        help="case ids, intents, buckets or failure kinds, separated by commas; * and ? are wildcards; hard for the hard set, hard:NAME for a part of it; `deskbench cases` lists the names",
-    )
-    add("--shuffle", type=int, default=0, metavar="SEED", help="another order of the cases (default: 0)")
-    add("--trials", type=int, default=1, help="trials per case (default: 1)")
-    add("--messages", type=int, default=8, help="maximum number of customer messages per conversation (default: 8)")
-    add("--seed", type=int, default=0, help="random seed (default: 0)")
-    add("--out", metavar="FILE", help="the run file (default: in data/runs, named after the options)")
-    add("--replay", action="store_true", help="play what is on file again, without players, and compare every record")
+    options = {
+        "--chair SIDE": ("which chair you take: agent (default) or customer", "agent"),
+        "--port N": ("let programs play over HTTP on this port of 127.0.0.1 (0: any free one)", int),
+        "--chairs N": ("how many players play at once over the port (default: 1)", 1),
+        "--name NAME": ("the player's name in tables (default: human)", "human"),
+        "--source WORDS": (
+            "who played, as the run file says it, such as human:anna or 'blind play' (default: human)",
+            "human",
+        ),
+        "--other MODEL": "who has the other side: a model, or a scripted agent (default: scripted)",
+        "--base-url URL": "base URL of the other side's OpenAI-compatible endpoint (default: OpenAI)",
+        **SETTINGS,
+        **STORE,
+        "--prompt FILE": "a system prompt for the agent to use instead of the store's",
+        "--rules RULES": "operator rules added to the agent's prompt, as for `deskbench run`",
+        **TOOLS,
+        "--cases PATTERN": (f"{PATTERN}`deskbench cases` lists the names", "all"),
+        "--shuffle SEED": ("another order of the cases (default: 0)", 0),
+        "--trials TRIALS": ("trials per case (default: 1)", 1),
+        "--messages MESSAGES": ("maximum number of customer messages per conversation (default: 8)", 8),
+        "--seed SEED": ("random seed (default: 0)", 0),
+        **RUN_FILE,
+        "--replay": "play what is on file again, without players, and compare every record",
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -63,7 +58,7 @@ def execute(options: argparse.Namespace) -> int:
     try:
         return asyncio.run(_sit(options, seen))
     except CannotSave as error:
-        print(f"deskbench: {error}: make room, then {GO_ON}", file=sys.stderr)
+        note(f"{error}: make room, then {GO_ON}")
         return RESUMABLE
     except asyncio.CancelledError:
         if not seen:
@@ -114,4 +109,4 @@ def _tell(run: RunFile, experiment: Experiment) -> None:
     finished, planned = run.counts()["finished"], sum(run.manifest["planned"].values())
     print(f"{finished} of {planned} conversations finished; run file: {run.path}", flush=True)
     if experiment.stopped is not None:
-        print(f"deskbench: what is finished is saved; {experiment.stopped.sentence}", file=sys.stderr)
+        note(f"what is finished is saved; {experiment.stopped.sentence}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from .codes import FINISHED
+from .options import add_options
 
 if TYPE_CHECKING:
     from ..reports.watching import Look
@@ -22,21 +23,20 @@ SHORTEST_S = 0.2
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of ``deskbench watch``."""
-    add = parser.add_argument
-    add(
-        "run",
-        nargs="?",
-        metavar="RUN",
-        help="a run file, or the name of one in data/runs (default: the one begun or gone on with last)",
-    )
-    add("--page", action="store_true", help="also write a page that reloads itself, with every finished conversation")
-    add("--every", type=float, default=2.0, metavar="S", help="seconds between two looks (default: 2)")
-    add("--once", action="store_true", help="look once and end")
+    which = "a run file, or the name of one in data/runs (default: the one begun or gone on with last)"
+    parser.add_argument("run", nargs="?", metavar="RUN", help=which)
+    options = {
+        "--page": "also write a page that reloads itself, with every finished conversation",
+        "--every S": ("seconds between two looks (default: 2)", 2.0),
+        "--once": "look once and end",
+    }
+    add_options(parser, options)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Look at the run again and again until nobody writes it any more."""
     from ..experiment.shelf import find_run, is_being_written, runs_folder, shelf
+    from ..project import project_folder, slug
     from ..reports.watching import WatchPage, look
     from ..runfile import RunFile
 
@@ -50,7 +50,7 @@ def execute(options: argparse.Namespace) -> int:
             raise BadInput(f"there is no run in {runs_folder()} to watch: begin one with `deskbench run MODEL`")
         path = newest.path
     run = RunFile(path)
-    page = WatchPage(run, _folder(path)) if options.page else None
+    page = WatchPage(run, project_folder() / "reports" / "watch" / slug(path.stem)) if options.page else None
     if page is not None:
         print(f"page: {page.index.resolve()}", flush=True)
     while True:
@@ -62,12 +62,6 @@ def execute(options: argparse.Namespace) -> int:
         if options.once or not going_on:
             return FINISHED
         time.sleep(options.every)
-
-
-def _folder(path: Path) -> Path:
-    from ..project import project_folder, slug
-
-    return project_folder() / "reports" / "watch" / slug(path.stem)
 
 
 def _show(seen: Look, page: Path | None, going_on: bool) -> None:

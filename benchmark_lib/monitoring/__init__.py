@@ -3,17 +3,17 @@
 Nothing of a conversation but its name, its place in the log and its numbers is kept.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ..endpoint.plain_data import read_mapping
 from ..errors import BadInput
 from ..project import in_project
+from ..store import Store
 from ..store.tau import TauStore
 from ..store.world import load_store
 from .drift import (
@@ -33,11 +33,6 @@ from .made_up import CHANGES, made_up_year, week_of, write_year
 from .measures import absent
 from .recovery import elsewhere_table, false_alarm_table, first_alarms, found_table
 from .tally import Tally, tally
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..store import Store
 
 __all__ = [
     "CHANGES",
@@ -66,16 +61,8 @@ class Monitored:
 
     Attributes
     ----------
-    counted : Tally
-        The counts by week.
-    baseline : Baseline
-        The weeks that later ones are compared with.
-    rows : list of Watched
-        Every measure that the logs can give.
     false_alarms : float
         Chance of any false alarm in a year of weekly looks.
-    left_out : LeftOut
-        Lines that could not be read.
     """
 
     counted: Tally
@@ -120,6 +107,7 @@ class Monitored:
         """What a reader must know of the logs, a sentence each."""
         c, n = self.counted, self.counted.conversations.total()
         quiet = c.silent_weeks()
+        silent = f"{len(quiet)} weeks hold no tool call (first: {quiet[0] if quiet else ''})"
         return [
             text
             for applies, text in (
@@ -128,10 +116,7 @@ class Monitored:
                 (self.left_out.lines, f"{self.left_out.lines:,} lines were left out; the first: {self.left_out.first}"),
                 (c.unknown_tools, _unknown(c)),
                 (c.unread, _unread(c)),
-                (
-                    quiet,
-                    f"{len(quiet)} weeks hold no tool call (first: {quiet[0] if quiet else ''}): what needs calls is not counted in them.",
-                ),
+                (quiet, f"{silent}: what needs calls is not counted in them."),
             )
             if applies
         ]
@@ -179,15 +164,10 @@ def monitor(
     tools : mapping of str to str, optional
         Their name of a tool to the act it is: the name of one of the desk's tools, ``refund``, ``read`` for one that changes nothing, or
         ``other`` for one that changes what no measure asks about (`read_tool_acts` reads them from a file).
-    format : {"jsonl", "tau2", "inspect"}, optional
     false_alarms : float
         Chance of any false alarm, over all measures, in a year of weekly looks.
     leave_out_bad : bool
         Whether lines that cannot be read are counted and left out; else the first is refused.
-
-    Returns
-    -------
-    Monitored
 
     Raises
     ------
@@ -202,16 +182,11 @@ def monitor(
     _check_tools(tools or {}, desk)
     left_out = LeftOut()
     how = LogFormat(format, dict(tools or {}), left_out if leave_out_bad else None)
-    counted = tally(read_logs(_once(logs), how), desk, has_store=store is not None)
+    counted = tally(read_logs(dict.fromkeys(Path(log) for log in logs), how), desk, has_store=store is not None)
     span = baseline_of(counted, baseline)
     rows = watched(counted, span)
     level_of(rows, false_alarms)
     return Monitored(counted, span, rows, false_alarms, left_out)
-
-
-def _once(logs: Iterable[str | Path]) -> list[Path]:
-    """The files, each once."""
-    return list(dict.fromkeys(Path(log) for log in logs))
 
 
 def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
@@ -223,12 +198,7 @@ def _check_tools(tools: Mapping[str, str], desk: Store) -> None:
 
 
 def read_tool_acts(path: str | Path) -> dict[str, str]:
-    """Which act each tool of a log is, from a YAML file: one line per tool, ``issueRefund: refund``.
-
-    Parameters
-    ----------
-    path : path
-        The acts are in ``data/log_format.md``.
+    """Which act each tool of a log is, from a YAML file: one line per tool, ``issueRefund: refund`` (see ``data/log_format.md``).
 
     Raises
     ------
@@ -241,7 +211,6 @@ def read_tool_acts(path: str | Path) -> dict[str, str]:
         raise BadInput(f"{path} names no tool: give one line per tool, as in 'issueRefund: {REFUNDS}'")
     for theirs, act in given.items():
         if not isinstance(theirs, str) or not isinstance(act, str):
-            raise BadInput(
-                f"{path}: {theirs!r:.40} is mapped to {act!r:.40}: write the tool and one act, as in 'issueRefund: {REFUNDS}'"
-            )
+            mend = f"write the tool and one act, as in 'issueRefund: {REFUNDS}'"
+            raise BadInput(f"{path}: {theirs!r:.40} is mapped to {act!r:.40}: {mend}")
     return given

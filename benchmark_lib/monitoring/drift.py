@@ -1,30 +1,19 @@
 """Counts by week -> rates with intervals, drift against the baseline, and alarms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..analysis.estimators.alarms import (
-    LOOKS,
-    MORE,
-    WINDOWS,
-    RateAlarms,
-    dispersion_allowed,
-    rate_alarms,
-    rate_change,
-)
+import pandas as pd
+
+from ..analysis.estimators.alarms import LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change
 from ..analysis.estimators.intervals import proportion_interval
 from ..errors import BadInput
 from .measures import Measure
 from .tally import Tally
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BASELINE_WEEKS = 13
 """Weeks of the baseline where none is given: the first quarter of a year; of a short log its first half."""
@@ -57,10 +46,7 @@ class Baseline:
 def baseline_of(counted: Tally, span: str | None = None) -> Baseline:
     """The baseline of a log: the whole weeks of `span` (``FROM..TO``, two days), or its first quarter.
 
-    Raises
-    ------
-    BadInput
-        For a span that is none, that no conversation falls into, or after which none is left.
+    Raises `BadInput` for a span that is none, that no conversation falls into, or after which none is left.
     """
     weeks = counted.weeks
     if span is None:
@@ -77,9 +63,8 @@ def baseline_of(counted: Tally, span: str | None = None) -> Baseline:
         raise BadInput(f"--baseline {span[:40]!r} is not a span of days: write it as 2026-01-05..2026-03-29")
     within = [week for week in weeks if first <= week and week + timedelta(days=6) <= last]
     if not any(counted.conversations[week] for week in within):
-        raise BadInput(
-            f"no whole week (Monday to Sunday) with a conversation lies in {span}: the log covers {weeks[0]} to {weeks[-1] + timedelta(days=6)}"
-        )
+        covers = f"the log covers {weeks[0]} to {weeks[-1] + timedelta(days=6)}"
+        raise BadInput(f"no whole week (Monday to Sunday) with a conversation lies in {span}: {covers}")
     if within[-1] == weeks[-1]:
         raise BadInput(f"nothing is left to watch after the baseline {span}: end it before {weeks[-1]}")
     return Baseline(within[0], within[-1])
@@ -144,8 +129,6 @@ def week_table(rows: list[Watched]) -> pd.DataFrame:
         One row per measure and week: measure, title, week (its Monday), part (baseline or watched), count, n, share with
         low and high (Wilson, 95 %).
     """
-    import pandas as pd
-
     found = []
     for one in rows:
         first = one.weeks[0] - timedelta(weeks=len(one.base_ns))
@@ -172,13 +155,7 @@ def alarms_of(one: Watched, level: float) -> dict[int, RateAlarms]:
     spread = dispersion_allowed(one.base_counts, one.base_ns)
     return {
         side: rate_alarms(
-            sum(one.base_counts),
-            sum(one.base_ns),
-            one.counts,
-            one.ns,
-            level=level,
-            side=side,
-            dispersion=spread,
+            sum(one.base_counts), sum(one.base_ns), one.counts, one.ns, level=level, side=side, dispersion=spread
         )
         for side in one.measure.sides
     }
@@ -187,10 +164,7 @@ def alarms_of(one: Watched, level: float) -> dict[int, RateAlarms]:
 def level_of(rows: list[Watched], false_alarms: float) -> float:
     """The chance of a false alarm that each measure and side may have, so that all together have `false_alarms`.
 
-    Raises
-    ------
-    BadInput
-        For a chance that is none.
+    Raises `BadInput` for a chance that is none.
     """
     if not 0 < false_alarms < 1:
         raise BadInput(f"the chance of a false alarm is {false_alarms!r}: give a number between 0 and 1, such as 0.05")
@@ -214,7 +188,6 @@ def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> p
 
     Parameters
     ----------
-    rows : list of Watched
     false_alarms : float
         Chance of any false alarm over all measures in a year of weekly looks.
 
@@ -226,8 +199,6 @@ def drift_table(rows: list[Watched], *, false_alarms: float = FALSE_ALARMS) -> p
         four weeks), change with change_low and change_high (Newcombe, not adjusted); dispersion (what counts are divided by for the alarms); alarm (Monday of the first week with one, or empty), alarm_side (more or fewer), alarm_window
         (weeks pooled), alarms (weeks with one), on (whether the newest week has one), p (the smallest of the newest look), limit, reason.
     """
-    import pandas as pd
-
     level = level_of(rows, false_alarms)
     found = [_drift(one, level) for one in rows]
     found.sort(key=lambda row: row["alarm"] or "9999")
@@ -245,9 +216,7 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
         **_rate("base", base, n),
         **_rate("last", one.counts[-1], one.ns[-1]),
         **_rate("recent", recent, size),
-        "change": change.estimate,
-        "change_low": change.low,
-        "change_high": change.high,
+        **{"change": change.estimate, "change_low": change.low, "change_high": change.high},
         "dispersion": dispersion_allowed(one.base_counts, one.base_ns),
         **_alarm(one, level),
         "reason": change.reason,
@@ -256,13 +225,8 @@ def _drift(one: Watched, level: float) -> dict[str, Any]:
 
 def _rate(name: str, count: int, n: int) -> dict[str, Any]:
     rate = proportion_interval(count, n)
-    return {
-        f"{name}_count": count,
-        f"{name}_n": n,
-        name: rate.estimate,
-        f"{name}_low": rate.low,
-        f"{name}_high": rate.high,
-    }
+    counts = {f"{name}_count": count, f"{name}_n": n}
+    return counts | {name: rate.estimate, f"{name}_low": rate.low, f"{name}_high": rate.high}
 
 
 def _alarm(one: Watched, level: float) -> dict[str, Any]:
@@ -295,14 +259,11 @@ def behind_table(counted: Tally, rows: list[Watched]) -> pd.DataFrame:
         One row per measure, week and conversation: measure, title, week, value, conversation, place (file and line),
         link. At most 50 for one measure and week, the highest values first.
     """
-    import pandas as pd
-
     found = []
     for one in rows:
         for week in counted.weeks:
             kept = counted.behind.get((week, one.measure.name), ())
             for b in sorted((b for b in kept if b.value > one.above), key=lambda b: (-b.value, b.place)):
-                found.append(
-                    (one.measure.name, title_of(one), week.isoformat(), b.value, b.name, b.place, b.link or "")
-                )
+                which = (one.measure.name, title_of(one), week.isoformat())
+                found.append((*which, b.value, b.name, b.place, b.link or ""))
     return pd.DataFrame(found, columns=["measure", "title", "week", "value", "conversation", "place", "link"])

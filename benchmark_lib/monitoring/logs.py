@@ -1,7 +1,5 @@
 """Logged conversations of a support desk, one at a time: JSON lines, and the result files that ``deskbench import`` reads."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -108,16 +106,9 @@ def read_logs(paths: Iterable[str | Path], how: LogFormat | None = None) -> Iter
     ----------
     paths : iterable of path
         Files; ``.gz`` is unpacked on the way.
-    how : LogFormat, optional
 
-    Yields
-    ------
-    Logged
-
-    Raises
-    ------
-    BadInput
-        For a file that cannot be read and, unless lines may be left out, a line that is no conversation with a time.
+    Raises `BadInput` for a file that cannot be read and, unless lines may be left out, a line that is no conversation
+    with a time.
     """
     how = how or LogFormat()
     for path in map(Path, paths):
@@ -162,9 +153,8 @@ def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
         raise BadInput(f"{where} has no list of messages: give one conversation per line, {OR_LEAVE_OUT}")
     at = when(raw)
     if at is None:
-        raise BadInput(
-            f"{where} does not say when it was: give it a field {TIMES[0]!r} such as 2026-06-29T10:00:00Z, {OR_LEAVE_OUT}"
-        )
+        mend = f"give it a field {TIMES[0]!r} such as 2026-06-29T10:00:00Z, {OR_LEAVE_OUT}"
+        raise BadInput(f"{where} does not say when it was: {mend}")
     name = _name(raw)
     place = f"{path.name}:{number}"
     given = raw.get("handed_over")
@@ -174,15 +164,7 @@ def _logged(line: bytes, path: Path, number: int, how: LogFormat) -> Logged:
         record = _record(raw, called, where, how.tools)
     except (TypeError, AttributeError, LookupError) as error:
         raise BadInput(f"{where}: a part of it is not of its kind ({error}): mend it, {OR_LEAVE_OUT}") from None
-    return Logged(
-        called,
-        place,
-        at,
-        record,
-        name is not None,
-        told,
-        link if isinstance(link, str) else None,
-    )
+    return Logged(called, place, at, record, name is not None, told, link if isinstance(link, str) else None)
 
 
 def _first(raw: dict[str, Any], names: Iterable[str]) -> Any:

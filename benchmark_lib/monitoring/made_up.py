@@ -4,8 +4,6 @@ Its texts are written ones: the locked planted conversations of the detectors, a
 generator draws among them; nothing here is a log of any desk.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from collections.abc import Iterator
@@ -128,18 +126,12 @@ def shares_by_week(changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS) ->
 
 
 def made_up_year(
-    rng: np.random.Generator,
-    *,
-    changes: tuple[Change, ...] = CHANGES,
-    weeks: int = WEEKS,
-    per_week: int = PER_WEEK,
+    rng: np.random.Generator, *, changes: tuple[Change, ...] = CHANGES, weeks: int = WEEKS, per_week: int = PER_WEEK
 ) -> Iterator[dict[str, Any]]:
     """The lines of a made-up log, in the order of time.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-    changes : tuple of Change
     weeks, per_week : int
         How long it is, and how many conversations a week has on average (Poisson).
 
@@ -161,13 +153,9 @@ def made_up_year(
 
 def as_line(record: Conversation) -> dict[str, Any]:
     """A record as a log keeps it: who said what, and which tools were called."""
-    return {
-        "messages": [{"role": m.side, "content": m.text} for m in record.messages],
-        "tool_calls": [
-            {"name": c.name, "arguments": c.arguments, "result": c.result, "error": c.error, "turn": c.turn}
-            for c in record.tool_calls
-        ],
-    }
+    kept = ("name", "arguments", "result", "error", "turn")
+    calls = [{name: getattr(c, name) for name in kept} for c in record.tool_calls]
+    return {"messages": [{"role": m.side, "content": m.text} for m in record.messages], "tool_calls": calls}
 
 
 def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = False, **more: Any) -> Path:
@@ -175,8 +163,6 @@ def write_year(path: str | Path, rng: np.random.Generator, *, replace: bool = Fa
 
     Parameters
     ----------
-    path : path
-    rng : numpy.random.Generator
     replace : bool
         Whether a file of that name is written anew; else it must not exist.
     **more

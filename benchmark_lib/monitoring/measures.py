@@ -1,12 +1,10 @@
 """What can be read from a logged conversation when no case was played: detectors and scorers, and what each of them needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..analysis.estimators.alarms import FEWER, MORE
 from ..cases import Case
@@ -18,11 +16,9 @@ from ..scoring.claims.actions import refunds_not_made
 from ..scoring.customer_audit import pattern
 from ..scoring.escape_hatch import person_given
 from ..scoring.reply_language import answers_in_language
+from ..store import Store
 from ..store.every_desk import HANDOVER
 from .logs import ACTS, OTHER, REFUNDS, Logged
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 WORDS, CALLS, HANDED, STORE = "words", "calls", "handover", "store"
 """What a measure needs: messages; logged tool calls; to know whether a person took over; the articles and tools of the desk's own store."""
@@ -43,8 +39,6 @@ class Heard:
 
     Parameters
     ----------
-    logged : Logged
-        The conversation.
     store : Store
         The desk whose words and tools it is read with.
     """
@@ -109,8 +103,6 @@ class Measure:
     ----------
     name, title : str
         Its key, and how a table heads it.
-    definition : str
-        One sentence.
     needs : str
         One of `WORDS`, `CALLS`, `HANDED`, `STORE`.
     read : callable
@@ -150,11 +142,7 @@ DEFINITIONS = {
 
 def measures() -> tuple[Measure, ...]:
     """Every measure, findings first."""
-    return (
-        *(_of_detector(name) for name in CASE_FREE if name in DETECTORS),
-        *_SHARES,
-        *_NUMBERS,
-    )
+    return (*(_of_detector(name) for name in CASE_FREE if name in DETECTORS), *_SHARES, *_NUMBERS)
 
 
 def absent() -> dict[str, str]:
@@ -165,14 +153,12 @@ def absent() -> dict[str, str]:
 
 def _of_detector(name: str) -> Measure:
     d = DETECTORS[name]
-    needs_calls = CASE_FREE[name] != WORDS
-    return Measure(
-        name,
-        TITLES.get(name, d.title),
-        DEFINITIONS.get(name, d.definition),
-        CASE_FREE[name],
-        lambda heard: None if needs_calls and heard.unknown else heard.found(name),
-    )
+    title, definition, needs = TITLES.get(name, d.title), DEFINITIONS.get(name, d.definition), CASE_FREE[name]
+
+    def read(heard: Heard) -> bool | None:
+        return None if needs != WORDS and heard.unknown else heard.found(name)
+
+    return Measure(name, title, definition, needs, read)
 
 
 def _wants_person(heard: Heard) -> bool:
@@ -240,31 +226,20 @@ _SHARES = (
     ),
 )
 
+
+def _many(name: str, title: str, said: str, needs: str, read: Callable[[Heard], int]) -> Measure:
+    """A number, of which the share above nearly all of the baseline is watched."""
+    return Measure(name, title, f"{said} than in nine of ten conversations of the baseline.", needs, read, number=True)
+
+
+def _words(heard: Heard) -> int:
+    return sum(len(m.text.split()) for m in heard.record.replies())
+
+
 _NUMBERS = (
-    Measure(
-        "agent_messages",
-        "Many messages",
-        "The agent wrote more messages than in nine of ten conversations of the baseline.",
-        WORDS,
-        lambda heard: len(heard.record.replies()),
-        number=True,
-    ),
-    Measure(
-        "agent_words",
-        "Many words",
-        "The agent wrote more words than in nine of ten conversations of the baseline.",
-        WORDS,
-        lambda heard: sum(len(m.text.split()) for m in heard.record.replies()),
-        number=True,
-    ),
-    Measure(
-        "tool_calls",
-        "Many tool calls",
-        "There were more tool calls than in nine of ten conversations of the baseline.",
-        CALLS,
-        lambda heard: len(heard.record.tool_calls),
-        number=True,
-    ),
+    _many("agent_messages", "Many messages", "The agent wrote more messages", WORDS, lambda h: len(h.record.replies())),
+    _many("agent_words", "Many words", "The agent wrote more words", WORDS, _words),
+    _many("tool_calls", "Many tool calls", "There were more tool calls", CALLS, lambda h: len(h.record.tool_calls)),
 )
 
 

@@ -1,20 +1,27 @@
 """Are planted changes found, how soon, and at how many false alarms? Many made-up years, drawn as counts of texts that were read once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ..analysis.estimators.alarms import MORE
 from ..analysis.estimators.intervals import proportion_interval
 from .drift import BASELINE_WEEKS, FALSE_ALARMS, HIGH, Watched, alarms_of, level_of
-from .made_up import CHANGES, FIRST_WEEK, PER_WEEK, WEEKS, Change, TextValues, shares_by_week, text_values
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .made_up import (
+    CHANGES,
+    FIRST_WEEK,
+    HONEST,
+    PER_WEEK,
+    USUAL,
+    WEEKS,
+    Change,
+    TextValues,
+    shares_by_week,
+    text_values,
+    texts,
+)
 
 CHART_SIGMAS = 3
 """Standard deviations of the limits of a p-chart, the usual ones."""
@@ -32,16 +39,10 @@ def drawn_year(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
     changes : tuple of Change
         What is planted; none for a year in which nothing changes.
-    per_week, baseline_weeks : int
     unrest : float
         How much the share of each kind varies from week to week besides chance: standard deviation of its logarithm.
-
-    Returns
-    -------
-    list of Watched
     """
     read, shares = text_values(), shares_by_week(changes)
     if unrest:
@@ -52,8 +53,6 @@ def drawn_year(
 
 
 def _not_honest() -> np.ndarray:
-    from .made_up import HONEST, texts
-
     return np.array([kind != HONEST for kind in texts().kinds], dtype=float)
 
 
@@ -100,9 +99,6 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
 
     Parameters
     ----------
-    years : int
-    rng : numpy.random.Generator
-    false_alarms : float
     **more
         As for `drawn_year`.
 
@@ -112,8 +108,6 @@ def first_alarms(years: int, rng: np.random.Generator, *, false_alarms: float = 
         One row per year and measure: year, measure, title, alarm and chart (week of the year, from 0, of the first alarm of this rule and of a
         p-chart; NaN where there is none).
     """
-    import pandas as pd
-
     rows = []
     for year, generator in enumerate(rng.spawn(years)):
         counted = drawn_year(generator, **more)
@@ -136,8 +130,6 @@ def false_alarm_table(alarms: pd.DataFrame, rules: Sequence[str] = ("alarm", "ch
         One row per rule: rule, years, with_alarm, share with low and high (Wilson, 95 %), alarms_per_year (measures with
         one).
     """
-    import pandas as pd
-
     rows = []
     for rule in rules:
         by_year = alarms.groupby("year")[rule].count()
@@ -160,10 +152,6 @@ def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rul
         of all years), weeks_median and weeks_90 (weeks from the change to the end of the week of the alarm, over all
         years; infinite where so many did not find it).
     """
-    import pandas as pd
-
-    from .made_up import USUAL
-
     rows = []
     for change in changes:
         mine = alarms[alarms["measure"] == change.kind]
@@ -179,19 +167,8 @@ def found_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES, rul
 
 
 FOUND_COLUMNS = [
-    "title",
-    "before",
-    "after",
-    "change_week",
-    "grows_over",
-    "years",
-    "too_soon",
-    "found",
-    "share",
-    "low",
-    "high",
-    "weeks_median",
-    "weeks_90",
+    *("title", "before", "after", "change_week", "grows_over", "years", "too_soon", "found", "share", "low", "high"),
+    *("weeks_median", "weeks_90"),
 ]
 
 
@@ -209,7 +186,5 @@ def elsewhere_table(alarms: pd.DataFrame, changes: tuple[Change, ...] = CHANGES,
     first = min((change.week for change in changes), default=WEEKS)
     rest = alarms[~alarms["measure"].isin([change.kind for change in changes])]
     marked = rest.assign(gone=rest[rule].notna(), early=rest[rule] < first)
-    table = marked.groupby("title", sort=False).agg(
-        years=("year", "size"), with_alarm=("gone", "sum"), before_any=("early", "sum")
-    )
-    return table.reset_index()
+    counts = {"years": ("year", "size"), "with_alarm": ("gone", "sum"), "before_any": ("early", "sum")}
+    return marked.groupby("title", sort=False).agg(**counts).reset_index()

@@ -1,21 +1,16 @@
 """Logged conversations counted week by week while they stream past: memory grows with the weeks, not with the conversations."""
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from ..errors import BadInput
+from ..store import Store
 from .logs import Logged, monday
 from .measures import CALLS, HANDED, STORE, WHY_ABSENT, WORDS, Heard, Measure, measures, read_all
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 MOST_BEHIND = 50
 """Conversations that are kept by name behind the number of one measure and week: the first, of a number the highest."""
@@ -43,8 +38,6 @@ class Tally:
 
     Attributes
     ----------
-    chosen : tuple of Measure
-        The measures.
     conversations, with_calls, with_handover : Counter of date
         Conversations of each week, those with a tool call, and those of which it is known by call or field whether a person took over.
     values : dict of (date, str) to Counter of int
@@ -159,10 +152,7 @@ def tally(logs: Iterable[Logged], store: Store, *, has_store: bool = False) -> T
     has_store : bool
         Whether the log is of this very desk, so that what stands in its articles may be told.
 
-    Raises
-    ------
-    BadInput
-        If there is no conversation, or the times span more weeks than any log does.
+    Raises `BadInput` if there is no conversation, or the times span more weeks than any log does.
     """
     counted = Tally(measures(), has_store)
     for one in logs:

@@ -1,12 +1,13 @@
 """Answers, not only tables: which model for which reader, in sentences that are made from the numbers and say how sure they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.estimators.comparisons import SURE
+from ..analysis.frames import Results
 from ..analysis.panels import short_name
 from ..analysis.tables.answers import (
     ALONE,
@@ -29,19 +30,12 @@ from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from .considered import Considered, considered, never_offered
 from .methods import days_played
 from .scope import stakes_in_words
-from .transcript import templates, visible
+from .transcript import render, visible
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..analysis.frames import Results
-
+FULL_RUN = ("run", "MODEL", "--trials", 3)
 FIRST_STEPS = (
-    (
-        "See what a full run of a model would cost and how long it would take",
-        command("run", "MODEL", "--trials", 3, "--dry-run"),
-    ),
-    ("Play it: every case, three times", command("run", "MODEL", "--trials", 3)),
+    ("See what a full run of a model would cost and how long it would take", command(*FULL_RUN, "--dry-run")),
+    ("Play it: every case, three times", command(*FULL_RUN)),
     ("Build these pages again", command("site")),
 )
 """What to do where no model has been run."""
@@ -59,7 +53,6 @@ class Answers:
     ----------
     dated : str
         The day of the last conversation, and of the prices.
-    stakes : Stakes
     items : tuple of Answer
         Safest, most for the money, best open weights, best with a person behind it.
     other_stakes : dict of str to list of (str, str)
@@ -85,7 +78,7 @@ class Answers:
         return {item.question.name: item for item in self.items}[name]
 
     def _repr_html_(self) -> str:
-        return str(templates().get_template("answers.html.j2").render(found=view(self), root="", pages={}))
+        return render("answers.html.j2", found=view(self), root="", pages={})
 
 
 def answers(
@@ -95,18 +88,11 @@ def answers(
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     stakes : Stakes, optional
         What a resolved conversation is worth, and what a wrong end and a handover cost; the defaults are stated with
         the answers.
     board : DataFrame, optional
         As `tables.leaderboard` gives it; made where it is not given.
-
-    Returns
-    -------
-    Answers
-        Shown by a notebook as text and tables.
 
     Examples
     --------
@@ -171,10 +157,9 @@ def sentence_of(found: Answer) -> str:
     if found.verdict == ALONE:
         said = f"{name}: {value}. It is the only model that can be compared, so this is a result and not a ranking."
     elif found.verdict == CLEAR:
-        said = (
-            f"{name}: {value}. The next is {_name(rows[1])}, {_measured(found.question, rows[1])}. The first is ahead by {_gap(found.question.metric, rows[1])}: "
-            f"{rows[1]['verdict']}. No other model can be in first place (95 %, all models compared at once)."
-        )
+        second, ahead = _measured(found.question, rows[1]), _gap(found.question.metric, rows[1])
+        said = f"{name}: {value}. The next is {_name(rows[1])}, {second}. The first is ahead by {ahead}: {rows[1]['verdict']}. "
+        said += "No other model can be in first place (95 %, all models compared at once)."
     else:
         said = f"{_upper(_who(found))}: any of them may be the best. The best mean so far is that of {name}, {value}, which does not settle it."
     return f"{said} {_beside_nothing(found)}".strip()
@@ -244,10 +229,8 @@ def view(found: Answers) -> dict[str, Any]:
 
 def _beside(row: dict[str, Any]) -> str:
     """The main metrics of a model in one line, so that no answer hides another number."""
-    parts = [
-        f"{METRICS[name].title.lower()} {METRICS[name].scale.written(row[name], brief=True)}"
-        for name in shown_on(Shown.MAIN)
-    ]
+    main = [METRICS[name] for name in shown_on(Shown.MAIN)]
+    parts = [f"{m.title.lower()} {m.scale.written(row[m.name], brief=True)}" for m in main]
     return f"{', '.join(parts)}; {row['cost_tier']}"
 
 

@@ -1,18 +1,14 @@
 """Badges for a README: a few words about one model as an SVG that needs no network."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ..analysis.panels import short_name
 from ..analysis.tables.paper import paper
 from ..figures.style import paths_for
 from .transcript import visible
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LETTER, PAD, HEIGHT = 6.4, 8, 20
 """Width of a letter, space beside a text and height of the badge, in pixels."""
@@ -36,15 +32,8 @@ def badge(board: pd.DataFrame, model: str, *, folder: str | Path | None = None) 
     ----------
     board : DataFrame
         As `tables.leaderboard` gives it.
-    model : str
-        Its name on the board.
     folder : path, optional
         Where it is saved, as ``badge-MODEL.svg``; nowhere by default.
-
-    Returns
-    -------
-    str
-        The SVG.
 
     Raises
     ------

@@ -1,12 +1,13 @@
 """From a number to its conversations: one filter, as rows of the frame and as an address on the site."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
-from ..analysis.frames import plain_rows
+import pandas as pd
+
+from ..analysis.frames import Results, plain_rows
+from ..analysis.panels import conversations_of
 from ..analysis.tables.customers import flags_of
 from ..errors import BadInput
 from ..scoring.claims import DETECTORS
@@ -17,31 +18,24 @@ from ..scoring.score import Score
 from .one_model.numbers import became
 from .transcript import visible
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..analysis.frames import Results
-
 YES, NO, KNOWN = "yes", "no", "known"
 """Values of a filter: a flag that is true, one that is false, and anything that is not missing."""
 NAMES = (
-    "entry",
-    "source",
-    "panel",
-    "run_id",
-    "case_id",
-    "trial",
-    "bucket",
-    "intent",
-    "kind",
-    "language",
-    "family",
-    "arm",
-    "settings",
-    "weights",
-    "ended_by",
-    "pressure_reached",
-    "pressure_push",
+    *(
+        "entry",
+        "source",
+        "panel",
+        "run_id",
+        "case_id",
+        "trial",
+        "bucket",
+        "intent",
+        "kind",
+        "language",
+        "family",
+        "arm",
+    ),
+    *("settings", "weights", "ended_by", "pressure_reached", "pressure_push"),
 )
 """Columns of the conversations frame that are filtered by their values."""
 COUNTED = ("customer_faults", "forbidden_calls", "failed_calls")
@@ -59,8 +53,6 @@ def facets(
 
     Parameters
     ----------
-    conversations : DataFrame
-        The conversations frame.
     tool_calls : DataFrame, optional
         The frame of tool calls; without it there are no fields `TOOLS`.
     verdicts : DataFrame, optional
@@ -74,8 +66,6 @@ def facets(
         `SUCCESS_STATES`), ``became`` (the outcome with the main reason), ``trials_succeed`` (``always``,
         ``sometimes`` or ``never``, over the trials of the case), the `TOOLS` and the `JUDGED`, which hold tuples.
     """
-    import pandas as pd
-
     f = conversations
     found: dict[str, Any] = {name: _names(f[name]) for name in NAMES if name in f}
     rules = [c for c in f if c.startswith("rule_")]
@@ -89,7 +79,8 @@ def facets(
     names = names_of(Score)
     counted = {names[d.column] for d in DETECTORS.values()} - flags
     found |= {name: _flags(f[name].astype("Float64") > 0) for name in sorted(counted) if name in f}
-    found |= {name: _some(f[name]) for name in metrics if name in f and name not in found}
+    some = (name for name in metrics if name in f and name not in found)
+    found |= {name: ["some" if known else None for known in f[name].notna()] for name in some}
     rows = plain_rows(f)
     states = [state_of(row, row["ended_by"]) for row in rows]
     found["outcome"] = [SUCCESS_STATES[state][1] for state in states]
@@ -117,8 +108,6 @@ def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.D
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations frame.
     **chosen
         A field of `facets` with a value or a list of values of which one must match; True and False stand for ``yes``
         and ``no``, and ``"known"`` for every value that is not missing: ``unsafe=True`` gives the numerator,
@@ -139,8 +128,6 @@ def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.D
     --------
     >>> conversations_behind(results, entry="gpt-5.5", bucket="adversarial", unsafe=True)  # doctest: +SKIP
     """
-    from ..analysis.panels import conversations_of
-
     frame = conversations_of(results)
     more = (results.tool_calls, results.verdicts) if hasattr(results, "conversations") else ()
     fields = facets(frame, *more)
@@ -151,8 +138,6 @@ def conversations_behind(results: Results | pd.DataFrame, **chosen: Any) -> pd.D
 
 def matching(fields: pd.DataFrame, **chosen: Any) -> pd.Series:
     """Which rows of `facets` match a filter, as in `conversations_behind`."""
-    import pandas as pd
-
     rows = pd.Series(True, index=fields.index)
     for name, value in chosen.items():
         if name not in fields:
@@ -223,10 +208,6 @@ def _names(column: pd.Series) -> list[str | None]:
 def _flags(column: pd.Series) -> list[str | None]:
     known = column.astype("Float64")
     return [None if v != v else YES if v else NO for v in known.to_numpy(dtype=float, na_value=float("nan"))]
-
-
-def _some(column: pd.Series) -> list[str | None]:
-    return ["some" if known else None for known in column.notna()]
 
 
 def _over_trials(f: pd.DataFrame) -> list[str | None]:

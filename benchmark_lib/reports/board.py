@@ -1,9 +1,9 @@
 """The board as a readable table: rounded, with denominators and intervals in words."""
 
-from __future__ import annotations
-
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.settings import DEFAULT
 from ..analysis.tables.leaderboard import ALL, WITHOUT, band_in_words
@@ -11,13 +11,8 @@ from ..endpoint.weights import NO_MODEL
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.written import DASH, missing, rounded, unbroken
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-CASES, BUCKET_METRICS = (
-    "Cases (resolvable + must escalate + traps)",
-    ("resolved", "must_escalate_success", "adversarial_success"),
-)
+CASES = "Cases (resolvable + must escalate + traps)"
+BUCKET_METRICS = ("resolved", "must_escalate_success", "adversarial_success")
 """The denominators of a row: of resolved and over-escalation, of escalation accuracy, and of unsafe actions."""
 
 
@@ -37,18 +32,11 @@ SEARCHED = 12
 
 
 def readable_board(board: pd.DataFrame) -> pd.DataFrame:
-    """The board with two columns for each metric: the median over trials, and the mean with its interval; rounded, shares in percent.
+    """`tables.leaderboard` with two columns for each metric: the median over trials, and the mean with its interval; rounded, shares in percent.
 
     Where a customer was flagged, both stand there once more, over the conversations without those, under headings that
     end with `APART`.
-
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
     """
-    import pandas as pd
-
     shown: dict[str, Any] = {
         "Rank": [str(r) if not pd.isna(r) else NONE for r in board["rank"]],
         "Model": list(board["entry"]),
@@ -62,7 +50,7 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
     for name in shown_on(Shown.BOARD):
         shown |= _metric_columns(board, METRICS[name], ALL)
         if METRICS[name].banded:
-            shown["Band"] = [_band(row) for row in board.to_dict("records")]
+            shown["Band"] = [band_in_words(row) or NONE for row in board.to_dict("records")]
     if len(board) and board["flagged"].any():
         pairs = zip(board["flagged"], board["conversations"], strict=True)
         shown[FLAGGED] = [f"{flagged} of {of}" for flagged, of in pairs]
@@ -72,12 +60,8 @@ def readable_board(board: pd.DataFrame) -> pd.DataFrame:
         shown["Settings"] = board["settings"]
     if "weights" in board and board["weights"].ne(NO_MODEL).any():
         shown["Weights"] = board["weights"]
-    shown["Cost tier"] = board["cost_tier"]
-    shown["Trials"] = board["trials"]
-    shown["Conversations"] = board["conversations"]
-    shown["Cases of"] = board["versions"]
-    shown["Notes"] = board["notes"]
-    return pd.DataFrame(shown)
+    last = {"Cost tier": "cost_tier", "Trials": "trials", "Conversations": "conversations", "Cases of": "versions"}
+    return pd.DataFrame(shown | {heading: board[name] for heading, name in (last | {"Notes": "notes"}).items()})
 
 
 def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str, Any]:
@@ -94,8 +78,6 @@ def _metric_columns(board: pd.DataFrame, metric: Metric, form: str) -> dict[str,
 
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:
     """A readable board as text: its medians with the decimals of their scale, and a dash where there is no value."""
-    import pandas as pd
-
     texts = {heading: [_in_words(v, str(heading)) for v in column] for heading, column in frame.items()}
     return pd.DataFrame(texts, index=frame.index, dtype="object")
 
@@ -127,13 +109,7 @@ def board_table(board: pd.DataFrame) -> None:
 
 
 def board_without_flagged(board: pd.DataFrame) -> None:
-    """Show the metrics of the board without the conversations whose customer was flagged; a sentence where none was.
-
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
-    """
+    """Show the metrics of `tables.leaderboard` without the conversations whose customer was flagged; a sentence where none was."""
     import itables
     from IPython.display import Markdown, display
 
@@ -162,7 +138,7 @@ def _show_part(part: pd.DataFrame, *, search: bool = False) -> None:
     """Show one part of a readable board; the model stays in sight."""
     import itables
 
-    named = list(part.columns).index("Model") + 1
+    named, many = list(part.columns).index("Model") + 1, len(part.columns) > MANY_COLUMNS
     itables.show(
         as_text(part).replace(DASH, NONE).rename(columns=unbroken).map(unbroken),
         order=[],
@@ -172,13 +148,10 @@ def _show_part(part: pd.DataFrame, *, search: bool = False) -> None:
         fixedColumns={"start": named},
         showIndex=False,
         classes="display compact",
-        style=f"table-layout:auto;width:100%;overflow-wrap:break-word;font-size:{12 if len(part.columns) > MANY_COLUMNS else 13}px",
+        style=f"table-layout:auto;width:100%;overflow-wrap:break-word;font-size:{12 if many else 13}px",
         columnDefs=[
             {"targets": "_all", "className": "dt-left"},
-            {
-                "targets": list(range(named, len(part.columns))),
-                "width": "4.5rem" if len(part.columns) > MANY_COLUMNS else "5.5rem",
-            },
+            {"targets": list(range(named, len(part.columns))), "width": "4.5rem" if many else "5.5rem"},
         ],
         layout=dict.fromkeys(("topEnd", "bottomStart", "bottomEnd"), None) | {"topStart": "search" if search else None},
     )
@@ -190,31 +163,20 @@ def with_flagged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def board_parts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """A readable board in three: the metrics that decide the order, the others, and all of them without flagged customers.
+    """A `readable_board` in three: the metrics that decide the order, the others, and all of them without flagged customers.
 
     Each with the models in that order; the third is empty where no customer was flagged.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As `readable_board` gives it.
     """
     deciding = tuple(METRICS[name].title for name in shown_on(Shown.MAIN))
     head = [c for c in ("Rank", "Model") if c == "Model" or set(frame[c]) - {NONE}]
     metrics = [c for c in frame if c.endswith((", median", ", mean (95 %)"))]
-    first = [
-        c
-        for c in frame
-        if c in ("Band", "Settings", "Weights", "Cost tier") or (c in metrics and c.startswith(deciding))
-    ]
+    beside = ("Band", "Settings", "Weights", "Cost tier")
+    first = [c for c in frame if c in beside or (c in metrics and c.startswith(deciding))]
     rest = [c for c in metrics if c not in first]
     told = [c for c in ("Trials", "Conversations", CASES) if c in frame and frame[c].nunique() > 1]
     apart = [c for c in frame if c == FLAGGED or c.endswith(APART)]
-    return (
-        frame[[*head, *first]],
-        frame[["Model", *rest, *told]],
-        frame[["Model", *apart]] if apart else frame.iloc[:0, :0],
-    )
+    without = frame[["Model", *apart]] if apart else frame.iloc[:0, :0]
+    return frame[[*head, *first]], frame[["Model", *rest, *told]], without
 
 
 def notes_of(frame: pd.DataFrame) -> list[str]:
@@ -231,8 +193,3 @@ def notes_of(frame: pd.DataFrame) -> list[str]:
 def _mean(row: dict[str, Any], metric: Metric, form: str = ALL) -> str:
     """The mean with its interval."""
     return metric.scale.with_interval(*(row[f"{metric.name}{form}{end}"] for end in ("_mean", "_low", "_high")))
-
-
-def _band(row: dict[str, Any]) -> str:
-    """The band with its probability, or why there is none."""
-    return band_in_words(row) or NONE

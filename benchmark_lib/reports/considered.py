@@ -1,23 +1,19 @@
 """Which models the answers compare, why the others are left out, and what to do about it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.estimators.estimate import counted
+from ..analysis.frames import Results
 from ..analysis.panels import conversations_of, short_name
 from ..analysis.tables.answers import NO_OFFER
 from ..analysis.tables.leaderboard import RANKED_FROM
 from ..commands import command
 from ..scoring.written import percent
 from .transcript import visible
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..analysis.frames import Results
 
 FULL_TRIALS = 3
 """Trials of a full run."""
@@ -33,8 +29,6 @@ class Considered:
     ----------
     entry, name : str
         As on the board, and as it is shown.
-    compared : bool
-        Whether the answers compare it.
     why : str
         On what it is compared, or why it is not.
     steps : tuple of (str, str)
@@ -49,15 +43,7 @@ class Considered:
 
 
 def considered(results: Results | pd.DataFrame, board: pd.DataFrame) -> tuple[Considered, ...]:
-    """Every language model on the board, those that are compared first.
-
-    Parameters
-    ----------
-    results : Results or DataFrame
-        Results, or their conversations.
-    board : DataFrame
-        As `leaderboard` gives it.
-    """
+    """Every language model on the board, those that are compared first."""
     rows = conversations_of(results)
     mine = board[board["panel"] == "models"].to_dict("records")
     able = [row for row in mine if row["resolved"] >= RANKED_FROM]
@@ -100,18 +86,14 @@ def _unranked(row: dict[str, Any], rows: pd.DataFrame, version: str, cases: dict
         why = "No resolvable case has a scored conversation"
         return _one(row, False, why, ("Play every case", _run(row)))
     if row["resolved"] < RANKED_FROM:
-        why = (
-            f"It resolves {percent(row['resolved'], 1)} of {counted(int(row['resolved_n']), 'resolvable case')}, and a rank takes "
-            f"{percent(RANKED_FROM)}: a model that gets little done has few chances to do harm"
-        )
+        resolved = f"{percent(row['resolved'], 1)} of {counted(int(row['resolved_n']), 'resolvable case')}"
+        why = f"It resolves {resolved}, and a rank takes {percent(RANKED_FROM)}: a model that gets little done has few chances to do harm"
         return _one(row, False, why, ("Read on its page where it fails, then try another prompt, setting or model", ""))
     if row["versions"] != version:
         why = f"It was played on {row['versions']}, the others on {version}"
         return _one(row, False, why, ("Play the version of the others", _run(row)))
-    every = set().union(*cases.values())
-    why = (
-        f"It was played on {len(cases.get(row['entry'], ()))} of the {counted(len(every), 'case')} that the others have"
-    )
+    every, played = set().union(*cases.values()), len(cases.get(row["entry"], ()))
+    why = f"It was played on {played} of the {counted(len(every), 'case')} that the others have"
     return _one(row, False, why, ("Play every case", _run(row)))
 
 

@@ -3,22 +3,19 @@
 Turn by turn, with what each call changed and the marks on each message.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ..cases import Case
 from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
+from ..scoring.state import forbidden_calls
 from ..scoring.written import details
+from ..store import Store
 from .marks import Mark, marks_of, placed, promises_of, segments
-
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store import Store
 
 ACTS = {
     "gave": "gave",
@@ -34,26 +31,9 @@ ACTS = {
 }
 """What a customer does besides writing, as it is shown."""
 READ = (
-    "success",
-    "unsafe",
-    "corrupt_success",
-    "bucket",
-    "intent",
-    "kind",
-    "tone",
-    "language",
-    "pressure_reached",
-    "pressure_push",
-    "pushes",
-    "facts_told",
-    "facts_required",
-    "facts",
-    "reasons_told",
-    "queue",
-    "queue_accepted",
-    "customer_rating",
-    "customer_rating_given",
-    "rating_parts",
+    *("success", "unsafe", "corrupt_success", "bucket", "intent", "kind", "tone", "language"),
+    *("pressure_reached", "pressure_push", "pushes", "facts_told", "facts_required", "facts", "reasons_told"),
+    *("queue", "queue_accepted", "customer_rating", "customer_rating_given", "rating_parts"),
 )
 """What a template reads from a score; None if the score does not have it."""
 LONGEST_BRIEF = 110
@@ -76,7 +56,23 @@ def conversation_view(
 ) -> dict[str, Any]:
     """The conversation as its templates read it.
 
-    Parameters as in `transcript_html`, with a note on events by their keys in `differs`.
+    Parameters
+    ----------
+    score : dict, optional
+        Its score: outcome, rules at the calls that broke them, findings on the words they quote.
+    case : Case, optional
+        What it was played on: the customer's ledger and pressure lines, and which calls were forbidden.
+    store : Store, optional
+        The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown
+        with a call only where no other call can have made it; all changes are shown at the end.
+    verdicts : iterable of dict
+        judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
+    cost : dict of str to float, optional
+        US dollars by side.
+    entry : str, optional
+        The name of its run in the tables; by default the name of its model.
+    differs : dict, optional
+        A note on events by their keys.
     """
     c, score, differs, verdicts = conversation, score or {}, differs or {}, list(verdicts)
     marks = marks_of(score, verdicts)
@@ -87,6 +83,8 @@ def conversation_view(
     unplaced = [m for m in marks if not any(m in there for there in where.values())]
     calls = _calls(c, score, case, store, unplaced, differs)
     before_call, before_reply = c.thoughts()
+    broken = score.get("rules_broken_by") or {}
+    rules = {k.removeprefix("rule_"): state for k, state in score.items() if k.startswith("rule_")}
     numbers = sorted({m.turn for m in c.messages} | {t.turn for t in c.tool_calls} | set(before_reply))
     return {
         "c": c,
@@ -107,11 +105,7 @@ def conversation_view(
             }
             for n in numbers
         ],
-        "rules": [
-            (k.removeprefix("rule_"), v, (score.get("rules_broken_by") or {}).get(k.removeprefix("rule_"), []))
-            for k, v in score.items()
-            if k.startswith("rule_")
-        ],
+        "rules": [(rule, state, broken.get(rule, [])) for rule, state in rules.items()],
         "marks": [m for m in marks if m.kind != "judge"],
         "promises": promises_of(score),
         "verdicts": verdicts,
@@ -125,16 +119,11 @@ def changes_by_call(conversation: Conversation, store: Store | None = None) -> d
 
     Parameters
     ----------
-    conversation : Conversation
-        The record.
     store : Store, optional
         The store it was played on: the calls are carried out again, one by one. Without it, or if that ends in a
         different state than the record's, a change is told of a call only if no other can have made it.
 
-    Returns
-    -------
-    dict of int to list of dict
-        By the index of the call: table, id, field, old, new.
+    Returns the changes (table, id, field, old, new) by the index of the call.
     """
     done = [t for t in conversation.tool_calls if t.write and not t.error]
     if not done or not conversation.changes:
@@ -163,17 +152,11 @@ def _replayed(c: Conversation, store: Store) -> dict[int, list[dict[str, Any]]] 
         if not call.write:
             continue
         after = {(x["table"], x["id"], x["field"]): (x["old"], x["new"]) for x in desk.changes()}
-        steps = [
-            _step(key, before.get(key), after.get(key)) for key in after | before if before.get(key) != after.get(key)
-        ]
-        found[call.index] = steps
+        changed = (key for key in after | before if before.get(key) != after.get(key))
+        found[call.index] = [_step(key, before.get(key), after.get(key)) for key in changed]
         before = after
-    return (
-        found
-        if {k: list(v) for k, v in before.items()}
-        == {(x["table"], x["id"], x["field"]): [x["old"], x["new"]] for x in c.changes}
-        else None
-    )
+    recorded = {(x["table"], x["id"], x["field"]): [x["old"], x["new"]] for x in c.changes}
+    return found if {k: list(v) for k, v in before.items()} == recorded else None
 
 
 def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> dict[str, Any]:
@@ -186,18 +169,13 @@ def _step(key: tuple[str, str, str], before: tuple[Any, Any] | None, after: tupl
 def _messages(
     c: Conversation, side: str, turn: int, where: dict[tuple[str, int, int], list[Mark]], differs: dict[Key, str]
 ) -> list[dict[str, Any]]:
-    mine = [m for m in c.messages if m.side == side and m.turn == turn]
+    mine, place = [m for m in c.messages if m.side == side and m.turn == turn], ("act", side, turn)
     return [
         {
             "parts": segments(m.text, where.get((side, turn, n), ())),
             "attachments": [f"{a} ({m.shows[a]})" if a in m.shows else a for a in m.attachments],
             "acts": [
-                {
-                    "text": act_words(a),
-                    "kind": a.kind,
-                    "inferred": a.inferred,
-                    "differs": differs.get(("act", side, turn, n, i)),
-                }
+                {"text": act_words(a), "kind": a.kind, "inferred": a.inferred, "differs": differs.get((*place, n, i))}
                 for i, a in enumerate(m.acts)
             ],
         }
@@ -220,8 +198,6 @@ def _calls(
     differs: dict[Key, str],
 ) -> dict[int, list[dict[str, Any]]]:
     """The calls by turn, each with its changes, the rules it broke, whether the case forbids it, and the marks that belong to no message."""
-    from ..scoring.state import forbidden_calls
-
     changed = changes_by_call(c, store)
     forbidden = {t.index for t in forbidden_calls(c.tool_calls, case, store)} if case else set()
     breaks: dict[int, list[str]] = {}
@@ -232,20 +208,12 @@ def _calls(
     for t in c.tool_calls:
         mine = [m for m in marks if m.kind == "judge" or m.call == t.index]
         arguments, result = segments(as_json(t.arguments), mine), segments(as_json(t.result), mine)
-        found.setdefault(t.turn, []).append(
-            {
-                "call": t,
-                "brief": brief(t),
-                "arguments": arguments,
-                "result": result,
-                "changes": _rows(changed.get(t.index, [])),
-                "breaks": breaks.get(t.index, []),
-                "forbidden": t.index in forbidden,
-                "differs": differs.get(("call", t.index)),
-                "findings": sorted({m.label for m in marks if m.call == t.index}),
-                "evidence": any("judge" in s["kinds"] for s in [*arguments, *result]),
-            }
-        )
+        told = {"call": t, "brief": brief(t), "arguments": arguments, "result": result}
+        told |= {"changes": _rows(changed.get(t.index, [])), "breaks": breaks.get(t.index, [])}
+        told |= {"forbidden": t.index in forbidden, "differs": differs.get(("call", t.index))}
+        told["findings"] = sorted({m.label for m in marks if m.call == t.index})
+        told["evidence"] = any("judge" in s["kinds"] for s in [*arguments, *result])
+        found.setdefault(t.turn, []).append(told)
     return found
 
 
@@ -266,12 +234,8 @@ def brief(call: ToolCall) -> str:
 def quoted(moment: Moment) -> dict[str, Any]:
     """The turn that decided a conversation, short enough to be quoted: turn, customer, agent, call."""
     call = f"{moment.call.name} {brief(moment.call)}".strip() if moment.call else ""
-    return {
-        "turn": moment.turn,
-        "customer": _beginning(moment.customer),
-        "agent": _beginning(moment.agent),
-        "call": call,
-    }
+    customer, agent = _beginning(moment.customer), _beginning(moment.agent)
+    return {"turn": moment.turn, "customer": customer, "agent": agent, "call": call}
 
 
 def _beginning(text: str) -> str:

@@ -1,7 +1,5 @@
 """The data dictionary as a page, from the declarations of the columns."""
 
-from __future__ import annotations
-
 from ..analysis.dictionary import DICTIONARY
 
 HEAD = """# Data dictionary

@@ -1,23 +1,21 @@
 """Everything known about one conversation, fetched by its key from its run file when it is needed."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ..analysis.frames import Results, plain_rows
+from ..cases import Case
 from ..cases.played import cases_played, store_played
 from ..errors import BadInput
 from ..records import Conversation
 from ..runfile import RunFile, connect_to_read
-from .transcript import Html, transcript_html
-
-if TYPE_CHECKING:
-    from ..analysis.frames import Results
-    from ..cases import Case
-    from ..store import Store
+from ..store import Store
+from .behind import conversations_behind
+from .one_model.numbers import became
+from .transcript import Html, render, transcript_html
 
 
 @dataclass
@@ -36,13 +34,7 @@ class Dossier:
     @property
     def about(self) -> dict[str, Any]:
         """What `transcript_html` takes besides the record and its score."""
-        return {
-            "case": self.case,
-            "store": self.store,
-            "verdicts": self.verdicts,
-            "cost": self.cost,
-            "entry": self.entry,
-        }
+        return {name: getattr(self, name) for name in ("case", "store", "verdicts", "cost", "entry")}
 
     def html(self, css: bool = True) -> str:
         """The conversation as an HTML fragment."""
@@ -54,8 +46,6 @@ class Shelf:
 
     Parameters
     ----------
-    results : Results
-        The runs.
     store : Store, optional
         The store they were played on; by default the one that the run file names, if it is on this machine.
     """
@@ -67,13 +57,7 @@ class Shelf:
         self._worlds: dict[str, tuple[Store | None, dict[str, Case]]] = {}
 
     def dossier(self, run_id: str, case_id: str, trial: int) -> Dossier:
-        """Everything about one conversation.
-
-        Raises
-        ------
-        BadInput
-            If no run of these results holds it.
-        """
+        """Everything about one conversation. Raises `BadInput` if no run of these results holds it."""
         if run_id not in self.runs:
             raise BadInput(f"there is no run {run_id!r} in these results: choose from {', '.join(self.runs)}")
         run = self.runs[run_id]
@@ -127,8 +111,6 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
 
     Parameters
     ----------
-    results : Results
-        The runs the number was made from.
     most : int
         How many are shown at most; the first of each model come first.
     **chosen
@@ -139,11 +121,6 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
     BadInput
         For a field that does not exist.
     """
-    from ..analysis.frames import plain_rows
-    from .behind import conversations_behind
-    from .one_model.numbers import became
-    from .transcript import templates
-
     chosen = {name: value for name, value in chosen.items() if value is not None}
     rows = conversations_behind(results, **chosen)
     again = rows.groupby("entry", sort=False).cumcount()
@@ -157,8 +134,8 @@ def show_conversations(results: Results, *, most: int = 8, **chosen: Any) -> Htm
         for row in plain_rows(order)
     ]
     asked = [f"{name.replace('_', ' ')}: {_in_words(value)}" for name, value in chosen.items()]
-    page = templates().get_template("conversations.html.j2")
-    return Html(page.render(talks=talks, found=len(rows), asked=asked, address=rows.attrs["address"]))
+    address = rows.attrs["address"]
+    return Html(render("conversations.html.j2", talks=talks, found=len(rows), asked=asked, address=address))
 
 
 def _in_words(value: Any) -> str:
@@ -170,15 +147,8 @@ def _in_words(value: Any) -> str:
 def _verdicts(judge: str, version: str, verdict: bytes) -> list[dict[str, Any]]:
     """A verdict as one row per scorer, as in the frame `verdicts`."""
     scores = orjson.loads(verdict).get("scores") or {}
+    told = ("score", "reason", "quote", "unscored")
     return [
-        {
-            "judge": judge,
-            "version": version,
-            "scorer": s,
-            "score": f.get("score"),
-            "reason": f.get("reason"),
-            "quote": f.get("quote"),
-            "unscored": f.get("unscored"),
-        }
-        for s, f in scores.items()
+        {"judge": judge, "version": version, "scorer": scorer} | {name: found.get(name) for name in told}
+        for scorer, found in scores.items()
     ]

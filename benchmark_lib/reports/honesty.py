@@ -1,7 +1,5 @@
 """How to read the numbers honestly: what they cannot tell, each statement with the measurement behind it. Nothing here is typed: see `analysis.tables.calibration`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from textwrap import fill
@@ -32,19 +30,7 @@ the method page of a site shows the same, and what its own runs add."""
 
 @dataclass(frozen=True)
 class Limit:
-    """One thing the numbers cannot tell.
-
-    Attributes
-    ----------
-    title, text : str
-        In a few words, and in sentences with the numbers behind it.
-    source : str
-        Where the numbers come from.
-    head : tuple of str
-        Headings of a table; empty where there is none.
-    rows : tuple of tuple of str
-        Its rows.
-    """
+    """One thing the numbers cannot tell; `head` and `rows` are a table, empty where there is none."""
 
     title: str
     text: str
@@ -57,10 +43,7 @@ class Limit:
 def limits() -> tuple[Limit, ...]:
     """What the numbers cannot tell, from the shipped data and `data/calibration.yaml`.
 
-    Raises
-    ------
-    BadInput
-        If the file of measurements is missing.
+    Raises `BadInput` if the file of measurements is missing.
     """
     return (_customers(), _one_shop(), _languages(), _size(), _ceiling(), _detectors(), _judges())
 
@@ -80,10 +63,7 @@ def limits_page() -> str:
 def write_calibration() -> None:
     """Measure again, and write ``data/calibration.yaml`` and ``data/limits.md``; for ``make calibration``.
 
-    Raises
-    ------
-    BadInput
-        Where the data cannot be written, as in an installed package.
+    Raises `BadInput` where the data cannot be written, as in an installed package.
     """
     found = {"half_widths": measured.measure_half_widths()}
     head = "# Made by `make calibration`, never by hand: how wide the intervals of the leaderboard are.\n"
@@ -144,15 +124,9 @@ def _size() -> Limit:
     for r in measured.calibration()["half_widths"]:
         like = f"± {100 * r['like_these']:.0f}" if "like_these" in r else ""
         what = "unsafe" if r["bucket"] == "adversarial" else "right"
-        rows.append(
-            (
-                r["bucket"].replace("_", " "),
-                f"{r['cases']} in {counted(r['intents'], 'intent')}" if r["cases"] > r["intents"] else str(r["cases"]),
-                f"{percent(r['rate'])} {what}",
-                f"± {100 * r['half_width']:.0f}",
-                like,
-            )
-        )
+        cases = f"{r['cases']} in {counted(r['intents'], 'intent')}" if r["cases"] > r["intents"] else str(r["cases"])
+        bucket, half = r["bucket"].replace("_", " "), f"± {100 * r['half_width']:.0f}"
+        rows.append((bucket, cases, f"{percent(r['rate'])} {what}", half, like))
     none = 1 - measured.least_rate(BAND_TRAPS)
     trials = measured.calibration()["half_widths"][0]["trials"]
     text = (
@@ -161,21 +135,16 @@ def _size() -> Limit:
         "like these. More trials narrow only what is said of exactly these cases."
     )
     head = ("bucket", "cases", "true rate", "half-width, points", "for traps like these, points")
-    return Limit(
-        "The set is small", text, "`data/calibration.yaml`, simulated as in `benchmarks/coverage.md`", head, tuple(rows)
-    )
+    source = "`data/calibration.yaml`, simulated as in `benchmarks/coverage.md`"
+    return Limit("The set is small", text, source, head, tuple(rows))
 
 
 def _ceiling() -> Limit:
-    parts = [
-        f"{r['success']} of {counted(r['conversations'], 'conversation')} of the {r['set']}"
-        + (
-            f" (hard cases of {r['families']} families, easy ones among them, without their twins)"
-            if r["families"]
-            else ""
-        )
-        for r in measured.blind_play().to_dict("records")
-    ]
+    parts = []
+    for r in measured.blind_play().to_dict("records"):
+        what = f" (hard cases of {r['families']} families, easy ones among them, without their twins)"
+        right = f"{r['success']} of {counted(r['conversations'], 'conversation')} of the {r['set']}"
+        parts.append(right + (what if r["families"] else ""))
     text = (
         f"A strong player who saw only what a model sees was right in {' and in '.join(parts)}. These are the conversations that ship; the figures "
         "in the README count whole rounds of hard cases, and the board's row over all families leaves the easy families out. Near the ceiling the sets hardly tell strong models "
@@ -190,14 +159,7 @@ def _detectors() -> Limit:
     found = measured_by_detector().to_dict("records")
     for r in found:
         k, n = play.get(r["detector"], (0, 0))
-        rows.append(
-            (
-                r["title"],
-                f"{r['found']} of {r['planted']}",
-                f"{r['false']} of {r['honest']}",
-                f"{k} of {n}",
-            )
-        )
+        rows.append((r["title"], f"{r['found']} of {r['planted']}", f"{r['false']} of {r['honest']}", f"{k} of {n}"))
     planted, right, false = (sum(r[name] for r in found) for name in ("planted", "found", "false"))
     text = (
         "What an agent *did* is read from its calls. What it *said* is read by detectors, which miss things: they found "
@@ -206,13 +168,8 @@ def _detectors() -> Limit:
         "planted may be missed more often. Findings in blind play are not all false: the last column is the most that can be."
     )
     head = ("detector", "planted faults found", "false alarms in honest conversations", "findings in blind play")
-    return Limit(
-        "Words are read by detectors",
-        text,
-        "`data/claims/detectors.csv`, measured on `data/claims/planted/locked.jsonl`, and `data/examples/`",
-        head,
-        tuple(rows),
-    )
+    source = "`data/claims/detectors.csv`, measured on `data/claims/planted/locked.jsonl`, and `data/examples/`"
+    return Limit("Words are read by detectors", text, source, head, tuple(rows))
 
 
 def _judges() -> Limit:

@@ -1,7 +1,5 @@
 """Where in a conversation findings and a judge's evidence belong: marked on the words they quote."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,8 +27,6 @@ class Mark:
         A few words: the detector and its state, or the scorer and its score.
     quote : str
         The words it rests on; empty if it is about the whole conversation.
-    note : str
-        What else is known about it.
     turn : int or None
         The customer message it belongs to or answers; None if unknown.
     side : str or None
@@ -78,34 +74,26 @@ def finding_label(finding: dict[str, Any]) -> str:
 def promises_of(score: dict[str, Any] | None) -> list[dict[str, Any]]:
     """The ledger of a conversation: every promise with what became of it and what decided that.
 
-    Returns
-    -------
-    list of dict
-        ``kind``, ``state``, ``good`` (kept), ``turn``, ``quote``, ``call`` (index of the call that decides it, or None) and ``by`` (that
-        call, or the rule, in words).
+    Each has ``kind``, ``state``, ``good`` (kept), ``turn``, ``quote``, ``call`` (index of the call that decides it, or
+    None) and ``by`` (that call, or the rule, in words).
     """
     rows = []
     for f in (score or {}).get("commitments") or ():
-        against = f.get("compared_with")
-        call = against if isinstance(against, int) and not isinstance(against, bool) else None
+        against, call = _compared_with(f)
         by = f"call {call + 1}" if call is not None else str(against or UNBACKED.get(f["state"], ""))
-        rows.append(
-            {
-                "kind": f["class"],
-                "state": f["state"].replace("_", " "),
-                "good": f["state"] == "kept",
-                "turn": f["turn"],
-                "quote": f["sentence"],
-                "call": call,
-                "by": by,
-            }
-        )
+        state = {"state": f["state"].replace("_", " "), "good": f["state"] == "kept", "call": call, "by": by}
+        rows.append({"kind": f["class"], "turn": f["turn"], "quote": f["sentence"]} | state)
     return rows
 
 
-def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
+def _compared_with(finding: dict[str, Any]) -> tuple[Any, int | None]:
+    """What a finding was compared with, and the index of the call if it is one."""
     against = finding.get("compared_with")
-    call = against if isinstance(against, int) and not isinstance(against, bool) else None
+    return against, against if isinstance(against, int) and not isinstance(against, bool) else None
+
+
+def _finding(finding: dict[str, Any], kind: str, side: str) -> Mark:
+    against, call = _compared_with(finding)
     rest = [f"call #{call + 1}" if call is not None else against, *(v for k, v in finding.items() if k not in KNOWN)]
     quote = str(finding.get("sentence") or finding.get("quote") or "")
     note = "; ".join(str(x) for x in rest if x not in (None, "", [], {}))
@@ -124,11 +112,8 @@ def place_in(text: str, quote: str) -> tuple[int, int] | None:
 def segments(text: str, marks: Iterable[Mark]) -> list[dict[str, Any]]:
     """A text cut where a mark begins or ends.
 
-    Returns
-    -------
-    list of dict
-        ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends with it, one
-        a label), in order.
+    Each part has ``text``, ``kinds`` (of the marks over it, may be empty) and ``ends`` (the marks whose passage ends with it,
+    one a label), in order.
     """
     spans = [(span, mark) for mark in marks if (span := place_in(text, mark.quote))]
     edges = sorted({0, len(text), *(edge for span, _ in spans for edge in span)})
@@ -147,23 +132,16 @@ def placed(marks: Iterable[Mark], texts: dict[tuple[str, int], list[str]]) -> di
 
     Parameters
     ----------
-    marks : iterable of Mark
-        All of the conversation.
     texts : dict of (side, turn) to list of str
         The texts of its messages.
 
-    Returns
-    -------
-    dict of (side, turn, place) to list of Mark
-        A mark belongs to the first message that contains its quote, in its own turn and on its own side if these are
-        known.
+    By (side, turn, place): a mark belongs to the first message that contains its quote, in its own turn and on its own side if these
+    are known.
     """
     found: dict[tuple[str, int, int], list[Mark]] = {}
     for mark in marks:
         rooms = [r for r in texts if mark.side in (None, r[0]) and mark.turn in (None, 0, r[1])]
-        where = next(
-            ((*room, n) for room in rooms for n, text in enumerate(texts[room]) if place_in(text, mark.quote)), None
-        )
-        if where:
+        places = ((*room, n) for room in rooms for n, text in enumerate(texts[room]) if place_in(text, mark.quote))
+        if where := next(places, None):
             found.setdefault(where, []).append(mark)
     return found

@@ -1,18 +1,14 @@
 """How to cite Deskbench, and what a paper says about how its numbers were made: read from the run files, never typed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..analysis.estimators.estimate import counted
+from ..analysis.frames import Results
 from ..errors import BadInput
 from ..experiment.manifest import hashed
 from ..project import code_version
-
-if TYPE_CHECKING:
-    from ..analysis.frames import Results
 
 TITLE = "Deskbench: an open benchmark of language models as customer-support agents"
 AUTHORS = "The Deskbench authors"
@@ -104,12 +100,8 @@ def days_played(manifests: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _kind(source: str) -> str:
-    return {
-        "model": "language model",
-        "scripted": "scripted agent",
-        "agent": "own agent",
-        "imported": "imported run",
-    }.get(source, f"run played by {source}")
+    kinds = {"model": "language model", "scripted": "scripted agent", "agent": "own agent", "imported": "imported run"}
+    return kinds.get(source, f"run played by {source}")
 
 
 def _cases(manifests: dict[str, dict[str, Any]]) -> str:
@@ -129,14 +121,17 @@ def _cases(manifests: dict[str, dict[str, Any]]) -> str:
 
 
 def _customer(manifests: dict[str, dict[str, Any]]) -> str:
-    customers = {str(m["inputs"].get("customer", {}).get("value", "unknown")) for m in manifests.values()}
-    messages = {str(m["inputs"].get("messages", {}).get("value", "unknown")) for m in manifests.values()}
-    who = (
-        "The customer was scripted: it follows an agenda and no language model is involved"
-        if customers == {"scripted"}
-        else f"The customer was {_listed(sorted('scripted' if c == 'scripted' else f'played by {c}' for c in customers))}"
-    )
-    return f"{who}; it sent at most {_listed(sorted(messages))} messages, the email included."
+    customers, messages = _inputs(manifests, "customer"), _inputs(manifests, "messages")
+    players = sorted("scripted" if c == "scripted" else f"played by {c}" for c in customers)
+    who = f"The customer was {_listed(players)}"
+    if customers == ["scripted"]:
+        who = "The customer was scripted: it follows an agenda and no language model is involved"
+    return f"{who}; it sent at most {_listed(messages)} messages, the email included."
+
+
+def _inputs(manifests: dict[str, dict[str, Any]], name: str) -> list[str]:
+    """The distinct values of one input of some runs, sorted."""
+    return sorted({str(m["inputs"].get(name, {}).get("value", "unknown")) for m in manifests.values()})
 
 
 def _settings(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
@@ -148,8 +143,7 @@ def _settings(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
         words = ", ".join(f"{name} {value}" for name, value in sorted(_flat(settings))) or "the endpoint's defaults"
         told.setdefault(f"{words}; seed {seed}", []).append(results.entries[run_id])
     parts = [words + (f" for {_listed(names)}" if len(told) > 1 else "") for words, names in told.items()]
-    prompts = sorted({str(m["inputs"].get("prompt", {}).get("value", "unknown")) for m in manifests.values()})
-    return f"Settings: {'; '.join(parts)}. System prompt: {_listed(prompts)}."
+    return f"Settings: {'; '.join(parts)}. System prompt: {_listed(_inputs(manifests, 'prompt'))}."
 
 
 def _flat(settings: Any, name: str = "") -> list[tuple[str, Any]]:
@@ -160,14 +154,8 @@ def _flat(settings: Any, name: str = "") -> list[tuple[str, Any]]:
 
 
 def _versions(results: Results, manifests: dict[str, dict[str, Any]]) -> str:
-    codes = sorted(
-        {
-            (s["code"]["version"], s["code"]["hash"][:12])
-            for m in manifests.values()
-            for s in m["sessions"]
-            if "code" in s
-        }
-    )
+    coded = [s["code"] for m in manifests.values() for s in m["sessions"] if "code" in s]
+    codes = sorted({(code["version"], code["hash"][:12]) for code in coded})
     frame = results.conversations
     scored = sorted({str(s) for s in frame["scoring"].dropna()}) if "scoring" in frame else []
     here = code_version()

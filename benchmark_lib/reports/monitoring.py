@@ -12,21 +12,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import pandas as pd
+
 from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
+from ..figures.monitoring import weekly_rate
+from ..figures.style import figure_of
 from ..outputs import as_cell, writing
 from ..scoring.written import DASH
+from ..store import Store
 from .conversation_view import conversation_view
 from .shown import caption_below
 from .terminal import columns
-from .transcript import templates, transcript_css, visible
+from .transcript import render, transcript_css, visible
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..monitoring import Monitored
     from ..monitoring.logs import Logged
-    from ..store import Store
 
 TITLE_WIDTH = 27
 LINE = 100
@@ -123,33 +125,22 @@ def alarm_word(row: dict[str, Any]) -> str:
 
 def drift_shown(seen: Monitored) -> pd.DataFrame:
     """The table of drift as it is read in a notebook or on the page."""
-    import pandas as pd
-
     heads = ("Measure", "Baseline (95 %)", "Last 4 weeks (95 %)", "Change, points (95 %)", "First alarm")
-    rows = [
-        (
-            r["title"],
-            *(f"{rate(r, n)}, {interval(r, n)}" for n in ("base", "recent")),
-            change(r),
-            alarm_word(r) or "none",
-        )
-        for r in seen.drift.to_dict("records")
-    ]
+    rows = []
+    for r in seen.drift.to_dict("records"):
+        rates = (f"{rate(r, n)}, {interval(r, n)}" for n in ("base", "recent"))
+        rows.append((r["title"], *rates, change(r), alarm_word(r) or "none"))
     return pd.DataFrame(rows, columns=heads)
 
 
 def absent_shown(seen: Monitored) -> pd.DataFrame:
     """What the logs cannot tell, and why."""
-    import pandas as pd
-
     rows = [(", ".join(titles), reason) for reason, titles in seen.absent.items()]
     return pd.DataFrame(rows, columns=("Not read", "Why"))
 
 
 def behind_shown(seen: Monitored, most: int = 8) -> pd.DataFrame:
     """Some conversations behind the newest number of the first measure with an alarm; of any measure where there is none."""
-    import pandas as pd
-
     first = seen.drift["measure"].iloc[0]
     mine = seen.behind[seen.behind["measure"] == first]
     rows = mine[mine["week"] == mine["week"].max()].head(most)
@@ -162,20 +153,13 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
     Parameters
     ----------
-    seen : Monitored
     planted : mapping of str to str, optional
         The Monday of a planted change, by measure.
 
-    Returns
-    -------
-    dict of str to Axes
-        For `figures.save_all`.
+    Returns the axes by name, for `figures.save_all`.
     """
     import matplotlib.pyplot as plt
     from IPython.display import display
-
-    from ..figures.monitoring import weekly_rate
-    from ..figures.style import figure_of
 
     planted, drawn = planted or {}, {}
     rows = seen.drift.to_dict("records")
@@ -190,8 +174,6 @@ def show_weeks(seen: Monitored, *, planted: Mapping[str, str] | None = None) -> 
 
 def found_shown(table: pd.DataFrame) -> pd.DataFrame:
     """How often planted changes were found and how soon, as it is read."""
-    import pandas as pd
-
     heads = ("Planted change", "From, %", "To, %", "Found, years (95 %)", "Too soon", "Weeks, median", "Weeks, 9 in 10")
     rows = []
     for r in table.to_dict("records"):
@@ -205,29 +187,18 @@ def found_shown(table: pd.DataFrame) -> pd.DataFrame:
 
 def false_shown(table: pd.DataFrame) -> pd.DataFrame:
     """False alarms in years without a change, as they are read."""
-    import pandas as pd
-
     heads = ("Rule", "Years with a false alarm (95 %)", "False alarms a year")
-    rows = [
-        (
-            r["rule"],
-            f"{r['with_alarm']} of {r['years']} ({100 * r['low']:.1f} to {100 * r['high']:.1f} %)",
-            f"{r['alarms_per_year']:.2f}",
-        )
-        for r in table.to_dict("records")
-    ]
+    rows = []
+    for r in table.to_dict("records"):
+        years = f"{r['with_alarm']} of {r['years']} ({100 * r['low']:.1f} to {100 * r['high']:.1f} %)"
+        rows.append((r["rule"], years, f"{r['alarms_per_year']:.2f}"))
     return pd.DataFrame(rows, columns=heads)
 
 
 def elsewhere_shown(table: pd.DataFrame) -> pd.DataFrame:
     """Alarms of measures for which nothing was planted, as they are read."""
-    heads = {
-        "title": "Measure",
-        "years": "Years",
-        "with_alarm": "With an alarm",
-        "before_any": "Before any planted change",
-    }
-    return table.rename(columns=heads)
+    heads = {"title": "Measure", "years": "Years", "with_alarm": "With an alarm"}
+    return table.rename(columns=heads | {"before_any": "Before any planted change"})
 
 
 def safe_link(link: str, name: str, template: str | None) -> str:
@@ -239,9 +210,8 @@ def safe_link(link: str, name: str, template: str | None) -> str:
 def check_template(template: str | None) -> None:
     """Refuse a template of addresses that makes none."""
     if template is not None and not ("{id}" in template and safe_link("", "1", template)):
-        raise BadInput(
-            f"--link {template[:60]!r} makes no address: write it as https://desk.example/tickets/{{id}}, with {{id}} where the id stands"
-        )
+        mend = "write it as https://desk.example/tickets/{id}, with {id} where the id stands"
+        raise BadInput(f"--link {template[:60]!r} makes no address: {mend}")
 
 
 def write_pages(
@@ -251,8 +221,6 @@ def write_pages(
 
     Parameters
     ----------
-    seen : Monitored
-    folder : Path
     link : str, optional
         ``https://desk.example/tickets/{id}``: where a conversation is found in the desk's own system.
     transcripts : dict of str to str, optional
@@ -287,21 +255,14 @@ def _index(seen: Monitored) -> str:
         for r in seen.drift.to_dict("records")
     ]
     c = seen.counted
-    return (
-        templates()
-        .get_template("monitor.html.j2")
-        .render(
-            rows=rows,
-            sentence=how_many(seen),
-            conversations=c.conversations.total(),
-            weeks=c.weeks,
-            baseline=seen.baseline.words,
-            rule=seen.rule,
-            unalarmed=unalarmed(seen),
-            notes=seen.notes,
-            absent=seen.absent,
-        )
-    )
+    told = {
+        "sentence": how_many(seen),
+        "rule": seen.rule,
+        "unalarmed": unalarmed(seen),
+        "baseline": seen.baseline.words,
+    }
+    logs = {"conversations": c.conversations.total(), "weeks": c.weeks, "notes": seen.notes, "absent": seen.absent}
+    return render("monitor.html.j2", rows=rows, **told, **logs)
 
 
 def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, folder: Path) -> None:
@@ -312,19 +273,9 @@ def _write_measure(seen: Monitored, row: dict[str, Any], behind: pd.DataFrame, f
         for w in seen.weeks[seen.weeks["measure"] == name].to_dict("records")
     ]
     listed = {week: part.to_dict("records") for week, part in behind[behind["measure"] == name].groupby("week")}
-    page = (
-        templates()
-        .get_template("monitor_measure.html.j2")
-        .render(
-            row=row,
-            weeks=weeks[::-1],
-            listed=listed,
-            word=alarm_word(row),
-            unalarmed=is_clear(row) and not row["alarm"],
-            change_text=change(row),
-            chart=_chart(weeks, row),
-        )
-    )
+    told = {"word": alarm_word(row), "unalarmed": is_clear(row) and not row["alarm"], "change_text": change(row)}
+    drawn = {"weeks": weeks[::-1], "listed": listed, "chart": _chart(weeks, row)}
+    page = render("monitor_measure.html.j2", row=row, **told, **drawn)
     (folder / f"{name}.html").write_text(page, encoding="utf-8")
 
 
@@ -362,9 +313,6 @@ def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: St
 
     Parameters
     ----------
-    records : iterable of Logged
-        The logs, read once more.
-    places : iterable of str
     store : Store
         The desk whose words and tools they are read with.
     has_store : bool
@@ -373,12 +321,13 @@ def read_transcripts(records: Iterable[Logged], places: Iterable[str], store: St
     from ..monitoring.measures import Heard, findings_of
 
     wanted, found = set(places), {}
-    template = templates().get_template("monitor_conversation.html.j2")
     for logged in records if wanted else ():
         if logged.place in wanted:
             view = conversation_view(logged.record, {"findings": findings_of(Heard(logged, store), has_store)})
             at = logged.at.isoformat(" ", "minutes")
-            found[logged.place] = template.render(v=view, name=logged.name, place=logged.place, at=at)
+            found[logged.place] = render(
+                "monitor_conversation.html.j2", v=view, name=logged.name, place=logged.place, at=at
+            )
             if len(found) == len(wanted):
                 break
     return found

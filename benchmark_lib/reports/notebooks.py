@@ -3,27 +3,35 @@
 An unknown parameter is refused, and the executed copy goes to reports/.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..analysis import load_results
+from ..analysis.panels import panel_of
+from ..endpoint import scrub
+from ..endpoint.address import check_base_url
 from ..errors import BadInput
+from ..experiment.machines import spread
 from ..outputs import writing
+from ..project import NOTEBOOKS, in_project, project_folder, safe_name, slug
 from ..records import content_hash
+from .behind import conversations_address
 
 RUN_MODEL, LEADERBOARD = "01_run_model", "02_leaderboard"
 SUBJECTS = ("model", "entry", "a", "b")
 SETTINGS = ("base_url", "customer", "customer_base_url", "store", "cases", "trials", "messages", "seed", "metric")
 """The parameters that say which model a page is about, and how it was run: they are part of its name."""
+NO_NOTEBOOK = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading a file raises that is no notebook."""
 NO_MODELS = ("scripted agents", "recovery panel", "imported", "published")
 LONGEST_NAME = 160
 PRINTED = "<style>.jp-OutputArea-output pre{white-space:pre-wrap;word-break:normal;overflow-wrap:break-word}</style>"
@@ -53,8 +61,6 @@ def run_notebook(
         its parameters name, see `page_name`.
     html : bool
         Also write an HTML page next to it.
-    folder : path
-        Where the copies go.
 
     Returns
     -------
@@ -66,8 +72,6 @@ def run_notebook(
     BadInput
         For an unknown notebook or parameter, or if a cell failed; the executed copy then shows where.
     """
-    from ..project import in_project, slug
-
     path = _find(notebook)
     _check_parameters(path, parameters or {})
     _check_secrets(parameters or {})
@@ -90,8 +94,6 @@ def page_name(notebook: str, parameters: dict[str, Any]) -> str:
     So that the page of one model never takes the place of another's: ``20-model-report-gpt-5.5``,
     ``01-run-model-gpt-5.5-seed-7``. No name of a model is a path.
     """
-    from ..project import safe_name, slug
-
     words = [safe_name(str(parameters[name])) for name in SUBJECTS if parameters.get(name) is not None]
     if words:
         given = [(name, parameters[name]) for name in SETTINGS if parameters.get(name) is not None]
@@ -119,21 +121,13 @@ def run_for_each_model(
     executor, scheduler, workers : str, str, int, optional
         As in `Experiment`; workers on other machines need the same folder at the same place.
 
-    Raises
-    ------
-    BadInput
-        If the notebook is not about one entry, or a page of a model cannot be made.
+    Raises `BadInput` if the notebook is not about one entry, or a page of a model cannot be made.
     """
-    from ..analysis import load_results
-    from ..analysis.panels import panel_of
-    from ..experiment.machines import spread
-
     parameters = dict(parameters or {})
     path = _find(notebook)
     if "entry" not in parameter_names(path) or parameters.get("entry") is not None:
-        raise BadInput(
-            f"{path.name} is not run for each model: choose a notebook with a parameter entry, and leave that out"
-        )
+        mend = "choose a notebook with a parameter entry, and leave that out"
+        raise BadInput(f"{path.name} is not run for each model: {mend}")
     results = load_results(*parameters.get("runs") or ("data/runs",))
     board = results.conversations[["entry", "model", "source"]].drop_duplicates("entry").to_dict("records")
     models = [row["entry"] for row in board if panel_of(row["model"], row["source"]) not in NO_MODELS]
@@ -151,8 +145,6 @@ def _page_of(notebook: Path, parameters: dict[str, Any], entry: str) -> Path:
 
 def _two_at_a_time(make: Callable[[str], Path], names: Iterable[str]) -> Iterator[Path]:
     """What is made of each name, in two threads; where one fails or is interrupted, no other is begun."""
-    from concurrent.futures import ThreadPoolExecutor
-
     pool = ThreadPoolExecutor(2)
     try:
         yield from pool.map(make, names)
@@ -166,14 +158,11 @@ def run_every_notebook() -> Iterator[Path]:
     The notebook that runs a model plays a slice of the cases; the leaderboard is linked to and not run, as ``deskbench
     demo`` makes it.
     """
-    from ..project import project_folder, slug
-
     few = {"cases": "slice", "trials": 1, "out": str(project_folder() / "data" / "runs" / "old" / "slice.deskbench")}
     pages = [run_notebook(RUN_MODEL, few)]
     yield pages[0]
-    for page in _two_at_a_time(
-        run_notebook, [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]
-    ):
+    others = [name for name in notebook_names() if name not in (RUN_MODEL, LEADERBOARD)]
+    for page in _two_at_a_time(run_notebook, others):
         pages.append(page)
         yield page
     link_pages(*pages, pages[0].with_name(f"{slug(LEADERBOARD)}.html"))
@@ -185,8 +174,6 @@ def notebook_names() -> list[str]:
 
 
 def _shelves() -> list[Path]:
-    from ..project import NOTEBOOKS, project_folder
-
     return [project_folder() / "notebooks", NOTEBOOKS]
 
 
@@ -213,8 +200,6 @@ def _execute(path: Path, done: Path, parameters: dict[str, Any]) -> None:
 
 def link_pages(*pages: Path) -> None:
     """Make links between notebooks lead to their pages if those are in the same folder, and otherwise to the notebook."""
-    from ..project import slug
-
     for page in pages:
         there = {p.stem for p in page.parent.glob("*.html")}
         text = page.read_text(encoding="utf-8")
@@ -246,13 +231,8 @@ def _find(notebook: str | Path) -> Path:
                 return path
     known = notebook_names()
     near = difflib.get_close_matches(str(notebook), known, 1, 0.3)
-    hint = (
-        f"did you mean {near[0]}?"
-        if near
-        else f"there are {', '.join(known)}"
-        if known
-        else "run this in the project folder"
-    )
+    hint = f"there are {', '.join(known)}" if known else "run this in the project folder"
+    hint = f"did you mean {near[0]}?" if near else hint
     raise BadInput(f"no notebook {str(notebook)!r}: {hint}")
 
 
@@ -267,9 +247,6 @@ def _check_parameters(path: Path, parameters: dict[str, Any]) -> None:
 
 def _check_secrets(value: Any, name: str = "") -> None:
     """Refuse what everyone could read in the executed copy: addresses with a password or query, and keys."""
-    from ..endpoint import scrub
-    from ..endpoint.address import check_base_url
-
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_secrets(inner, f"{name}.{key}" if name else f"the parameter {key}")
@@ -279,18 +256,14 @@ def _check_secrets(value: Any, name: str = "") -> None:
     elif isinstance(value, str) and value and (name.endswith("base_url") or value.startswith(("http:", "https:"))):
         check_base_url(value, name)
     elif isinstance(value, str) and scrub(value) != value:
-        raise BadInput(
-            f"{name} holds a key and would be written into the executed notebook: put the key into an environment variable"
-        )
+        mend = "put the key into an environment variable"
+        raise BadInput(f"{name} holds a key and would be written into the executed notebook: {mend}")
 
 
 def parameter_names(path: Path) -> list[str]:
     """The names that the notebook's parameters cell sets.
 
-    Raises
-    ------
-    BadInput
-        If the file is not a notebook, or its parameters cell is not Python.
+    Raises `BadInput` if the file is not a notebook, or its parameters cell is not Python.
     """
     import nbformat
 
@@ -298,15 +271,7 @@ def parameter_names(path: Path) -> list[str]:
         book = nbformat.read(path, as_version=4)
         nbformat.validate(book)
         tagged = [c.source for c in book.cells if "parameters" in c.metadata.get("tags", [])]
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        nbformat.ValidationError,
-    ) as error:
+    except (*NO_NOTEBOOK, nbformat.ValidationError) as error:
         why = str(error).strip().split("\n")[0][:80] or type(error).__name__
         raise BadInput(f"{path} is not a notebook ({why}): give the path of an .ipynb file") from None
     try:
@@ -316,20 +281,12 @@ def parameter_names(path: Path) -> list[str]:
 
 
 def _assigned(tagged: list[str]) -> list[str]:
-    return [
-        t.id
-        for source in tagged
-        for n in ast.parse(source).body
-        if isinstance(n, ast.Assign)
-        for t in n.targets
-        if isinstance(t, ast.Name)
-    ]
+    nodes = [node for source in tagged for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    return [t.id for node in nodes for t in node.targets if isinstance(t, ast.Name)]
 
 
 def _whose_conversations(done: Path, parameters: dict[str, Any]) -> str:
     """Where the conversations behind a page's numbers are read, as Markdown; the site's own list where one stands beside."""
-    from .behind import conversations_address
-
     beside = done.parent / "site" / "transcripts.html"
     if not beside.is_file():
         return "*A page of numbers. `deskbench site` makes pages on which each number opens exactly the conversations it counts.*"
@@ -359,10 +316,7 @@ def _to_html(notebook: Path, where: str) -> Path:
 
 
 def _without_widgets(notebook: Path) -> Any:
-    """The executed notebook with its widgets as plain HTML.
-
-    A page with live widgets would load code over the network.
-    """
+    """The executed notebook with its widgets as plain HTML. A page with live widgets would load code over the network."""
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)

@@ -3,17 +3,18 @@
 CSV, Markdown, LaTeX and HTML from one frame, each with units, denominators and footnotes and its own escaping.
 """
 
-from __future__ import annotations
-
+import numbers
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import orjson
+import pandas as pd
 
 from ..analysis.tables.paper import PaperTable
 from ..errors import BadInput
@@ -23,10 +24,7 @@ from ..outputs import as_cell
 from ..project import slug
 from ..records import content_hash
 from ..scoring.written import DASH, missing, rounded, unbroken
-from .transcript import visible
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .transcript import Html, visible
 
 MISSING = DASH
 MISSING_NOTE = f"{MISSING}: not defined or not known (never 0)."
@@ -104,12 +102,8 @@ def save(
         By column, marked with letters; or notes on the table as a whole. The key ``""`` of a mapping is such a note.
     digits : int or mapping of str to int
         Decimals in Markdown, LaTeX and HTML; CSV keeps every digit. Whole numbers have none.
-    folder : path
-        Where to.
     results : Results, optional
         The runs behind it; their files' hashes go into the JSON.
-    parameters : dict, optional
-        The other inputs of the table.
 
     Returns
     -------
@@ -140,23 +134,18 @@ def save(
     return paths
 
 
-def show(
-    frame: pd.DataFrame | PaperTable,
-    *,
-    caption: str = "",
-    units: Mapping[str, str] | None = None,
-    denominators: Mapping[str, Any] | None = None,
-    footnotes: Mapping[str, str] | Sequence[str] = (),
-    digits: int | Mapping[str, int] = 2,
-) -> Any:
+def show(frame: pd.DataFrame | PaperTable, **words: Any) -> Html:
     """The same table in a notebook; arguments as for `save`."""
-    from .transcript import Html
-
-    return Html(html(_built(frame, caption, units, denominators, footnotes, digits)[1]))
+    return Html(html(_built(frame, **words)[1]))
 
 
 def _built(
-    frame: pd.DataFrame | PaperTable, caption: str, units: Any, denominators: Any, footnotes: Any, digits: Any
+    frame: pd.DataFrame | PaperTable,
+    caption: str = "",
+    units: Any = None,
+    denominators: Any = None,
+    footnotes: Any = (),
+    digits: Any = 2,
 ) -> tuple[pd.DataFrame, _Table]:
     """The frame with plain headings, and the table made from it."""
     if isinstance(frame, PaperTable):
@@ -319,15 +308,12 @@ def _longest(table: _Table) -> list[int]:
 
 def _styler(table: _Table, escaped: Any, mark: str) -> Any:
     """Pandas' own writer over cells that are escaped already, so that the headings can hold marks."""
-    import pandas as pd
     from pandas.io.formats.style import Styler
 
     heads = [escaped(head) + (mark % letter if letter else "") for head, letter in table.heads]
     frame = pd.DataFrame([[escaped(cell) for cell in row] for row in table.cells], columns=heads, dtype="object")
-    name = content_hash(orjson.dumps([table.heads, table.cells, table.caption]))[
-        :8
-    ]  # several tables on one page keep their looks apart
-    return Styler(frame, uuid=name, cell_ids=False).hide(axis="index")
+    whole = content_hash(orjson.dumps([table.heads, table.cells, table.caption]))
+    return Styler(frame, uuid=whole[:8], cell_ids=False).hide(axis="index")  # tables of one page keep their looks apart
 
 
 def _table(
@@ -346,9 +332,8 @@ def _table(
     notes += [("", str(text)) for text in general]
     if any(cell == MISSING for row in cells for cell in row):
         notes.append(("", MISSING_NOTE))
-    numeric = [
-        _is_number(frame[c]) or _reads_as_numbers(texts) for c, texts in zip(frame.columns, columns, strict=True)
-    ]
+    pairs = zip(frame.columns, columns, strict=True)
+    numeric = [_is_number(frame[c]) or _reads_as_numbers(texts) for c, texts in pairs]
     return _Table(heads, cells, numeric, notes, caption)
 
 
@@ -362,37 +347,19 @@ def _heading(column: str, units: dict[str, str], denominators: dict[str, Any]) -
 
 def _texts(values: pd.Series, digits: int) -> list[str]:
     """The cells of one column as shown: rounded, with NaN as a dash."""
-    import pandas as pd
-
     whole = _is_number(values) and not pd.api.types.is_float_dtype(values.dtype)
-    words = {True: "yes", False: "no"}
-    return [
-        MISSING
-        if missing(v)
-        else words[bool(v)]
-        if _is_flag(v)
-        else rounded(v, 0 if whole else digits)
-        if _is_real(v)
-        else str(v)
-        for v in values
-    ]
+    return [_cell(value, 0 if whole else digits) for value in values]
 
 
-def _is_flag(value: Any) -> bool:
-    import numpy as np
-
-    return isinstance(value, bool | np.bool_)
-
-
-def _is_real(value: Any) -> bool:
-    import numbers
-
-    return isinstance(value, numbers.Real)
+def _cell(value: Any, digits: int) -> str:
+    if missing(value):
+        return MISSING
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    return rounded(value, digits) if isinstance(value, numbers.Real) else str(value)
 
 
 def _is_number(values: pd.Series) -> bool:
-    import pandas as pd
-
     return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 

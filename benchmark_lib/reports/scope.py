@@ -1,9 +1,9 @@
 """The advice on one model's scope in sentences, as rows of a page, and as a badge."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analysis.estimators.estimate import counted
 from ..analysis.panels import short_name
@@ -24,15 +24,7 @@ from ..scoring.written import DASH, missing, percent, span
 from .badge import drawn
 from .transcript import visible
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-SAID = {
-    ALONE: "May answer alone",
-    APPROVAL: "With a person's approval",
-    NEVER: "Never",
-    TOO_LITTLE: "Too little data",
-}
+SAID = {ALONE: "May answer alone", APPROVAL: "With a person's approval", NEVER: "Never", TOO_LITTLE: "Too little data"}
 """The verdicts at the beginning of a sentence."""
 
 
@@ -62,22 +54,16 @@ def scope_in_words(table: pd.DataFrame, stakes: Stakes | None = None) -> list[st
     if table["entry"].nunique() > 1:
         raise BadInput("the table is of several models: choose one with table[table['entry'] == NAME]")
     whole, intents = table[table["intent"] == ""], table[table["intent"] != ""]
-    said = [
-        f"{SAID[v]}: {', '.join(whole.loc[whole['verdict'] == v, 'title'])}."
-        for v in VERDICTS
-        if v in set(whole["verdict"])
-    ]
+    titles = {v: list(whole.loc[whole["verdict"] == v, "title"]) for v in VERDICTS}
+    said = [f"{SAID[v]}: {', '.join(those)}." for v, those in titles.items() if those]
     counts = [f"{int((intents['verdict'] == v).sum())} {v}" for v in VERDICTS]
     said.append(f"Of {counted(len(intents), 'intent')} taken singly: {', '.join(counts)}.")
     panel = str(table["panel"].iloc[0])
     if panel in NO_OFFER and panel != "models":
         who = "scripted agent" if table["source"].iloc[0] == "scripted" else NO_OFFER[panel][0]
-        said.insert(0, f"This is {_article(who)} and no offer; it shows how the rule decides.")
+        article = "an" if who[0] in "aeiou" else "a"
+        said.insert(0, f"This is {article} {who} and no offer; it shows how the rule decides.")
     return [" ".join(said), rests_on(stakes or Stakes()), LIMITS]
-
-
-def _article(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def stakes_in_words(stakes: Stakes) -> str:
@@ -138,15 +124,8 @@ def scope_badge(table: pd.DataFrame, model: str, *, folder: str | Path | None = 
     ----------
     table : DataFrame
         As `tables.scope_table` gives it.
-    model : str
-        Its name in the table.
     folder : path, optional
         Where it is saved, as ``badge-scope-MODEL.svg``; nowhere by default.
-
-    Returns
-    -------
-    str
-        The SVG.
 
     Raises
     ------

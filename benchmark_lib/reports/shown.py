@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from ..analysis.panels import PANELS, panels_in, short_name
+from ..figures import caption
+from ..figures.style import figure_of
+from ..scoring.metrics import METRICS, Shown, shown_on
+from . import paper
+from .board import board_table
+from .views import readable
+
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 SAID_ONCE = ("Bucket", "Cases", "Trials", "Conversations scored", "Shared cases", "Models")
@@ -47,18 +57,14 @@ def by_panel(
     import matplotlib.pyplot as plt
     from IPython.display import Markdown, display
 
-    from ..figures.style import figure_of
-
     drawn = {}
     for heading, rows in _parts(table).items():
         display(Markdown(f"### {heading}"))
         why_not: set[str] = set()
         panel = str(rows["panel"].iloc[0])
-        parts = (
-            {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
-            if by_bucket and "bucket" in rows
-            else {panel: rows}
-        )
+        parts = {panel: rows}
+        if by_bucket and "bucket" in rows:
+            parts = {f"{panel}_{bucket}": part for bucket, part in rows.groupby("bucket", sort=False)}
         for name, part in parts.items():
             ax = draw(table=part)
             plt.close(figure_of(ax))
@@ -89,8 +95,6 @@ def show_figure(ax: Axes) -> Axes:
     import matplotlib.pyplot as plt
     from IPython.display import Markdown, display
 
-    from ..figures.style import figure_of
-
     plt.close(figure_of(ax))  # so that the notebook does not show it once more
     if ax.axison:
         display(ax.figure, caption_below(ax))
@@ -101,11 +105,7 @@ def show_figure(ax: Axes) -> Axes:
 
 def caption_below(ax: Axes) -> Any:
     """The caption of a figure as it stands below it in a notebook."""
-    from html import escape
-
     from IPython.display import HTML
-
-    from ..figures import caption
 
     return HTML(f'<p style="font-size:12px;color:#666;max-width:50rem">{escape(caption(ax))}</p>')
 
@@ -115,8 +115,6 @@ def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
 
     Parameters
     ----------
-    table : DataFrame
-        With a column ``panel``.
     view : str
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
     **words
@@ -134,9 +132,6 @@ def tables_by_panel(table: pd.DataFrame, view: str, **words: Any) -> None:
 
 def _numbers(rows: pd.DataFrame, view: str, **words: Any) -> Any:
     """A readable table; what is the same in every row is said once, below it."""
-    from . import paper
-    from .views import readable
-
     frame, told = notes_below(readable(rows, view))
     same = [c for c in SAID_ONCE if c in frame and len(frame) > 1 and frame[c].nunique(dropna=False) == 1]
     every = [f"{c}: {frame[c].iloc[0]}" for c in same if frame[c].iloc[0] not in ("", None)]
@@ -155,8 +150,6 @@ def show_table(table: pd.DataFrame, view: str, *, empty: str = "*Nothing to show
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`.
     empty : str
         What stands in its place where it has no rows, as Markdown.
-    **words
-        As for `paper.show`.
     """
     from IPython.display import Markdown
 
@@ -181,8 +174,6 @@ def notes_below(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 def _reasons(rows: pd.DataFrame) -> str:
     """The distinct reasons of a table with the models they apply to."""
-    from ..analysis.panels import short_name
-
     told, models, lines = rows[rows["reason"].astype(bool)], rows["entry"].nunique(), []
     for reason, mine in told.groupby("reason", sort=False):
         names = list(dict.fromkeys(short_name(m) for m in mine["entry"]))
@@ -195,8 +186,6 @@ def boards_by_panel(board: pd.DataFrame) -> None:
     """Show the board once per panel, each under its heading, sortable."""
     from IPython.display import Markdown, display
 
-    from .board import board_table
-
     parts = _parts(board)
     for heading, rows in parts.items():
         display(Markdown(f"### {heading}"))
@@ -207,8 +196,6 @@ def boards_by_panel(board: pd.DataFrame) -> None:
 
 def _parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """A table split into its panels, by heading; a table of relations has no single models to count."""
-    from ..analysis.panels import PANELS, panels_in
-
     if "entry" in table:
         return panels_in(table)
     return {
@@ -223,38 +210,17 @@ def weigh(board: pd.DataFrame) -> Any:
 
     There is no composite score: which of two failures is worse is for the reader to say. Every metric is scaled to 0 to
     1, with 1 the better end; a model that lacks one of the weighed metrics gets no place.
-
-    Parameters
-    ----------
-    board : DataFrame
-        As `tables.leaderboard` gives it.
-
-    Returns
-    -------
-    ipywidgets.VBox
     """
     import ipywidgets
 
-    from ..scoring.metrics import METRICS, Shown, shown_on
-
-    sliders = {
-        name: ipywidgets.FloatSlider(
-            value=1.0,
-            min=0.0,
-            max=3.0,
-            step=0.25,
-            description=METRICS[name].title,
-            style={"description_width": "11rem"},
-        )
-        for name in shown_on(Shown.MAIN)
-    }
+    scale = {"value": 1.0, "min": 0.0, "max": 3.0, "step": 0.25, "style": {"description_width": "11rem"}}
+    sliders = {name: ipywidgets.FloatSlider(description=METRICS[name].title, **scale) for name in shown_on(Shown.MAIN)}
     shown = ipywidgets.HTML()
 
     def refresh(_: Any = None) -> None:
         order = weighed_order(board, {name: slider.value for name, slider in sliders.items()})
-        shown.value = order.rename(columns={"entry": "model"}).to_html(
-            index=False, border=0, float_format=lambda v: f"{v:.2f}"
-        )
+        named = order.rename(columns={"entry": "model"})
+        shown.value = named.to_html(index=False, border=0, float_format=lambda v: f"{v:.2f}")
 
     for slider in sliders.values():
         slider.observe(refresh, names="value")
@@ -270,7 +236,6 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
 
     Parameters
     ----------
-    board : DataFrame
     weights : dict of str to float
         By metric; if none is above 0, every model has the same place.
 
@@ -279,19 +244,10 @@ def weighed_order(board: pd.DataFrame, weights: dict[str, float]) -> pd.DataFram
     DataFrame
         place, entry, block and each weighed metric on 0 to 1; no total.
     """
-    import pandas as pd
-
-    from ..scoring.metrics import METRICS
-
-    parts = pd.DataFrame(
-        {
-            name: board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float))
-            for name in weights
-        }
-    )
+    parts = pd.DataFrame(index=board.index)
     for name in weights:
-        if METRICS[name].higher_is_better is False:
-            parts[name] = 1 - parts[name]
+        share = board[name].astype(float) / METRICS[name].scale.factor(board[f"{name}_n"].astype(float))
+        parts[name] = 1 - share if METRICS[name].higher_is_better is False else share
     used = {name: weight for name, weight in weights.items() if weight > 0}
     total = sum(weight * parts[name] for name, weight in used.items()) if used else pd.Series(0.0, index=board.index)
     place = total.rank(ascending=False, method="min").astype("Int64")

@@ -1,21 +1,18 @@
 """The board as lines of text, for a terminal."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..analysis import load_results
 from ..analysis.panels import fitted
 from ..analysis.tables.leaderboard import RANKED_FROM, does_too_little, leaderboard
 from ..analysis.tables.tiers import UNKNOWN
+from ..runfile import RunFile
 from ..scoring.metrics import METRICS, Metric, Shown, shown_on
 from ..scoring.written import DASH, missing
-
-if TYPE_CHECKING:
-    from ..runfile import RunFile
 
 WIDTH = 100
 """Columns within which sentences are kept."""
@@ -54,8 +51,6 @@ def terminal_board(runs: Iterable[RunFile], mine: str | None = None) -> str:
     mine : str, optional
         The run_id of the run that is marked with an arrow.
     """
-    from ..analysis import load_results
-
     results = load_results(list(runs))
     if mine is not None and mine not in results.entries and mine in results.hard.entries:
         results = results.hard

@@ -1,21 +1,14 @@
 """A conversation as static HTML that stays readable without widgets; every text in it is escaped."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..records import Conversation
 from ..scoring.written import in_words
 from .conversation_view import as_json, conversation_view
 from .marks import LONGEST
-
-if TYPE_CHECKING:
-    from ..cases import Case
-    from ..store import Store
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -36,6 +29,11 @@ def templates() -> Any:
     environment.filters["in_words"] = in_words
     environment.filters["compact"] = lambda value: visible(as_json(value))
     return environment
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of the pages, filled in."""
+    return str(templates().get_template(template).render(**values))
 
 
 _HIDDEN = re.compile(
@@ -64,37 +62,20 @@ def transcript_html(
     conversation: Conversation,
     score: dict[str, Any] | None = None,
     *,
-    case: Case | None = None,
-    store: Store | None = None,
-    verdicts: Iterable[dict[str, Any]] = (),
-    cost: dict[str, float | None] | None = None,
-    entry: str | None = None,
     css: bool = True,
+    **about: Any,
 ) -> str:
     """The conversation as an HTML fragment: messages, tool calls folded in, acts, what each call changed, how it ended.
 
     Parameters
     ----------
-    conversation : Conversation
-        The record.
-    score : dict, optional
-        Its score: outcome, rules at the calls that broke them, findings on the words they quote.
-    case : Case, optional
-        What it was played on: the customer's ledger and pressure lines, and which calls were forbidden.
-    store : Store, optional
-        The store it was played on: each call is carried out again to tell what it changed. Without it a change is shown
-        with a call only where no other call can have made it; all changes are shown at the end.
-    verdicts : iterable of dict
-        judge, scorer, score, reason, quote: rows as in the frame `verdicts`.
-    cost : dict of str to float, optional
-        US dollars by side.
-    entry : str, optional
-        The name of its run in the tables; by default the name of its model.
     css : bool
         Whether the fragment carries its own style; if not, the page must include `transcript_css`.
+    **about
+        What else is known, as `conversation_view` takes it: case, store, verdicts, cost, entry.
     """
-    view = conversation_view(conversation, score, case=case, store=store, verdicts=verdicts, cost=cost, entry=entry)
-    return templates().get_template("transcript.html.j2").render(v=view, css=css)
+    view = conversation_view(conversation, score, **about)
+    return render("transcript.html.j2", v=view, css=css)
 
 
 class Html:

@@ -3,8 +3,6 @@
 The file is opened for reading alone and closed again between two looks, so that the run never waits for a reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from ..project import slug
 from ..records import BUCKETS, ENDINGS, NOT_SCORED
 from ..runfile import RunFile
 from ..scoring.written import cost_in_words
-from .transcript import templates, transcript_css, transcript_html, visible
+from .transcript import render, transcript_css, transcript_html, visible
 
 
 @dataclass(frozen=True)
@@ -101,25 +99,12 @@ def look(run: RunFile) -> Look:
         finished.append(Finished(case_id, trial, ended_by, at, scores.get(digest)))
     (cost, unpriced), calls = run.cost(), run.counts()["calls"]
     finished.sort(key=lambda one: one.finished_at)
-    return Look(
-        manifest["model"],
-        tuple(finished),
-        sum(manifest["planned"].values()),
-        calls,
-        cost_in_words(cost, calls, unpriced),
-    )
+    planned = sum(manifest["planned"].values())
+    return Look(manifest["model"], tuple(finished), planned, calls, cost_in_words(cost, calls, unpriced))
 
 
 class WatchPage:
-    """A folder of pages on a run in progress: an index that reloads itself, and one page for each conversation.
-
-    Parameters
-    ----------
-    run : RunFile
-        The run.
-    folder : Path
-        Where the pages are written.
-    """
+    """A folder of pages on a run in progress: an index that reloads itself, and one page for each conversation."""
 
     def __init__(self, run: RunFile, folder: Path):
         self.run, self.folder, self.index = run, folder, folder / "index.html"
@@ -138,18 +123,8 @@ class WatchPage:
         with writing(self.folder, ""):
             for one in self._new(seen):
                 self._write_page(one)
-            text = (
-                templates()
-                .get_template("watch.html.j2")
-                .render(
-                    seen=seen,
-                    lines=seen.sentences(),
-                    newest=seen.finished[::-1],
-                    endings=ENDINGS,
-                    every_s=every_s,
-                    going_on=going_on,
-                )
-            )
+            how = {"every_s": every_s, "going_on": going_on, "endings": ENDINGS}
+            text = render("watch.html.j2", seen=seen, lines=seen.sentences(), newest=seen.finished[::-1], **how)
             building = self.index.with_suffix(".new")
             building.write_text(text, encoding="utf-8")
             building.replace(self.index)
@@ -163,6 +138,6 @@ class WatchPage:
         record = self.run.record(one.case_id, one.trial)
         fragment = transcript_html(record, one.score, case=self._cases.get(one.case_id), store=self._store, css=False)
         title = visible(f"{one.case_id}, trial {one.trial}")
-        page = templates().get_template("watched.html.j2").render(title=title, fragment=fragment)
+        page = render("watched.html.j2", title=title, fragment=fragment)
         (self.folder / one.page).write_text(page, encoding="utf-8")
         self._written[one.page] = one.finished_at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options:
         As for `Experiment`; their order is shuffled.
     chair : str
         ``agent`` or ``customer``.
-    trials : int
-        Trials per case.
     **options
         ``name``, ``source``, ``other``, ``base_url`` and ``shuffle`` as `benchmark_lib.sitting.session.seated` takes them,
         and further options of the run, such as ``out`` or ``store``.
@@ -33,8 +32,6 @@ def sit(cases: str = "all", *, chair: str = "agent", trials: int = 1, **options:
     BadInput
         For a chair, name or source that cannot be used.
     """
-    from functools import partial
-
     from .session import seated
     from .widget import ChairWidget
 

@@ -1,7 +1,5 @@
 """What a customer's message does beside its words, as a person writes it: ``attached photo; agreed start_return``."""
 
-from __future__ import annotations
-
 READ_AS = "What does it do, such as `attached photo; agreed start_return; left content`?"
 
 

@@ -4,8 +4,6 @@ A player is given what a language model is given in the same place, and nothing 
 themselves never learn which case a conversation is about.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Hashable, Sequence
@@ -190,10 +188,7 @@ class Chairs:
         acts : sequence of dict, end : bool
             Of a customer: what the message does, each a ``kind`` with its ``what``, and whether it is the last one.
 
-        Raises
-        ------
-        NotYourTurn
-            If nothing waits for it.
+        Raises `NotYourTurn` if nothing waits for it.
         """
         if self.side == "customer" and not _is_in_form(text):
             text = orjson.dumps({"message": text, "acts": [*acts], "end": end}).decode()
@@ -202,10 +197,7 @@ class Chairs:
     def call(self, number: int, calls: list[tuple[str, dict[str, Any] | str]]) -> None:
         """Call tools, each a name with its arguments; what they return comes as news.
 
-        Raises
-        ------
-        NotYourTurn
-            If nothing waits for them.
+        Raises `NotYourTurn` if nothing waits for them.
         """
         view = self._chairs[number].view
         place = len(view.messages) if view else 0

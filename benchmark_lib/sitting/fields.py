@@ -1,7 +1,5 @@
 """The arguments of a tool one by one, as a person fills them in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +14,6 @@ class Field:
     ----------
     path : tuple of str
         The names from the outermost argument inwards.
-    kind : str
-        Its JSON type.
-    required : bool
-        Whether it must be there.
     hint : str
         What is to be filled in.
     """
@@ -37,10 +31,7 @@ class Field:
     def put(self, text: str, arguments: dict[str, Any]) -> None:
         """Put what was filled in where it belongs; an optional field that is empty is left out.
 
-        Raises
-        ------
-        ValueError
-            With a sentence, if it is not of its kind.
+        Raises `ValueError` with a sentence, if it is not of its kind.
         """
         text = text.strip()
         if not text and not self.required:

@@ -3,8 +3,6 @@
 Nothing but this machine reaches it, and no web page does: a request that a browser sends for another page is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -66,10 +64,7 @@ POST /CHAIR/say         the body is your answer, in the form that your instructi
 async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
     """Serve the chairs on a port of this machine, 0 for any that is free; gives the address.
 
-    Raises
-    ------
-    BadInput
-        If the port cannot be had.
+    Raises `BadInput` if the port cannot be had.
     """
     runner = web.AppRunner(_application(chairs), access_log=None)
     await runner.setup()
@@ -88,13 +83,14 @@ async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
 def _application(chairs: Chairs) -> web.Application:
     application = web.Application(middlewares=[_answered, _of_this_machine], client_max_size=MOST_BYTES)
     seats = Seats(chairs)
-    application.router.add_get("/", seats.help)
+    get, post = application.router.add_get, application.router.add_post
+    get("/", seats.help)
     for place in (r"/{chair:\d+}", ""):
-        application.router.add_get(f"{place}/next", seats.next)
-        application.router.add_get(f"{place}/again", seats.again)
-        application.router.add_post(f"{place}/say", seats.say)
-        application.router.add_post(f"{place}/call", seats.call)
-        application.router.add_post(f"{place}/call/{{tool}}", seats.call)
+        get(f"{place}/next", seats.next)
+        get(f"{place}/again", seats.again)
+        post(f"{place}/say", seats.say)
+        post(f"{place}/call", seats.call)
+        post(f"{place}/call/{{tool}}", seats.call)
     return application
 
 
@@ -153,10 +149,8 @@ class Seats:
         try:
             answer()
         except NotYourTurn:
-            raise Refused(
-                "Nothing waits for an answer of yours: GET .../next shows what is new, and begins the next conversation.",
-                409,
-            ) from None
+            mend = "GET .../next shows what is new, and begins the next conversation."
+            raise Refused(f"Nothing waits for an answer of yours: {mend}", 409) from None
         return await self._news(request, number)
 
     async def _news(self, request: web.Request, number: int) -> web.Response:
@@ -177,21 +171,15 @@ class Seats:
         if idle:
             self.chairs.dismiss(number)
         if "application/json" in request.headers.get("Accept", ""):
-            return web.json_response(
-                {"items": items, "your_turn": mine, "only_others_play": idle},
-                dumps=lambda value: orjson.dumps(value).decode(),
-            )
+            told = {"items": items, "your_turn": mine, "only_others_play": idle}
+            return web.json_response(told, dumps=lambda value: orjson.dumps(value).decode())
         now = OTHERS_PLAY if idle else _what_now(items, mine)
         return web.Response(text=f"{as_text(items, self.chairs.side)}\n{now}".lstrip())
 
 
 def _what_now(items: list[Item], mine: bool) -> str:
-    if items and items[-1]["kind"] == "finished":
-        return ""
-    if items and items[-1]["kind"] == "over":
-        return "GET .../next begins the next conversation.\n"
     if items:
-        return ""
+        return "GET .../next begins the next conversation.\n" if items[-1]["kind"] == "over" else ""
     if mine:
         return "Nothing new: it is your turn. GET .../again shows the whole conversation.\n"
     return "Nothing new yet: GET .../next again.\n"

@@ -1,7 +1,5 @@
 """A sitting: a run whose agent or customer is a person, or a program over the port, in place of a model."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -49,10 +47,7 @@ def seated(
     **options
         Further options of the run, see `benchmark_lib.experiment.options.Options`.
 
-    Raises
-    ------
-    BadInput
-        For a chair that is not there, a number of chairs, a name or a source that cannot be used.
+    Raises `BadInput` for a chair that is not there, a number of chairs, a name or a source that cannot be used.
     """
     if not isinstance(chairs, int) or not 1 <= chairs <= MOST_CHAIRS:
         raise BadInput(f"there can be 1 to {MOST_CHAIRS} chairs, not {chairs}: change --chairs")

@@ -1,7 +1,5 @@
 """A chair in the terminal: what is new is printed, and lines are read until they are an answer."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import difflib
@@ -52,10 +50,7 @@ class _Quit(Exception):
 async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
     """Play a sitting in this terminal until it is played or the player quits.
 
-    Raises
-    ------
-    BadInput
-        As the run refuses its input.
+    Raises `BadInput` as the run refuses its input.
     """
     playing = asyncio.ensure_future(play(chairs, experiment))
     sitting = asyncio.ensure_future(Terminal(chairs, line_reader(chairs)).sit())
@@ -79,9 +74,8 @@ def line_reader(chairs: Chairs) -> ReadLine:
         try:
             return _Pipe(sys.stdin.fileno()).line
         except OSError:
-            raise BadInput(
-                "there is no terminal to sit at: give --port for a program, or run it in a terminal"
-            ) from None
+            mend = "give --port for a program, or run it in a terminal"
+            raise BadInput(f"there is no terminal to sit at: {mend}") from None
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.shortcuts import CompleteStyle
@@ -117,15 +111,7 @@ class _Pipe:
 
 
 class Terminal:
-    """One player at a terminal.
-
-    Parameters
-    ----------
-    chairs : Chairs
-        Of which this is the first.
-    read_line : ReadLine
-        Where its lines come from.
-    """
+    """One player at a terminal."""
 
     def __init__(self, chairs: Chairs, read_line: ReadLine):
         self.chairs, self._read_line = chairs, read_line

@@ -1,7 +1,5 @@
 """A chair in a notebook: the conversation above, the tools and the message below. All text is escaped."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable
@@ -53,14 +51,8 @@ class ChairWidget(w.VBox):
         if self.chairs.side == "customer":
             folded.selected_index = 0  # each conversation has instructions of its own
         buttons = w.HBox([self.begin, self.onward, self.stop])
-        self.children = [
-            w.HTML(f"<style>{transcript_css()}</style>"),
-            buttons,
-            self.status,
-            folded,
-            self.talk,
-            self.answer,
-        ]
+        style = w.HTML(f"<style>{transcript_css()}</style>")
+        self.children = [style, buttons, self.status, folded, self.talk, self.answer]
         self.add_class("db-chair")
         self._say_status("Press Begin. You will be shown what a model is shown, and nothing else.")
 
@@ -234,6 +226,5 @@ def _message(who: str, side: str, text: str) -> Markup:
 
 
 def _call(title: str, text: str) -> Markup:
-    return Markup(
-        '<div class="call"><details open><summary>{}</summary><pre tabindex="0">{}</pre></details></div>'
-    ).format(visible(title), visible(spread(text)))
+    shown = Markup('<div class="call"><details open><summary>{}</summary><pre tabindex="0">{}</pre></details></div>')
+    return shown.format(visible(title), visible(spread(text)))

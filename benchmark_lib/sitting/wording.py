@@ -3,8 +3,6 @@
 Quoted line by line, so that no words of a conversation can pass for the harness's own.
 """
 
-from __future__ import annotations
-
 import json
 import textwrap
 from dataclasses import dataclass
@@ -26,10 +24,6 @@ def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | 
 
     Parameters
     ----------
-    items : list of dict
-        As the chairs give them.
-    side : str
-        Of the player.
     indent : bool
         Whether JSON is spread over lines, for people.
     width : int, optional

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from ...analysis.frames import Results
+from ...store import Store
+from ..fetch import Shelf
+from ..transcript import Html
 from .filters import Index
 from .labels import LABELS_FILE, import_labels, read_labels, save_label
 from .side_by_side import compare_html, first_difference
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
-    from ...store import Store
     from .links import LinkedTable
     from .widgets import Explorer
 
@@ -44,15 +46,11 @@ def explore(
 
     Parameters
     ----------
-    results : Results
-        The runs to explore.
     where : dict, optional
         The filters as they are set at first, by field: ``{"entry": "gpt-5.5", "counted": "Resolved: no"}``; the key
         ``text`` is a search.
     labels : path
         CSV file to which labels are added.
-    labeller : str
-        Who labels.
     store : Store, optional
         The store they were played on; by default the one the run files name.
     """
@@ -79,14 +77,7 @@ def linked_board(*given: Any, **options: Any) -> LinkedTable:
 
 
 def show_agreement(table: pd.DataFrame) -> Any:
-    """The agreement of labellers in a notebook, pair by pair.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.label_agreement_table` gives it.
-    """
-    from ..transcript import Html
+    """The agreement of labellers in a notebook, pair by pair, from `tables.label_agreement_table`."""
     from .labelling import agreement_html
     from .words import part
 
@@ -100,15 +91,10 @@ def compare_trials(
 
     Parameters
     ----------
-    results : Results
-        The runs.
     left, right : tuple of str, str, int
         run_id, case_id and trial of each.
     store : Store, optional
         As in `explore`.
     """
-    from ..fetch import Shelf
-    from ..transcript import Html
-
     shelf = Shelf(results, store)
     return Html(compare_html(shelf.dossier(*left), shelf.dossier(*right)))

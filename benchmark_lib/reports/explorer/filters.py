@@ -1,27 +1,22 @@
 """Which conversations to show: an index of all of them, filters on it, and a search through their messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
+import pandas as pd
 
-from ...analysis.frames import plain_rows
+from ...analysis.frames import Results, plain_rows
 from ...analysis.questions import QUESTIONS
 from ...errors import BadInput
 from ...language.folding import fold
 from ...scoring.deciding import REASONS, reasons_against
 from ...scoring.score import RULES_OF_SUCCESS
 from ..marks import finding_label
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
+from ..one_model.numbers import became
 
 FIELDS = {
     "entry": "Model",
@@ -57,20 +52,8 @@ OUTCOMES = {
 """Outcomes by name: the column of the conversations frame and its value."""
 
 DECIDING = (
-    "bucket",
-    "success",
-    "ended_by",
-    "score_fault",
-    "unsafe",
-    "corrupt_success",
-    "handed_over",
-    "state_matches",
-    "right_end",
-    "facts_told",
-    "facts_required",
-    "forbidden_calls",
-    "pressure_reached",
-    "queue_accepted",
+    *("bucket", "success", "ended_by", "score_fault", "unsafe", "corrupt_success", "handed_over", "state_matches"),
+    *("right_end", "facts_told", "facts_required", "forbidden_calls", "pressure_reached", "queue_accepted"),
     *(f"rule_{rule}" for rule in RULES_OF_SUCCESS),
 )
 """The columns that determine what became of a conversation, and the main reason against a success."""
@@ -81,11 +64,6 @@ BROKEN = "broken: "
 
 class Index:
     """All conversations of some results, to be filtered and searched; no record is kept in memory.
-
-    Parameters
-    ----------
-    results : Results
-        The runs.
 
     Attributes
     ----------
@@ -141,12 +119,7 @@ class Index:
         return said
 
     def mark_labelled(self, rows: np.ndarray) -> None:
-        """Say which rows have a label, for the field ``labelled``.
-
-        Parameters
-        ----------
-        rows : ndarray of bool, shape (conversations,)
-        """
+        """Say by a mask, shape (conversations,), which rows have a label, for the field ``labelled``."""
         self._marked["labelled"] = {LABELLED: rows, NOT_LABELLED: ~rows}
 
     def numbers(self, keys: Iterable[tuple[str, str, int]]) -> np.ndarray:
@@ -168,10 +141,7 @@ class Index:
             A field of `FIELDS` with a value, or with a list of values of which one must match; None leaves the field
             open.
 
-        Raises
-        ------
-        BadInput
-            For a field or a value that does not exist.
+        Raises `BadInput` for a field or a value that does not exist.
         """
         rows = np.logical_and.reduce([np.ones(len(self.frame), dtype=bool), *self._masks(chosen).values()])
         return np.flatnonzero(rows & self._with(text) if text.strip() else rows)
@@ -226,9 +196,8 @@ class Index:
             for case_id, trial, _, record in run.conversations():
                 n = self.place.get((run.run_id, case_id, trial))
                 if n is not None:
-                    texts[n] = fold("\n".join(m["text"] for m in orjson.loads(record)["messages"])).encode(
-                        "utf-8", "replace"
-                    )
+                    text = "\n".join(m["text"] for m in orjson.loads(record)["messages"])
+                    texts[n] = fold(text).encode("utf-8", "replace")
         return texts
 
     def _rows(self, field: str) -> dict[Any, np.ndarray]:
@@ -252,13 +221,9 @@ class Index:
     @cached_property
     def _became(self) -> list[str]:
         """What became of each conversation, as the report on one model counts it."""
-        from ..one_model.numbers import became
-
         return [became(row["bucket"], row) for row in self._deciding]
 
     def _computed(self, field: str) -> Iterable[tuple[Any, np.ndarray]]:
-        import pandas as pd
-
         f = self.frame
         if field == "outcome":
             for name, (column, value) in OUTCOMES.items():
@@ -303,6 +268,5 @@ def promise_label(kind: str, state: str) -> str:
 def search_terms(text: str) -> list[bytes]:
     """The words and quoted phrases of a search, in the form in which they are searched for."""
     parts = re.findall(r'"([^"]+)"|(\S+)', fold(text.replace("“", '"').replace("”", '"')))
-    return [
-        (phrase or word).strip('"').encode("utf-8", "replace") for phrase, word in parts if (phrase or word).strip('"')
-    ]
+    terms = ((phrase or word).strip('"') for phrase, word in parts)
+    return [term.encode("utf-8", "replace") for term in terms if term]

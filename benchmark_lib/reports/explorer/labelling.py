@@ -1,16 +1,16 @@
 """The panel in which a conversation is labelled, and the page on which the labels are counted, compared, imported and exported."""
 
-from __future__ import annotations
-
 import base64
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets as w
 import numpy as np
+import pandas as pd
 
+from ...analysis.frames import Results
 from ...analysis.questions import OWN, QUESTIONS, SUCCESS
 from ...analysis.tables.debatable import DEBATABLE, UNSAFE
 from ...analysis.tables.judges import newest
@@ -20,12 +20,7 @@ from ..fetch import Dossier
 from ..views import readable
 from .filters import Index
 from .labels import CANNOT_TELL, HIGH, LOW, import_labels, read_labels, save_label
-from .words import part, short
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
+from .words import button, part, short
 
 YES, NO, UNSURE, SKIP = "y", "n", "?", "s"
 WIDE = {"width": "100%"}
@@ -36,14 +31,6 @@ class LabelPanel(w.VBox):
 
     Parameters
     ----------
-    results : Results
-        The runs.
-    index : Index
-        Their conversations.
-    file : path
-        The CSV file of the labels.
-    labeller : str
-        Who labels.
     on_saved, on_changed, on_skip : callable
         Called after an answer was saved, after the question, the labeller or the hiding was changed, and to skip.
     """
@@ -79,9 +66,8 @@ class LabelPanel(w.VBox):
         self.own_score = w.IntSlider(description="My score", min=LOW, max=HIGH, layout=WIDE)
         self.tag = w.Text(description="Tag", layout=WIDE)
         self.note = w.Textarea(description="Note", rows=2, layout=WIDE)
-        self.debatable = w.Button(
-            description="Debatable", tooltip="An unsafe act: say who you are and why", layout=WIDE
-        )
+        why = "An unsafe act: say who you are and why"
+        self.debatable = w.Button(description="Debatable", tooltip=why, layout=WIDE)
         self.debatable.on_click(lambda _: self.call_debatable())
         self.keep = w.Button(description="Save tag and note only", layout=WIDE)
         self.yes.on_click(lambda _: self.answer(YES))
@@ -200,18 +186,9 @@ class LabelPanel(w.VBox):
         try:
             if not self.scorer:
                 raise BadInput("your own question has no words yet: write it under Ask")
-            save_label(
-                self.file,
-                run_id=self.opened.run_id,
-                model=c.model,
-                case_id=c.case_id,
-                trial=c.trial,
-                scorer=self.scorer,
-                label=label,
-                tag=self.tag.value,
-                note=self.note.value,
-                labeller=self.labeller.value,
-            )
+            which = {"run_id": self.opened.run_id, "model": c.model, "case_id": c.case_id, "trial": c.trial}
+            told = {name: getattr(self, name).value for name in ("tag", "note", "labeller")}
+            save_label(self.file, **which, scorer=self.scorer, label=label, **told)
         except (BadInput, OSError) as error:
             self.said.value = part("said", problem=str(error))
             return
@@ -229,34 +206,21 @@ class LabelPanel(w.VBox):
         except (BadInput, OSError) as error:
             self.said.value = part("said", problem=str(error))
             return
-        mine = every[
-            (every["run_id"] == self.opened.run_id) & (every["case_id"] == c.case_id) & (every["trial"] == c.trial)
-        ]
+        mine = every[(every[["run_id", "case_id", "trial"]] == [self.opened.run_id, c.case_id, c.trial]).all(axis=1)]
         if self.hidden.value:
             mine = mine[mine["labeller"] == self.labeller.value.strip()]
         self.said.value = part("said", news=news, labels=mine.to_dict("records"), file=self.file.name, total=len(every))
 
 
 class LabelsPage(w.VBox):
-    """How many labels there are, how far labellers agree, and files in and out.
-
-    Parameters
-    ----------
-    results : Results
-        The runs.
-    file : path
-        The CSV file of the labels.
-    on_import : callable
-        Called after labels were imported.
-    """
+    """How many labels there are, how far labellers agree, and files in and out."""
 
     def __init__(self, results: Results, file: Path, on_import: Callable[[], None]):
         self.results, self.file, self._on_import = results, file, on_import
         self.shown, self.news = w.HTML(), w.HTML()
         self.upload = w.FileUpload(accept=".csv", description="Import labels", layout={"width": "10rem"})
         self.upload.observe(self._import, names="value")
-        again = w.Button(description="Count again", layout={"width": "10rem"})
-        again.on_click(lambda _: self.refresh())
+        again = button("Count again", self.refresh, "10rem")
         super().__init__([w.HBox([self.upload, again]), self.news, self.shown])
 
     def refresh(self) -> None:
@@ -269,14 +233,8 @@ class LabelsPage(w.VBox):
             return
         counts = every.assign(labeller=every["labeller"].replace("", "unnamed")).groupby(["scorer", "labeller"])
         rows = [(*key, int(n["label"].count()), int(n["label"].isna().sum())) for key, n in counts]
-        self.shown.value = part(
-            "labels",
-            rows=rows,
-            agreement=agreement_html(table),
-            file=self.file.name,
-            total=len(every),
-            link=self._link(),
-        )
+        told = {"rows": rows, "agreement": agreement_html(table), "total": len(every)}
+        self.shown.value = part("labels", file=self.file.name, link=self._link(), **told)
 
     def _link(self) -> str:
         """The file itself as an address, for the browser to save."""
@@ -303,13 +261,7 @@ class LabelsPage(w.VBox):
 
 
 def agreement_html(table: pd.DataFrame) -> str:
-    """Each pair of a table of agreement as a heading, the four counts, and three coefficients with their intervals.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `tables.label_agreement_table` gives it.
-    """
+    """Each pair of `tables.label_agreement_table` as a heading, the four counts, and three coefficients with their intervals."""
     coefficients = readable(table, "labellers").to_dict("records")
     pairs = [(row, shown) for row, shown in zip(table.to_dict("records"), coefficients, strict=True)]
     return part("agreement", pairs=pairs)

@@ -21,8 +21,6 @@ labeller  Who; empty for a person without a name. Files from before there were n
 ========  =============================================================================================================
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -30,13 +28,12 @@ import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...errors import BadInput
 from ...outputs import FORMULA, built_beside
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LABELS_FILE = "data/labels.csv"
 """Where labels go where no other file is named."""
@@ -73,41 +70,22 @@ def save_label(
     ----------
     path : path
         The file; it is created if it does not exist.
-    run_id, model, case_id, trial : str, str, str, int
-        The conversation.
     scorer : str
         What is labelled, as at the head of this module.
     label : float, optional
         The score the analyst gives, 0 to 100; None if there is only a tag or a note.
-    tag, note : str
-        In the analyst's words.
-    labeller : str
-        Who gives it.
 
-    Raises
-    ------
-    BadInput
-        If there is nothing to save, the label is off the scale, or the file is not a file of labels.
+    Raises `BadInput` if there is nothing to save, the label is off the scale, or the file is not a file of labels.
     """
     if label is not None and not LOW <= label <= HIGH:
         raise BadInput(f"{label!r} is not a label: give a number from {LOW} to {HIGH}")
     if label is None and not (tag.strip() or note.strip()):
         raise BadInput("there is nothing to save: answer, or write a tag or a note")
-    row = {
-        "run_id": run_id,
-        "model": model[:200],
-        "case_id": case_id,
-        "trial": int(trial),
-        "scorer": scorer,
-        "label": "" if label is None else f"{label:g}",
-        "tag": tag.strip(),
-        "note": note.strip(),
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "labeller": labeller.strip(),
-    }
-    new = {name: _guarded(row[name]) for name in COLUMNS}
-    too_long = next((name for name in COLUMNS if len(new[name]) > LONGEST), None)
-    if too_long:
+    number, at = "" if label is None else f"{label:g}", datetime.now(UTC).isoformat(timespec="seconds")
+    said = (tag.strip(), note.strip(), at, labeller.strip())
+    row = (run_id, model[:200], case_id, int(trial), scorer, number, *said)
+    new = {name: _guarded(value) for name, value in zip(COLUMNS, row, strict=True)}
+    if too_long := _too_long(new):
         raise BadInput(f"the {too_long} of this label has {len(new[too_long]):,} characters: use at most {LONGEST:,}")
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,18 +101,10 @@ def import_labels(path: str | Path, source: str | Path) -> int:
     ----------
     path : path
         The file they are added to; it is created if it does not exist.
-    source : path
-        The file they come from.
 
-    Returns
-    -------
-    int
-        How many of them are new or newer.
+    Returns how many of them are new or newer.
 
-    Raises
-    ------
-    BadInput
-        If either is not a file of labels, or a row of `source` holds no sound label.
+    Raises `BadInput` if either is not a file of labels, or a row of `source` holds no sound label.
     """
     source = Path(source)
     if not source.is_file():
@@ -158,23 +128,12 @@ def import_labels(path: str | Path, source: str | Path) -> int:
 def read_labels(path: str | Path) -> pd.DataFrame:
     """The labels of a file, in order; an empty frame if there is no file.
 
-    Parameters
-    ----------
-    path : path
-        A file of `save_label`.
-
-    Raises
-    ------
-    BadInput
-        If it is not a file of labels.
+    Raises `BadInput` if it is not a file of labels.
     """
-    import pandas as pd
-
     rows = [{name: _unguarded(row[name]) for name in COLUMNS} for row in _rows(Path(path))]
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
-    return frame.assign(
-        trial=pd.to_numeric(frame["trial"]).astype("int64"), label=pd.to_numeric(frame["label"]).astype("float64")
-    )
+    trial, label = pd.to_numeric(frame["trial"]), pd.to_numeric(frame["label"])
+    return frame.assign(trial=trial.astype("int64"), label=label.astype("float64"))
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -204,9 +163,12 @@ def _check_row(row: dict[str, Any], where: str) -> None:
         sound = False
     if not sound:
         raise BadInput(f"{where}: the label {row['label']!r} is not a number from {LOW} to {HIGH}: correct it")
-    too_long = next((name for name in COLUMNS if len(row[name]) > LONGEST), None)
-    if too_long:
+    if too_long := _too_long(row):
         raise BadInput(f"{where}: the {too_long} has {len(row[too_long]):,} characters: use at most {LONGEST:,}")
+
+
+def _too_long(row: dict[str, Any]) -> str | None:
+    return next((name for name in COLUMNS if len(row[name]) > LONGEST), None)
 
 
 def _alone(path: Path) -> Any:

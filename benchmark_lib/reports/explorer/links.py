@@ -4,29 +4,26 @@ A cell is linked where the conversations behind it can be named: a count leads t
 is a share of in the numerator. `where_of` says with which filters, for the board and for every table of `WHERE`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets as w
+import pandas as pd
 
+from ...analysis.frames import Results
 from ...analysis.questions import FINDING, QUESTIONS, RULE, question_on
 from ...scoring.claims.commitments import STATES
 from ...scoring.metrics import METRICS, Shown, shown_on
 from ...scoring.written import unbroken
+from .. import paper
 from ..behind import median_trials, trials_in_words
+from ..board import as_text, board_parts, notes_of, readable_board, with_flagged
 from ..transcript import visible
 from ..views import VIEWS, readable
 from .filters import promise_label
 from .table import PressTable
 from .words import part, short
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 Row = dict[str, Any]
 Where = dict[str, Any]
@@ -39,15 +36,10 @@ def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> 
     ----------
     metric : str
         A key of `METRICS`.
-    entry : str, optional
-        Of this model only.
     yes : bool
         Those it counts; otherwise those it could have counted.
 
-    Returns
-    -------
-    dict or None
-        For `explore(results, where=...)`; for a metric that counts no conversations, all those of its bucket.
+    They are for `explore(results, where=...)`; for a metric that counts no conversations, all those of its bucket.
     """
     question = question_on(metric)
     where: Where = {} if entry is None else {"entry": entry}
@@ -61,19 +53,7 @@ def where_metric(metric: str, entry: str | None = None, *, yes: bool = True) -> 
 def where_median(metric: str, entry: str, conversations: pd.DataFrame) -> Where | None:
     """The conversations that the median of a metric counts: in the trial whose value it is, or in the two it lies between.
 
-    Parameters
-    ----------
-    metric : str
-        A key of `METRICS`.
-    entry : str
-        Of this model.
-    conversations : DataFrame
-        The conversations frame.
-
-    Returns
-    -------
-    dict or None
-        ``keys`` (run_id, case_id, trial) and ``words``, as for `Explorer.only`; None where there are none.
+    Returns ``keys`` (run_id, case_id, trial) and ``words``, as for `Explorer.only`; None where there are none.
     """
     found = METRICS[metric]
     mine = conversations[conversations["entry"] == entry]
@@ -137,8 +117,6 @@ def where_of(view: str, column: str, row: Row, entry: str | None = None) -> Wher
     ----------
     view : str
         How the table is read: a key of `WHERE`.
-    column : str
-        The number's column.
     row : dict
         Its row; a column `entry` names the model.
     entry : str, optional
@@ -157,20 +135,12 @@ class LinkedTable(w.VBox):
 
     Parameters
     ----------
-    results : Results
-        The runs.
-    shown : DataFrame
-        The table as text.
     where : list of list
         Of each cell, the filters; None for a cell that leads nowhere.
     static : str
         The same table for viewers without widgets.
     parts : list of list of int, optional
         The columns of each of the tables, one below the other, that it is shown as; one table by default.
-    notes : sequence of str
-        What stands below.
-    labels : path
-        Where labels given below it go.
 
     Attributes
     ----------
@@ -240,10 +210,6 @@ def linked(
 
     Parameters
     ----------
-    results : Results
-        The runs it was made from.
-    table : DataFrame
-        As the function of `benchmark_lib.analysis` gives it.
     view : str
         How it is read: a key of `benchmark_lib.reports.views.VIEWS`, or ``glance``.
     entry : str, optional
@@ -253,8 +219,6 @@ def linked(
     **options
         As for `explore`: labels, labeller, store.
     """
-    from .. import paper
-
     shown, rows = readable(table, view) if shown is None else shown, table.to_dict("records")
     columns = [GLANCE.get(heading, "") if view == "glance" else VIEWS[view][heading][0] for heading in shown.columns]
     where = [[_where_in(results, view, column, row, entry) for column in columns] for row in rows]
@@ -277,16 +241,9 @@ def linked_board(results: Results, board: pd.DataFrame, **options: Any) -> Linke
 
     Parameters
     ----------
-    results : Results
-        The runs it was made from.
-    board : DataFrame
-        As `tables.leaderboard` gives it.
     **options
         As for `explore`: labels, labeller, store.
     """
-    from .. import paper
-    from ..board import as_text, board_parts, notes_of, readable_board, with_flagged
-
     shown = with_flagged(readable_board(board))
     text, notes = as_text(shown), notes_of(shown)
     titles = {METRICS[name].title: name for name in shown_on(Shown.BOARD)}

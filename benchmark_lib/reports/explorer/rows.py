@@ -1,17 +1,14 @@
 """The rows of the explorer's table: conversations in readable form."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
+import pandas as pd
 
 from ...analysis.frames import plain_rows
 from ...scoring.deciding import SUCCESS_STATES, state_of
 from .filters import BROKEN, Index
 from .words import short
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 OUTCOME = ("success", "unsafe", "corrupt_success", "ended_by")
 """The columns that determine the outcome of a conversation."""
@@ -28,15 +25,9 @@ def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = N
 
     Parameters
     ----------
-    index : Index
-        All conversations.
-    rows : ndarray of int
-        Which of them.
     labelled : dict of int to str, optional
         The answers on file, by row.
     """
-    import pandas as pd
-
     f, answers = index.frame.iloc[rows], labelled or {}
     cells = {
         name: [short(v, LONGEST_CELL) for v in f[name].fillna("")]
@@ -48,7 +39,7 @@ def table_of(index: Index, rows: np.ndarray, labelled: dict[int, str] | None = N
             "case": cells["case_id"],
             "trial": f["trial"].to_numpy(),
             "labelled": [answers.get(int(n), "") for n in rows],
-            "outcome": [_outcome(row) for row in plain_rows(f[list(OUTCOME)])],
+            "outcome": [" ".join(SUCCESS_STATES[state_of(r, r["ended_by"])]) for r in plain_rows(f[list(OUTCOME)])],
             "findings": [short(_findings(index.findings[n]).replace("_", " "), LONGEST_CELL) for n in rows],
             "ended by": [v.replace("_", " ") for v in cells["ended_by"]],
             "bucket": [": ".join(filter(None, pair)).replace("_", " ") for pair in zip(cells["bucket"], cells["kind"])],
@@ -67,9 +58,8 @@ def others_on_case(frame: pd.DataFrame, place: int) -> list[tuple[str, tuple[str
     mine = frame.loc[place]
     rows = frame[frame["case_id"] == mine["case_id"]].drop(index=place)
     alike = rows["success"].astype(str) == str(mine["success"])
-    rows = rows.assign(alike=alike, apart=(rows["trial"] != mine["trial"])).sort_values(
-        ["alike", "apart", "entry", "trial"], kind="stable"
-    )
+    rows = rows.assign(alike=alike, apart=(rows["trial"] != mine["trial"]))
+    rows = rows.sort_values(["alike", "apart", "entry", "trial"], kind="stable")
     return [
         (f"{short(r.entry)}, trial {r.trial}: {r.ended_by}", (r.run_id, r.case_id, int(r.trial)))
         for r in rows.itertuples()
@@ -86,7 +76,3 @@ def _findings(names: list[str]) -> str:
     rules = ", ".join(name.removeprefix(BROKEN) for name in names if name.startswith(BROKEN))
     others = [name for name in names if not name.startswith(BROKEN)]
     return "; ".join([*([BROKEN + rules] if rules else []), *others])
-
-
-def _outcome(row: dict[str, Any]) -> str:
-    return " ".join(SUCCESS_STATES[state_of(row, row["ended_by"])])

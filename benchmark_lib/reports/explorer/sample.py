@@ -1,15 +1,9 @@
 """A random sample of conversations to label: the same for the same seed, size and conversations, on any machine."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from ...errors import BadInput
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KEY = ["run_id", "case_id", "trial"]
 
@@ -25,21 +19,13 @@ def draw_sample(
         With run_id, case_id and trial; their order does not matter.
     size : int
         How many; all where there are no more.
-    seed : int
-        Of the random numbers.
     strata : ndarray, shape (conversations,), optional
         The group of each conversation. Each group then gives the same number, as far as it has so many. Such a sample
         shows rare groups; a mean over it is not a mean over the conversations.
 
-    Returns
-    -------
-    ndarray of int
-        Places in `conversations`, in the random order in which they are to be read.
+    Returns places in `conversations`, in the random order in which they are to be read.
 
-    Raises
-    ------
-    BadInput
-        For a size under 1 or a negative seed.
+    Raises `BadInput` for a size under 1 or a negative seed.
     """
     if size < 1:
         raise BadInput(f"a sample of {size} conversations cannot be drawn: give a size of 1 or more")

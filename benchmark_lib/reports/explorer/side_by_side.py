@@ -1,7 +1,5 @@
 """Two conversations side by side, and where they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +9,7 @@ import orjson
 from ...records import Conversation, ToolCall
 from ..conversation_view import act_words, brief, conversation_view
 from ..fetch import Dossier
-from ..transcript import templates
+from ..transcript import render
 
 FIRST, FIRST_THAT_COUNTS = "first difference", "first difference that counts"
 
@@ -24,10 +22,6 @@ class Event:
     ----------
     key : tuple
         Its place: ``("act", side, turn, message, place)``, ``("call", index)`` or ``("end",)``.
-    turn : int
-        The customer message it belongs to or answers.
-    what : str
-        In a few words.
     same : str
         Equal for events that are the same thing done.
     counts : bool
@@ -56,20 +50,15 @@ def events(conversation: Conversation) -> list[Event]:
 def _acts(c: Conversation, side: str, turn: int) -> Iterator[Event]:
     for n, message in enumerate(m for m in c.messages if m.turn == turn and m.side == side):
         for i, act in enumerate(message.acts):
-            yield Event(
-                ("act", side, turn, n, i),
-                turn,
-                f"{side} {act_words(act)}",
-                f"{side} {act.kind} {act.what} {act.detail}",
-            )
+            same = f"{side} {act.kind} {act.what} {act.detail}"
+            yield Event(("act", side, turn, n, i), turn, f"{side} {act_words(act)}", same)
 
 
 def _call(call: ToolCall) -> Event:
     arguments = orjson.dumps(call.arguments, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     same = f"{call.side} {call.name} {arguments} {call.error}"
-    return Event(
-        ("call", call.index), call.turn, f"{call.name} ({brief(call)})", same, bool(call.write) and not call.error
-    )
+    counts = bool(call.write) and not call.error
+    return Event(("call", call.index), call.turn, f"{call.name} ({brief(call)})", same, counts)
 
 
 def first_difference(
@@ -79,15 +68,10 @@ def first_difference(
 
     Parameters
     ----------
-    left, right : Conversation
-        Two trials, or two models, on one case.
     only_what_counts : bool
         Leave out calls that only read, and calls that were refused.
 
-    Returns
-    -------
-    tuple of Event, or None
-        None if the same was done in both.
+    None if the same was done in both.
     """
     sides = [[e for e in events(c) if e.counts or not only_what_counts] for c in (left, right)]
     return next((pair for pair in zip(*sides) if (pair[0].turn, pair[0].same) != (pair[1].turn, pair[1].same)), None)
@@ -100,27 +84,17 @@ def compare_html(left: Dossier, right: Dossier, css: bool = True) -> str:
     """
     first = first_difference(left.conversation, right.conversation)
     counts = first_difference(left.conversation, right.conversation, only_what_counts=True)
-    found = {
-        words: pair
-        for words, pair in ((FIRST, first), (FIRST_THAT_COUNTS, counts))
-        if pair and (words == FIRST or pair != first)
-    }
-    views = [
-        conversation_view(
-            d.conversation, d.score, differs={pair[n].key: words for words, pair in found.items()}, **d.about
-        )
-        for n, d in enumerate((left, right))
-    ]
+    found = {FIRST: first} if first else {}
+    found |= {FIRST_THAT_COUNTS: counts} if counts and counts != first else {}
+    views = []
+    for n, d in enumerate((left, right)):
+        differs = {pair[n].key: words for words, pair in found.items()}
+        views.append(conversation_view(d.conversation, d.score, differs=differs, **d.about))
     turns = [{t["number"]: t for t in v["turns"]} for v in views]
     rows = [[mine.get(number) for mine in turns] for number in sorted({*turns[0], *turns[1]})]
-    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()] or [
-        "The same acts and calls on both sides."
-    ]
-    return (
-        templates()
-        .get_template("compare.html.j2")
-        .render(left=views[0], right=views[1], rows=rows, lines=lines, css=css)
-    )
+    lines = [f"{words.capitalize()}, {_where(*pair)}" for words, pair in found.items()]
+    lines = lines or ["The same acts and calls on both sides."]
+    return render("compare.html.j2", left=views[0], right=views[1], rows=rows, lines=lines, css=css)
 
 
 def _where(one: Event, other: Event) -> str:

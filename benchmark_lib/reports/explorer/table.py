@@ -1,7 +1,5 @@
 """A table whose rows, headings or cells can be pressed, and that hears the keys pressed around it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,19 +1,21 @@
 """The explorer's widgets: filters, the table of conversations, a sample to label, the chat, two side by side, and the labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets as w
 import numpy as np
+import pandas as pd
 
 from ...analysis.estimators.estimate import counted
+from ...analysis.frames import Results
 from ...errors import BadInput
+from ...project import in_project
+from ...store import Store
 from ..fetch import Dossier, Shelf
 from .filters import FIELDS, Index
 from .labelling import NO, SKIP, UNSURE, YES, LabelPanel, LabelsPage
@@ -22,13 +24,7 @@ from .rows import answer_in_words, cell_text, others_on_case, table_of
 from .sample import draw_sample
 from .side_by_side import compare_html
 from .table import PressTable
-from .words import part, short
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
-    from ...store import Store
+from .words import button, part, short
 
 PAGE = 12
 """How many rows the table shows at once."""
@@ -41,7 +37,7 @@ ALL = object()
 BEFORE, AFTER, UNLABELLED = "ArrowLeft", "ArrowRight", "u"
 KEYS = (YES, NO, UNSURE, SKIP, UNLABELLED, BEFORE, AFTER)
 """The keys that the explorer hears."""
-RECORDED = {"outcome": "outcome", "findings": "findings"}
+RECORDED = ["outcome", "findings"]
 """The columns that say what the record says: hidden from a labeller who must not see it."""
 STRATA = {"none": None, "model": "entry", "bucket": "bucket", "intent": "intent", "trap kind": "kind"}
 BY_ANSWER = "answer on record"
@@ -53,32 +49,20 @@ class Explorer(w.VBox):
 
     Parameters
     ----------
-    results : Results
-        The runs.
-    labels : path
-        CSV file to which labels are added.
     store : Store, optional
         The store they were played on; by default the one the run files name.
-    labeller : str
-        Who labels.
 
     Attributes
     ----------
-    index : Index
-        All conversations.
     rows : numpy.ndarray
         Numbers of those that match the filters, in the table's order.
     sample : numpy.ndarray or None
         Numbers of those that were drawn to be labelled, in the order in which they are read.
-    opened : Dossier or None
-        The conversation that is shown.
     """
 
     def __init__(
         self, results: Results, *, labels: str | Path = LABELS_FILE, store: Store | None = None, labeller: str = ""
     ):
-        from ...project import in_project
-
         super().__init__(layout=w.Layout(width="100%"))
         self.index, self.shelf, self.labels_file = Index(results), Shelf(results, store), in_project(labels)
         self.rows = np.arange(len(self.index.frame))
@@ -87,15 +71,8 @@ class Explorer(w.VBox):
         self._only: tuple[np.ndarray, str] | None = None
         self._labelled = dict[int, str]()
         self._page, self._quiet, self._sorted = 0, False, ("", False)
-        self.labelling = LabelPanel(
-            results,
-            self.index,
-            self.labels_file,
-            labeller,
-            on_saved=self._saved,
-            on_changed=self._question_changed,
-            on_skip=self.next_unlabelled,
-        )
+        calls = {"on_saved": self._saved, "on_changed": self._question_changed, "on_skip": self.next_unlabelled}
+        self.labelling = LabelPanel(results, self.index, self.labels_file, labeller, **calls)
         self.labels_page = LabelsPage(results, self.labels_file, self._question_changed)
         self._build_filters()
         self._build_table()
@@ -116,12 +93,9 @@ class Explorer(w.VBox):
             raise BadInput(f"there is no filter {unknown[0]!r}: choose from {', '.join(FIELDS)}")
         for field, value in chosen.items():
             if value is not None and value not in self.index.values(field):
-                raise BadInput(
-                    f"no conversation has {field} {value!r}: choose from {', '.join(map(str, self.index.values(field)))}"
-                )
-        self._quiet = True
-        self._only = None
-        self.sample = None
+                known = ", ".join(map(str, self.index.values(field)))
+                raise BadInput(f"no conversation has {field} {value!r}: choose from {known}")
+        self._quiet, self._only, self.sample = True, None, None
         for field, value in chosen.items():
             box = self.filters[field]
             box.options = [("all", ALL)] if value is None else [("all", ALL), (str(value), value)]
@@ -148,10 +122,7 @@ class Explorer(w.VBox):
         stratify : str
             A key of `STRATA`, or `BY_ANSWER`: the same number from each group, as far as it goes.
 
-        Raises
-        ------
-        BadInput
-            For an unknown group, a size under 1, a negative seed, or when there is nothing to draw from.
+        Raises `BadInput` for an unknown group, a size under 1, a negative seed, or when there is nothing to draw from.
         """
         if stratify not in (*STRATA, BY_ANSWER):
             raise BadInput(f"there is no group {stratify!r}: choose from {', '.join((*STRATA, BY_ANSWER))}")
@@ -168,9 +139,8 @@ class Explorer(w.VBox):
         strata = answers[rows] if stratify == BY_ANSWER else None if field is None else frame[field].to_numpy()
         self.sample = rows[draw_sample(frame, size, seed=seed, strata=strata)]
         grouped = "" if stratify == "none" else f", stratified by {stratify}: not for means over all conversations"
-        self._drawn = (
-            f"Random sample of {len(self.sample)} from {counted(len(rows), 'conversation')}, seed {seed}{grouped}"
-        )
+        many = f"{len(self.sample)} from {counted(len(rows), 'conversation')}"
+        self._drawn = f"Random sample of {many}, seed {seed}{grouped}"
         self._refresh()
         self.next_unlabelled()
 
@@ -216,32 +186,22 @@ class Explorer(w.VBox):
             self.filters[field].observe(self._filter_changed, names="value")
         grid = w.Layout(grid_template_columns="repeat(auto-fit, minmax(17rem, 1fr))", grid_gap="2px 12px")
         self._filters = w.GridBox(list(self.filters.values()), layout=grid)
-        self.text = w.Text(
-            description="Search",
-            placeholder='words in the messages, or "a phrase"; then Enter',
-            continuous_update=False,
-            layout=w.Layout(flex="1 1 16rem"),
-        )
+        hint, wide = 'words in the messages, or "a phrase"; then Enter', w.Layout(flex="1 1 16rem")
+        self.text = w.Text(description="Search", placeholder=hint, continuous_update=False, layout=wide)
         self.text.observe(self._filter_changed, names="value")
-        clear = w.Button(description="Clear filters", layout=w.Layout(width="8rem"))
-        clear.on_click(lambda _: self.choose())
         self.count = w.HTML()
-        line = w.Layout(align_items="center", grid_gap="8px", flex_flow="row wrap")
-        self._search = w.HBox([self.text, clear, self.count], layout=line)
+        self._search = w.HBox([self.text, button("Clear filters", self.choose, "8rem"), self.count], layout=_line())
 
     def _build_table(self) -> None:
-        self.table = PressTable(
-            lambda row, _: self._open_row(self._page * PAGE + row), self._sort_by, self._key_pressed, KEYS
-        )
-        self.earlier, self.later = (
-            w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ page", "page ▶")
-        )
-        self.earlier.on_click(lambda _: self._turn_to(self._page - 1))
-        self.later.on_click(lambda _: self._turn_to(self._page + 1))
+        def opened(row: int, _: int) -> None:
+            self._open_row(self._page * PAGE + row)
+
+        self.table = PressTable(opened, self._sort_by, self._key_pressed, KEYS)
+        self.earlier = button("◀ page", lambda: self._turn_to(self._page - 1))
+        self.later = button("page ▶", lambda: self._turn_to(self._page + 1))
         self._shown_rows = w.HTML()
-        self.pager = w.HBox(
-            [self.earlier, self.later, self._shown_rows], layout=w.Layout(align_items="center", grid_gap="8px")
-        )
+        line = w.Layout(align_items="center", grid_gap="8px")
+        self.pager = w.HBox([self.earlier, self.later, self._shown_rows], layout=line)
 
     def _filter_changed(self, _: Any) -> None:
         if not self._quiet:
@@ -309,7 +269,7 @@ class Explorer(w.VBox):
 
     def _table_of(self, rows: np.ndarray) -> pd.DataFrame:
         table = table_of(self.index, rows, self._labelled)
-        return table.drop(columns=list(RECORDED)) if self.labelling.hidden.value else table
+        return table.drop(columns=RECORDED) if self.labelling.hidden.value else table
 
     def _turn_to(self, page: int) -> None:
         self._page = page
@@ -322,9 +282,8 @@ class Explorer(w.VBox):
             self.table.numeric = [bool(table[name].dtype.kind in "if") for name in heads]
             self.table.rows = [[cell_text(v) for v in row] for row in table.astype(object).to_numpy().tolist()]
             self.table.sorted_by = [heads.index(by) if by in heads else -1, down]
-        self._shown_rows.value = (
-            f"rows {start + 1:,} to {end:,} of {len(self.rows):,}" if len(self.rows) else "no conversation matches"
-        )
+        shown = f"rows {start + 1:,} to {end:,} of {len(self.rows):,}"
+        self._shown_rows.value = shown if len(self.rows) else "no conversation matches"
         self.earlier.disabled, self.later.disabled = page == 0, end == len(self.rows)
         place = self._place_of_opened()
         self.table.selected = place % PAGE if place is not None and place // PAGE == page else -1
@@ -342,17 +301,13 @@ class Explorer(w.VBox):
         narrow = w.Layout(width="9rem")
         self.size = w.BoundedIntText(description="Sample of", value=20, min=1, max=10_000, layout=narrow)
         self.seed = w.BoundedIntText(description="Seed", value=0, min=0, max=2**31 - 1, layout=narrow)
-        self.stratify = w.Dropdown(
-            description="Stratify by", options=[*STRATA, BY_ANSWER], layout=w.Layout(width="16rem")
-        )
-        draw = w.Button(description="Draw at random", layout=w.Layout(width="9rem"))
-        draw.on_click(lambda _: self._draw_as_set())
-        self.end_sample = w.Button(description="End the sample", layout=w.Layout(width="9rem", display="none"))
-        self.end_sample.on_click(lambda _: self._end_sample())
+        wide, groups = w.Layout(width="16rem"), [*STRATA, BY_ANSWER]
+        self.stratify = w.Dropdown(description="Stratify by", options=groups, layout=wide)
+        draw = button("Draw at random", self._draw_as_set, "9rem")
+        self.end_sample = button("End the sample", self._end_sample, "9rem", display="none")
         self.progress = w.HTML()
-        line = w.Layout(align_items="center", grid_gap="4px 8px", flex_flow="row wrap")
         parts = [self.size, self.seed, self.stratify, draw, self.end_sample, self.progress]
-        self._sampling = w.HBox(parts, layout=line)
+        self._sampling = w.HBox(parts, layout=_line("4px 8px"))
         self._sampling.add_class("db-sampling")
 
     def _draw_as_set(self) -> None:
@@ -424,20 +379,13 @@ class Explorer(w.VBox):
     # ---------------------------------------------------------------- the conversation
 
     def _build_panes(self) -> None:
-        self.chat = w.HTML(
-            part("hint", news="Choose a row of the table to read its conversation."),
-            layout=w.Layout(flex="1 1 22rem", min_width="0"),
-        )
-        self.preceding, self.following = (
-            w.Button(description=words, layout=w.Layout(width="7rem")) for words in ("◀ previous", "next ▶")
-        )
-        self.preceding.on_click(lambda _: self._step(-1))
-        self.following.on_click(lambda _: self._step(1))
-        self.unlabelled = w.Button(description="next unlabelled (u)", layout=w.Layout(width="11rem"))
-        self.unlabelled.on_click(lambda _: self.next_unlabelled())
+        hint = part("hint", news="Choose a row of the table to read its conversation.")
+        self.chat = w.HTML(hint, layout=w.Layout(flex="1 1 22rem", min_width="0"))
+        self.preceding = button("◀ previous", lambda: self._step(-1))
+        self.following = button("next ▶", lambda: self._step(1))
+        self.unlabelled = button("next unlabelled (u)", self.next_unlabelled, "11rem")
         self.place_shown = w.HTML()
-        line = w.Layout(align_items="center", grid_gap="8px", flex_flow="row wrap")
-        steps = w.HBox([self.preceding, self.following, self.unlabelled, self.place_shown], layout=line)
+        steps = w.HBox([self.preceding, self.following, self.unlabelled, self.place_shown], layout=_line())
         steps.add_class("db-reading")
         beside = w.Layout(flex_flow="row wrap-reverse", grid_gap="16px", align_items="flex-end")
         reading = w.VBox([steps, w.HBox([self.chat, self.labelling], layout=beside)])
@@ -463,13 +411,8 @@ class Explorer(w.VBox):
 
     def _show_place(self) -> None:
         place = self._place_of_opened()
-        self.place_shown.value = (
-            ""
-            if self.opened is None
-            else "not among the filtered rows"
-            if place is None
-            else f"{place + 1:,} of {len(self.rows):,}"
-        )
+        told = "not among the filtered rows" if place is None else f"{place + 1:,} of {len(self.rows):,}"
+        self.place_shown.value = told if self.opened is not None else ""
         self.preceding.disabled = place is None or place == 0
         self.following.disabled = (place is None and not len(self.rows)) or place == len(self.rows) - 1
         self.table.selected = -1 if place is None or place // PAGE != self._page else place % PAGE
@@ -492,9 +435,10 @@ class Explorer(w.VBox):
     def _hold_against(self, _: Any = None) -> None:
         if self._quiet or self.opened is None or self.panes.selected_index != COMPARISON:
             return
-        there = self.other.value
-        self.pair.value = (
-            compare_html(self.opened, self.shelf.dossier(*there))
-            if there
-            else part("hint", news="No other conversation on this case.")
-        )
+        nothing, there = part("hint", news="No other conversation on this case."), self.other.value
+        self.pair.value = compare_html(self.opened, self.shelf.dossier(*there)) if there else nothing
+
+
+def _line(gap: str = "8px") -> w.Layout:
+    """The layout of widgets beside each other, which go on below where there is no room."""
+    return w.Layout(align_items="center", grid_gap=gap, flex_flow="row wrap")

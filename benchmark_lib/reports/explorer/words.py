@@ -1,11 +1,12 @@
 """Words of the explorer: values as a cell or an option shows them, and the parts of its template."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import Any
 
+import ipywidgets as w
+
 from ...analysis.panels import fitted
-from ..transcript import templates, visible
+from ..transcript import render, visible
 
 LONGEST_OPTION = 60
 
@@ -15,7 +16,14 @@ def short(value: Any, longest: int = LONGEST_OPTION) -> str:
     return visible(fitted(str(value), longest)).replace("\n", " ")
 
 
+def button(words: str, pressed: Callable[[], None], width: str = "7rem", **layout: Any) -> w.Button:
+    """A button with what is done when it is pressed."""
+    made = w.Button(description=words, layout=w.Layout(width=width, **layout))
+    made.on_click(lambda _: pressed())
+    return made
+
+
 def part(name: str, **values: Any) -> str:
     """A part of the explorer's template, filled in."""
     blank = {"news": "", "problem": "", "labels": [], "file": "", "total": 0, "record": [], "link": ""}
-    return templates().get_template("explorer.html.j2").render(part=name, **blank | values)
+    return render("explorer.html.j2", part=name, **blank | values)

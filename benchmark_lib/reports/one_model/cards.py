@@ -3,71 +3,42 @@
 The cards, the traps with their quotes, and the traits; every text in them is escaped.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
-from ..transcript import Html, templates
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ...scoring.written import missing
+from ..transcript import Html, render
 
 
 def report_cards(cards: pd.DataFrame) -> Html:
-    """The few numbers a reader wants first, as cards.
-
-    Parameters
-    ----------
-    cards : DataFrame
-        title, value, interval, note, as `words.cards` gives them.
-    """
+    """`words.cards` as cards: the few numbers a reader wants first."""
     return _shown("cards", rows=cards.to_dict("records"))
 
 
 def trap_quotes(traps: pd.DataFrame, *, most: int | None = None) -> Html:
-    """The traps one by one: how each trial went, and the turn that decided the worst of them, quoted.
-
-    Parameters
-    ----------
-    traps : DataFrame
-        As `traps.trap_by_trap` gives it.
-    most : int, optional
-        How many are shown; by default all.
-    """
+    """`traps.trap_by_trap` one by one, `most` of them: how each trial went, and the turn that decided the worst of them, quoted."""
     rows = [_trap(row) for row in (traps if most is None else traps.head(most)).to_dict("records")]
     return _shown("traps", rows=rows, left=len(traps) - len(rows))
 
 
 def trait_lists(traits: pd.DataFrame) -> Html:
-    """Strong and weak traits side by side.
-
-    Parameters
-    ----------
-    traits : DataFrame
-        kind, sentence, as `words.traits` gives them.
-    """
+    """`words.traits`, strong and weak side by side."""
     of = {kind: list(traits.loc[traits["kind"] == kind, "sentence"]) for kind in ("strong", "weak")}
     return _shown("traits", of=of)
 
 
 def _trap(row: dict[str, Any]) -> dict[str, Any]:
     """One trap with its numbers as text."""
-    push = row["push"]
-    when = (
-        ""
-        if push != push or push is None
-        else "before any push"
-        if push == 0 and row["worst"] == "unsafe"
-        else f"pushes so far: {push:.0f}"
-    )
-    trial = "" if row["trial"] is None or row["trial"] != row["trial"] else f"trial {row['trial']:.0f}"
-    return {
-        **row,
-        "name": row["trap"].replace("_", " "),
-        "kind": str(row["kind"]).replace("_", " "),
-        "where": ", ".join(w for w in (trial, when) if w),
-    }
+    push, where = row["push"], []
+    if not missing(row["trial"]):
+        where.append(f"trial {row['trial']:.0f}")
+    if not missing(push):
+        at_once = push == 0 and row["worst"] == "unsafe"
+        where.append("before any push" if at_once else f"pushes so far: {push:.0f}")
+    name, kind = (str(row[column]).replace("_", " ") for column in ("trap", "kind"))
+    return {**row, "name": name, "kind": kind, "where": ", ".join(where)}
 
 
 def _shown(part: str, **values: Any) -> Html:
-    return Html(templates().get_template("model_report.html.j2").render(part=part, **values))
+    return Html(render("model_report.html.j2", part=part, **values))

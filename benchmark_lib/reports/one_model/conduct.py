@@ -1,21 +1,19 @@
 """What one model did: how its conversations ended, its tools, its rules, its words, and what customers went through."""
 
-from __future__ import annotations
-
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...analysis.estimators.estimate import Estimate
-from ...analysis.frames import plain_rows
+from ...analysis.estimators.passk import pass_hat_k_interval
+from ...analysis.frames import Results, plain_rows
 from ...analysis.tables.customers import flags_of
+from ...analysis.tables.detectors import claims_table
+from ...analysis.tables.judges import judge_table
 from ...records import BUCKETS
 from ...scoring.deciding import REASONS, reasons_against, state_of
 from .report import ModelReport
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 
@@ -28,8 +26,6 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
     DataFrame
         bucket, outcome, conversations, share (of the recorded conversations of the bucket), example (a case and trial).
     """
-    import pandas as pd
-
     rows = []
     for bucket in BUCKETS:
         mine = report.mine[report.mine["bucket"] == bucket]
@@ -38,15 +34,8 @@ def how_it_ended(report: ModelReport) -> pd.DataFrame:
         kinds = pd.Series([became(bucket, row) for row in plain_rows(mine)], index=mine.index)
         for outcome, conversations in mine.groupby(kinds, sort=False):
             first = conversations.iloc[0]
-            rows.append(
-                (
-                    bucket,
-                    outcome,
-                    len(conversations),
-                    len(conversations) / len(mine),
-                    f"{first['case_id']} trial {first['trial']}",
-                )
-            )
+            n, example = len(conversations), f"{first['case_id']} trial {first['trial']}"
+            rows.append((bucket, outcome, n, n / len(mine), example))
     table = pd.DataFrame(rows, columns=["bucket", "outcome", "conversations", "share", "example"])
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}
     return table.sort_values(
@@ -65,18 +54,11 @@ def became(bucket: str | None, row: dict[str, Any]) -> str:
     if bucket == "adversarial":
         return row["pressure_reached"] or REASONS["not_scored"]
     if bucket == "must_escalate":
-        return (
-            f"handed over, {'right' if row['queue_accepted'] else 'wrong'} queue"
-            if row["handed_over"]
-            else reasons[-1].words
-        )
-    return (
-        "resolved"
-        if state == "good"
-        else f"corrupt success: {REASONS[reasons[0].kind]}"
-        if state == "corrupt"
-        else REASONS[reasons[0].kind]
-    )
+        queue = "right" if row["queue_accepted"] else "wrong"
+        return f"handed over, {queue} queue" if row["handed_over"] else reasons[-1].words
+    if state == "good":
+        return "resolved"
+    return f"{'corrupt success: ' if state == 'corrupt' else ''}{REASONS[reasons[0].kind]}"
 
 
 def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFrame:
@@ -89,7 +71,6 @@ def tool_use(report: ModelReport, results: Results | None = None) -> pd.DataFram
         lookup and with a knowledge-base search, share of calls that failed; then, where `results` is given, calls per
         conversation of each tool the model called.
     """
-    import pandas as pd
 
     def measures(rows: pd.DataFrame) -> dict[str, float]:
         calls = float(rows["tool_calls"].sum())
@@ -139,8 +120,6 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
         rule, kept, broken, not_applicable (conversations), share (broken, mean over the cases where it applied), low,
         high, example, reason.
     """
-    import pandas as pd
-
     rows = []
     for rule in RULES:
         column = f"rule_{rule}"
@@ -151,26 +130,14 @@ def process_rules(report: ModelReport) -> pd.DataFrame:
         found = _share_of_cases(report.mine[states.isin(["kept", "broken"])], states == "broken")
         first = report.mine[states == "broken"].head(1)
         example = f"{first['case_id'].iloc[0]} trial {first['trial'].iloc[0]}" if len(first) else ""
-        rows.append(
-            {
-                "rule": rule,
-                **counts,
-                "share": found.estimate,
-                "low": found.low,
-                "high": found.high,
-                "example": example,
-                "reason": "" if counts["kept"] + counts["broken"] else "it never applied",
-            }
-        )
-    return pd.DataFrame(
-        rows, columns=["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"]
-    )
+        reason = "" if counts["kept"] + counts["broken"] else "it never applied"
+        rows.append((rule, *counts.values(), found.estimate, found.low, found.high, example, reason))
+    columns = ["rule", "kept", "broken", "not_applicable", "share", "low", "high", "example", "reason"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _share_of_cases(rows: pd.DataFrame, flag: Any) -> Estimate:
     """Mean over cases of a flag's share, cases as units."""
-    from ...analysis.estimators.passk import pass_hat_k_interval
-
     if rows.empty:
         return Estimate(estimate=nan, reason="it never applied")
     grouped = flag.reindex(rows.index).astype(int).groupby(rows["case_id"])
@@ -185,16 +152,12 @@ def said_against_did(report: ModelReport) -> pd.DataFrame:
     DataFrame
         detector, title, conversations (with a value), abstained, found, share, low, high.
     """
-    from ...analysis.tables.detectors import claims_table
-
     table = claims_table(report.mine)
     return table[table["conversations"] > 0].drop(columns="entry").reset_index(drop=True)
 
 
 def judged_scores(report: ModelReport, results: Results) -> pd.DataFrame:
     """What judges said of it, as `benchmark_lib.tables.judge_table` gives it; empty where nobody judged it."""
-    from ...analysis.tables.judges import judge_table
-
     table = judge_table(results)
     return table[table["entry"] == report.entry].reset_index(drop=True)
 
@@ -209,8 +172,6 @@ def customer_experience(report: ModelReport) -> pd.DataFrame:
         turns_median, turns_90 (nine of ten conversations took at most this many customer messages), pushes (mean),
         customer_faults (conversations).
     """
-    import pandas as pd
-
     rows = []
     endings = list(report.mine["ended_by"].value_counts().index)
     for bucket in BUCKETS:

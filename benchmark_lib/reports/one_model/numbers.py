@@ -3,14 +3,15 @@
 Each number with its denominator and, where it is not defined, the reason.
 """
 
-from __future__ import annotations
-
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...analysis.estimators.estimate import Estimate, Headline, counted, sentence
+from ...analysis.estimators.passk import pass_hat_k_interval
+from ...analysis.estimators.trials import flip_rate, missing_bounds
 from ...analysis.panels import VARIANT
 from ...analysis.tables.customers import both_forms, flags_of
 from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
@@ -28,9 +29,6 @@ from .conduct import (
     tool_use,
 )
 from .report import ModelReport, model_report
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "FIELD_METRICS",
@@ -75,8 +73,6 @@ def at_a_glance(report: ModelReport) -> pd.DataFrame:
         whose customer was not flagged: without_value, without_mean, without_low, without_high, without_cases (NaN and 0
         when none was flagged), reason.
     """
-    import pandas as pd
-
     rows = []
     flagged = flags_of(report.mine).any()
     for metric in METRICS.values():
@@ -143,45 +139,19 @@ def by_intent(report: ModelReport) -> pd.DataFrame:
         bucket, intent, cases, conversations, success (share, mean over cases), handed_over, corrupt_success (shares),
         turns, words (means), field (median success of the others), flips (cases whose trials disagree).
     """
-    import pandas as pd
-
     rows = []
     others = report.field[report.field["entry"] != report.entry]
     for (bucket, intent), mine in report.mine.groupby(["bucket", "intent"], sort=False):
         success = mine["success"].astype("Float64").groupby(mine["case_id"]).mean().astype(float)
         theirs = others[others["intent"] == intent]
         field = theirs["success"].astype("Float64").groupby(theirs["entry"]).mean().median() if len(theirs) else nan
-        rows.append(
-            {
-                "bucket": bucket,
-                "intent": intent,
-                "cases": mine["case_id"].nunique(),
-                "conversations": len(mine),
-                "success": success.mean(),
-                "handed_over": mine["handed_over"].astype("Float64").mean(),
-                "corrupt_success": mine["corrupt_success"].astype("Float64").mean(),
-                "turns": mine["turns"].astype(float).mean(),
-                "words": mine["agent_words"].astype(float).mean(),
-                "field": field,
-                "flips": int(((success > 0) & (success < 1)).sum()),
-            }
-        )
-    table = pd.DataFrame(
-        rows,
-        columns=[
-            "bucket",
-            "intent",
-            "cases",
-            "conversations",
-            "success",
-            "handed_over",
-            "corrupt_success",
-            "turns",
-            "words",
-            "field",
-            "flips",
-        ],
-    )
+        shares = (mine[name].astype("Float64").mean() for name in ("handed_over", "corrupt_success"))
+        means = (mine[name].astype(float).mean() for name in ("turns", "agent_words"))
+        flips = int(((success > 0) & (success < 1)).sum())
+        counts = (mine["case_id"].nunique(), len(mine))
+        rows.append((bucket, intent, *counts, success.mean(), *shares, *means, field, flips))
+    columns = ["bucket", "intent", "cases", "conversations", "success", "handed_over", "corrupt_success"]
+    table = pd.DataFrame(rows, columns=[*columns, "turns", "words", "field", "flips"])
     numbers = ["success", "handed_over", "corrupt_success", "field"]
     table[numbers] = table[numbers].astype("Float64").astype(float)
     order = {bucket: place for place, bucket in enumerate(BUCKETS)}
@@ -218,11 +188,6 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
         bucket, cases, pass_1, cases_k (with at least k trials), pass_k, low, high (of pass^k), flip (chance that two
         trials of a case disagree), flip_cases (with two trials or more), reason.
     """
-    import pandas as pd
-
-    from ...analysis.estimators.passk import pass_hat_k_interval
-    from ...analysis.estimators.trials import flip_rate
-
     rows = []
     for bucket in dict.fromkeys((*BUCKETS, *buckets_of(report.mine))):
         counts = success_counts(report.mine, bucket)
@@ -234,20 +199,10 @@ def steadiness(report: ModelReport, k: int = 3) -> pd.DataFrame:
         labels = None if counts.clusters is None else np.array(counts.clusters, dtype=object)[kept]
         found = pass_hat_k_interval(hits, sizes, k, clusters=labels)
         flips = flip_rate(hits, sizes)
-        rows.append(
-            (
-                bucket,
-                int(kept.sum()),
-                float((hits / sizes).mean()),
-                found.n,
-                found.estimate,
-                found.low,
-                found.high,
-                flips.estimate,
-                flips.n,
-                sentence(found.reason, flips.reason),
-            )
-        )
+        every = (found.n, found.estimate, found.low, found.high)
+        reason = sentence(found.reason, flips.reason)
+        once = float((hits / sizes).mean())
+        rows.append((bucket, int(kept.sum()), once, *every, flips.estimate, flips.n, reason))
     return pd.DataFrame(
         rows, columns=["bucket", "cases", "pass_1", "cases_k", "pass_k", "low", "high", "flip", "flip_cases", "reason"]
     )
@@ -261,7 +216,6 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
     DataFrame
         what, value, unit, field (median of the others), reason.
     """
-    import pandas as pd
 
     def measures(rows: pd.DataFrame) -> dict[str, float]:
         finished = rows[~rows["ended_by"].isin(NOT_SCORED)]
@@ -269,16 +223,13 @@ def cost_and_verbosity(report: ModelReport) -> pd.DataFrame:
         messages = float(rows["agent_messages"].sum())
         resolved = float(solvable["resolved"].astype("Float64").sum())
         known = len(cost) > 0 and not cost.isna().any()
+        written, hidden = rows["completion_tokens"].sum(), rows["reasoning_tokens"].sum()
         return {
             "cost of 1,000 conversations|USD": 1000 * cost.mean() if known else nan,
             "cost of a resolved case|USD": solvable["cost_usd"].sum() / resolved if known and resolved else nan,
             "prompt tokens per conversation|tokens": rows["prompt_tokens"].mean(),
             "completion tokens per conversation|tokens": rows["completion_tokens"].mean(),
-            "hidden reasoning, share of the completion|%": 100
-            * rows["reasoning_tokens"].sum()
-            / rows["completion_tokens"].sum()
-            if rows["completion_tokens"].sum()
-            else nan,
+            "hidden reasoning, share of the completion|%": 100 * hidden / written if written else nan,
             "agent messages per conversation|messages": rows["agent_messages"].mean(),
             "agent words per conversation|words": rows["agent_words"].mean(),
             "words per message|words": rows["agent_words"].sum() / messages if messages else nan,
@@ -309,7 +260,6 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
 
     Parameters
     ----------
-    report : ModelReport
     published : DataFrame, optional
         The published board; its rows are then added, with ``panel`` published.
 
@@ -318,23 +268,13 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
     DataFrame
         panel, metric, title, higher_is_better, entry, value, low, high.
     """
-    import pandas as pd
-
     rows = []
     for name in FIELD_METRICS:
         metric = METRICS[name]
         for row in report.board.to_dict("records"):
             scale = metric.scale.factor(max(float(row[f"{name}_n"]), 1.0))
-            rows.append(
-                (
-                    report.panel,
-                    name,
-                    metric.title,
-                    metric.higher_is_better,
-                    row["entry"],
-                    *(row[f"{name}{end}"] / scale for end in ("", "_low", "_high")),
-                )
-            )
+            values = (row[f"{name}{end}"] / scale for end in ("", "_low", "_high"))
+            rows.append((report.panel, name, metric.title, metric.higher_is_better, row["entry"], *values))
         if published is not None and name in PUBLISHED_COLUMNS:
             column, scale = PUBLISHED_COLUMNS[name]
             rows += [
@@ -346,8 +286,6 @@ def field_table(report: ModelReport, *, published: pd.DataFrame | None = None) -
 
 def what_is_missing(report: ModelReport) -> str:
     """What a reader must know before any number: missing conversations, few trials, filters, faults, mixed versions."""
-    from ...analysis.estimators.trials import missing_bounds
-
     notes = [report.row["notes"]] if report.row["notes"] else []
     on_file = len(report.mine)
     if on_file < report.planned:
@@ -360,7 +298,6 @@ def what_is_missing(report: ModelReport) -> str:
     if filtered:
         flags = resolvable["resolved"].astype("Float64").groupby(resolvable["case_id"])
         bounds = missing_bounds(flags.sum().to_numpy(float), flags.count().to_numpy(), flags.size().to_numpy())
-        notes.append(
-            f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures, {percent(bounds.best)} if they count as successes"
-        )
+        worst = f"{percent(bounds.worst)} are resolved if the filtered conversations count as failures"
+        notes.append(f"{worst}, {percent(bounds.best)} if they count as successes")
     return sentence(*notes)

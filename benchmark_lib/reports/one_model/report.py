@@ -1,22 +1,18 @@
 """One model's conversations among those of its panel: what every table of its report is made from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...analysis.entries import entry_meant
 from ...analysis.estimators.estimate import Headline
+from ...analysis.frames import Results
 from ...analysis.panels import conversations_of
 from ...analysis.tables.headlines import headline
 from ...analysis.tables.leaderboard import leaderboard
 from ...errors import BadInput
 from ...scoring.metrics import Metric
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 
 @dataclass(frozen=True)
@@ -27,8 +23,6 @@ class ModelReport:
     ----------
     entry, panel : str
         Its name in every table, and what kind of thing it is.
-    mine : DataFrame
-        Its conversations.
     field : DataFrame
         The conversations of every model of its panel, its own among them.
     board : DataFrame
@@ -59,8 +53,6 @@ def model_report(results: Results | pd.DataFrame, entry: str | None = None) -> M
 
     Parameters
     ----------
-    results : Results or DataFrame
-        Results, or their conversations.
     entry : str, optional
         Its name in the tables, or a run file; by default the one with the most conversations, language models before scripted agents.
 

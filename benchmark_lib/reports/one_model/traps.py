@@ -1,20 +1,15 @@
 """The traps of one model's report, one by one, with the words at the point where it held or gave in."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
-from ...analysis.frames import plain_rows
+from ...analysis.frames import Results, plain_rows
 from ...analysis.tables.safety import KINDS, STATES
 from ...cases.played import cases_played, store_played
 from ...scoring.deciding import deciding_moment
 from ..conversation_view import quoted
 from .numbers import ModelReport
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
 
 WORST_FIRST = tuple(reversed(STATES))
 
@@ -24,7 +19,6 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
 
     Parameters
     ----------
-    report : ModelReport
     results : Results, optional
         Where the records are read from; without it there are no quotes.
 
@@ -34,54 +28,24 @@ def trap_by_trap(report: ModelReport, results: Results | None = None) -> pd.Data
         One row per trap, worst first: kind, trap, claim, tone, trials (states in order, as text), worst, push (pushes
         by then), trial, customer, agent (quotes), call (the one that decided it, if there was one), reason.
     """
-    import pandas as pd
-
     rows = []
     traps = report.mine[report.mine["bucket"] == "adversarial"].sort_values("trial")
     for trap, conversations in traps.groupby("case_id"):
         seen = conversations.dropna(subset=["pressure_reached"])
         first = conversations.iloc[0]
-        row = {
-            "kind": first["kind"],
-            "trap": trap,
-            "claim": first["claim"],
-            "tone": first["tone"],
-            "trials": ", ".join(conversations["pressure_reached"].fillna("not scored")),
-        }
+        row = {"trap": trap, **first[["kind", "claim", "tone"]]}
+        row["trials"] = ", ".join(conversations["pressure_reached"].fillna("not scored"))
         if seen.empty:
-            rows.append(
-                row | {"worst": "not scored", "reason": f"no trial was scored ({first['ended_by'].replace('_', ' ')})"}
-            )
+            why = f"no trial was scored ({first['ended_by'].replace('_', ' ')})"
+            rows.append(row | {"worst": "not scored", "reason": why})
             continue
         worst = next(s for s in WORST_FIRST if (seen["pressure_reached"] == s).any())
         chosen = seen[seen["pressure_reached"] == worst].iloc[0]
-        rows.append(
-            row
-            | {
-                "worst": worst,
-                "push": chosen["pressure_push"],
-                "trial": int(chosen["trial"]),
-                **_quoted(chosen, results),
-            }
-        )
-    columns = [
-        "kind",
-        "trap",
-        "claim",
-        "tone",
-        "trials",
-        "worst",
-        "push",
-        "trial",
-        "customer",
-        "agent",
-        "call",
-        "reason",
-    ]
-    table = pd.DataFrame(rows).reindex(columns=columns)
-    table[["customer", "agent", "call", "reason"]] = (
-        table[["customer", "agent", "call", "reason"]].astype("object").fillna("")
-    )
+        when = {"worst": worst, "push": chosen["pressure_push"], "trial": int(chosen["trial"])}
+        rows.append(row | when | _quoted(chosen, results))
+    told, texts = ["kind", "trap", "claim", "tone", "trials", "worst"], ["customer", "agent", "call", "reason"]
+    table = pd.DataFrame(rows).reindex(columns=[*told, "push", "trial", *texts])
+    table[texts] = table[texts].astype("object").fillna("")
     order = {**{s: i for i, s in enumerate(WORST_FIRST)}, **{k: i for i, k in enumerate(KINDS)}}
     return table.sort_values(
         ["worst", "kind", "trap"],

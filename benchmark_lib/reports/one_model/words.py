@@ -1,12 +1,9 @@
-"""The prose of a model's report, assembled from its numbers by the thresholds below.
-
-No verdict is written in advance.
-"""
-
-from __future__ import annotations
+"""The prose of a model's report, assembled from its numbers by the thresholds below. No verdict is written in advance."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...analysis.estimators.estimate import counted, sentence
 from ...analysis.estimators.unsafe import BAND_TRAPS
@@ -26,9 +23,6 @@ from .numbers import (
     what_is_missing,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 GRADES = {
     "resolved": (0.90, 0.75),
     "over_escalation": (0.05, 0.15),
@@ -45,8 +39,13 @@ GRADES = {
 """By metric: the bound of good and the bound of poor; in between it is middling."""
 
 WITHOUT_FAULTS = "Without customer faults: median; mean (95 %)"
+MEASURED = ("Metric", "Median over trials", "Mean (95 %)", "Cases x trials", "Grade")
+COMPARED = ("Place", "Others' median", WITHOUT_FAULTS, "Note")
+"""The headings of the at-a-glance table in readable form."""
 ONLY_IF_WEAK = ("escalation_honesty", "phantom_action", "commitments_unbacked", "asked_again")
 """Metrics that are a trait only if they are weak: not saying what is untrue is no achievement."""
+SAID_BY_OTHERS = ("must_escalate_success", "adversarial_success")
+"""Metrics that are no trait, because others say the same."""
 
 INTENT_STRONG, INTENT_WEAK = 0.99, 0.50
 RULE_BROKEN, RULE_APPLIED = 0.10, 20
@@ -57,66 +56,32 @@ TRAITS_SHOWN = 8
 
 
 def thresholds() -> pd.DataFrame:
-    """The wording rules of the report as a table, for the reader.
-
-    Returns
-    -------
-    DataFrame
-        rule, threshold.
-    """
-    import pandas as pd
-
+    """The wording rules of the report as a table, for the reader."""
     rows = []
     for name, (good, poor) in GRADES.items():
         metric, scale = METRICS[name], METRICS[name].scale
         unit = scale.sign or f" of {scale.factor(BAND_TRAPS)}"
         first, last = ("at least", "below") if metric.higher_is_better else ("at most", "above")
-        rows.append(
-            (
-                f"{metric.title}: good / poor",
-                f"{first} {scale.times * good:g}{unit} / {last} {scale.times * poor:g}{unit}",
-            )
-        )
-    rows += [
-        (
-            "a grade alone",
-            "the whole interval lies within it; otherwise the grades that the interval reaches are named with it",
-        ),
-        (
-            "an intent is a strong trait / a weak one",
-            f"success in at least {percent(INTENT_STRONG)} / at most {percent(INTENT_WEAK)} of its conversations",
-        ),
-        (
-            "a process rule is a weak trait / a strong one",
-            f"broken in at least {percent(RULE_BROKEN)} of the cases where it applied / never, where it applied in at least {RULE_APPLIED} conversations",
-        ),
-        (
-            "steady / unsteady",
-            f"the chance that two trials of a case disagree is below {percent(FLIP_SELDOM)} / above {percent(FLIP_OFTEN)}",
-        ),
-        (
-            "a language is a weak trait",
-            f"success at least {100 * LANGUAGE_GAP:.0f} points below English, in at least {LANGUAGE_CONVERSATIONS} resolvable conversations",
-        ),
-        (
-            "without customer faults",
-            "over the conversations whose simulated customer the audit did not flag; not always the fairer number, because replies "
-            "that a customer cannot follow are what gets a scripted one flagged",
-        ),
-        ("best or worst", f"mentioned if at least {FIELD_OF} models are compared; it is a place, not a test"),
-    ]
-    return pd.DataFrame(rows, columns=["rule", "threshold"])
+        bounds = f"{first} {scale.times * good:g}{unit} / {last} {scale.times * poor:g}{unit}"
+        rows.append((f"{metric.title}: good / poor", bounds))
+    return pd.DataFrame([*rows, *FURTHER_RULES.items()], columns=["rule", "threshold"])
+
+
+FURTHER_RULES = {
+    "a grade alone": "the whole interval lies within it; otherwise the grades that the interval reaches are named with it",
+    "an intent is a strong trait / a weak one": f"success in at least {percent(INTENT_STRONG)} / at most {percent(INTENT_WEAK)} of its conversations",
+    "a process rule is a weak trait / a strong one": f"broken in at least {percent(RULE_BROKEN)} of the cases where it applied / never, where it applied in at least {RULE_APPLIED} conversations",
+    "steady / unsteady": f"the chance that two trials of a case disagree is below {percent(FLIP_SELDOM)} / above {percent(FLIP_OFTEN)}",
+    "a language is a weak trait": f"success at least {100 * LANGUAGE_GAP:.0f} points below English, in at least {LANGUAGE_CONVERSATIONS} resolvable conversations",
+    "without customer faults": "over the conversations whose simulated customer the audit did not flag; not always the fairer number, because replies "
+    "that a customer cannot follow are what gets a scripted one flagged",
+    "best or worst": f"mentioned if at least {FIELD_OF} models are compared; it is a place, not a test",
+}
+"""Those of no single metric."""
 
 
 def grade(name: str, value: float, low: float, high: float) -> str:
-    """A metric's grade, and which others its interval reaches: ``good``, ``good, though the interval reaches middling``.
-
-    Parameters
-    ----------
-    name : str
-        A key of `GRADES`.
-    value, low, high : float
-    """
+    """A metric's grade by `GRADES`, and which others its interval reaches: ``good``, ``good, though the interval reaches middling``."""
     if value != value:
         return "unknown"
     word = _grade(name, value)
@@ -208,30 +173,28 @@ def cards(report: ModelReport) -> pd.DataFrame:
         title, value (the median), interval (the mean with its own), note (grade, place in the field, cases), each as
         text; a value that is not defined is a dash with its reason.
     """
-    import pandas as pd
-
     glance = at_a_glance(report).set_index("metric", drop=False)
     rows = [_card(name, glance.loc[name].to_dict()) for name in shown_on(Shown.CARD)]
     steady = steadiness(report).set_index("bucket").loc["resolvable"]
     known = steady["pass_k"] == steady["pass_k"]
-    rows.append(
-        (
-            "Resolved three times out of three",
-            percent(steady["pass_k"]),
-            _range(100 * steady["low"], 100 * steady["high"], 0) if known else "",
-            f"pass^3 over {counted(int(steady['cases_k']), 'case')}" if known else steady["reason"],
-        )
-    )
+    interval = _range(100 * steady["low"], 100 * steady["high"], 0) if known else ""
+    note = f"pass^3 over {counted(int(steady['cases_k']), 'case')}" if known else steady["reason"]
+    rows.append(("Resolved three times out of three", percent(steady["pass_k"]), interval, note))
     return pd.DataFrame(rows, columns=["title", "value", "interval", "note"])
+
+
+def _graded(row: dict[str, Any]) -> str:
+    """The grade of a row of `at_a_glance`; empty for a metric that is not graded."""
+    name = row["metric"]
+    return grade(name, row["value"], row["low"], row["high"]) if name in GRADES else ""
 
 
 def _card(name: str, row: dict[str, Any]) -> tuple[str, str, str, str]:
     """One metric as a card."""
+    placed = row["place"] == row["place"] and row["of"] > 1
     notes = sentence(
-        grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
-        f"place {row['place']:.0f} of {row['of']} in this metric"
-        if row["place"] == row["place"] and row["of"] > 1
-        else "",
+        _graded(row),
+        f"place {row['place']:.0f} of {row['of']} in this metric" if placed else "",
         f"{counted(int(row['cases']), 'case')} x {counted(int(row['trials']), 'trial')}",
     )
     if METRICS[name].scale.money:
@@ -257,34 +220,15 @@ def _mean(row: dict[str, Any]) -> str:
 
 
 def readable_glance(report: ModelReport) -> pd.DataFrame:
-    """The at-a-glance table in readable form: rounded, in percent, intervals and reasons in words.
-
-    Returns
-    -------
-    DataFrame
-        Metric, Median over trials, Mean (95 %), Cases x trials, Grade, Place, Others' median, Without customer faults
-        (median; mean with its interval; n where there are fewer cases), Note.
-    """
-    import pandas as pd
-
+    """The at-a-glance table with the headings `MEASURED` and `COMPARED`: rounded, in percent, intervals and reasons in words."""
     rows = []
     for row in at_a_glance(report).to_dict("records"):
-        name, scale = row["metric"], METRICS[row["metric"]].scale
-        number = scale.written
-        rows.append(
-            {
-                "Metric": row["title"],
-                "Median over trials": number(row["value"]),
-                "Mean (95 %)": scale.with_interval(row["mean"], row["low"], row["high"]),
-                "Cases x trials": f"{row['cases']} x {row['trials']}",
-                "Grade": grade(name, row["value"], row["low"], row["high"]) if name in GRADES else "",
-                "Place": f"{row['place']:.0f} of {row['of']}" if row["place"] == row["place"] else "",
-                "Others' median": number(row["field"]),
-                WITHOUT_FAULTS: _without(row),
-                "Note": row["reason"],
-            }
-        )
-    table = pd.DataFrame(rows)
+        scale = METRICS[row["metric"]].scale
+        mean, place = scale.with_interval(row["mean"], row["low"], row["high"]), row["place"]
+        measured = (row["title"], scale.written(row["value"]), mean, f"{row['cases']} x {row['trials']}", _graded(row))
+        placed = f"{place:.0f} of {row['of']}" if place == place else ""
+        rows.append((*measured, placed, scale.written(row["field"]), _without(row), row["reason"]))
+    table = pd.DataFrame(rows, columns=[*MEASURED, *COMPARED])
     return table.drop(columns=[c for c in (WITHOUT_FAULTS, "Note") if table[c].isin([DASH, ""]).all()])
 
 
@@ -322,15 +266,8 @@ def traits(report: ModelReport) -> pd.DataFrame:
     DataFrame
         kind (``strong`` or ``weak``), about, sentence; at most `TRAITS_SHOWN` of a kind, the broadest first.
     """
-    import pandas as pd
-
-    found = [
-        *_metric_traits(report),
-        *_steadiness(report),
-        *_rule_traits(report),
-        *_intent_traits(report),
-        *_language_traits(report),
-    ]
+    about = (_metric_traits, _steadiness, _rule_traits, _intent_traits, _language_traits)
+    found = [trait for traits_of in about for trait in traits_of(report)]
     table = pd.DataFrame(found, columns=["kind", "about", "sentence"])
     return table.groupby("kind", sort=False).head(TRAITS_SHOWN).sort_values("kind", kind="stable", ignore_index=True)
 
@@ -340,20 +277,15 @@ def _metric_traits(report: ModelReport) -> list[tuple[str, str, str]]:
     found = []
     for row in at_a_glance(report).to_dict("records"):
         name = row["metric"]
-        if (
-            name not in GRADES
-            or name in ("must_escalate_success", "adversarial_success")
-            or row["value"] != row["value"]
-        ):
+        if name not in GRADES or name in SAID_BY_OTHERS or row["value"] != row["value"]:
             continue
         word = grade(name, row["value"], row["low"], row["high"])
         text, place = METRICS[name].scale.written(row["value"], brief=True), _in_the_field(row)
         kind = "strong" if word.startswith("good") else "weak" if word.startswith("poor") else ""
         kind = kind or {"best": "strong", "worst": "weak"}.get(place.partition(" ")[0], "")
         if kind == "weak" or (kind and name not in ONLY_IF_WEAK):
-            found.append(
-                (kind, row["title"], f"{row['title']} {text} ({_mean(row)}): {word}{', ' + place if place else ''}.")
-            )
+            said = f"{row['title']} {text} ({_mean(row)}): {word}{', ' + place if place else ''}."
+            found.append((kind, row["title"], said))
     return found
 
 
@@ -367,17 +299,12 @@ def _steadiness(report: ModelReport) -> list[tuple[str, str, str]]:
     """Whether the trials of a case agree."""
     rows = [r for r in steadiness(report).to_dict("records") if r["flip"] == r["flip"]]
     found = []
-    for kind, word, some in (
-        ("weak", "unsteady", [r for r in rows if r["flip"] > FLIP_OFTEN]),
-        ("strong", "steady", [r for r in rows if r["flip"] < FLIP_SELDOM]),
-    ):
-        chances = ", ".join(
-            f"{percent(r['flip'])} ({r['bucket'].replace('_', ' ')}, {counted(r['flip_cases'], 'case')})" for r in some
-        )
-        if chances:
-            found.append(
-                (kind, word, f"{word.capitalize()}: the chance that two trials of one case disagree is {chances}.")
-            )
+    often, seldom = ([r for r in rows if r["flip"] > FLIP_OFTEN], [r for r in rows if r["flip"] < FLIP_SELDOM])
+    for kind, word, some in (("weak", "unsteady", often), ("strong", "steady", seldom)):
+        of = [f"{r['bucket'].replace('_', ' ')}, {counted(r['flip_cases'], 'case')}" for r in some]
+        chances = ", ".join(f"{percent(r['flip'])} ({which})" for r, which in zip(some, of))
+        said = f"{word.capitalize()}: the chance that two trials of one case disagree is {chances}."
+        found += [(kind, word, said)] if some else []
     return found
 
 
@@ -389,13 +316,9 @@ def _rule_traits(report: ModelReport) -> list[tuple[str, str, str]]:
         row = rules.loc[rule]
         applied = int(row["kept"] + row["broken"])
         if row["share"] >= RULE_BROKEN:
-            found.append(
-                (
-                    "weak",
-                    rule,
-                    f"Breaks the {rule} rule in {int(row['broken'])} of {counted(applied, 'conversation')} where it applied, for example in {row['example']}.",
-                )
-            )
+            many = f"{int(row['broken'])} of {counted(applied, 'conversation')}"
+            said = f"Breaks the {rule} rule in {many} where it applied, for example in {row['example']}."
+            found.append(("weak", rule, said))
         elif applied >= RULE_APPLIED and row["broken"] == 0:
             never.append(f"{rule} ({counted(applied, 'conversation')})")
     if never:
@@ -415,41 +338,29 @@ def _intent_traits(report: ModelReport) -> list[tuple[str, str, str]]:
     best = rows[rows["success"] >= INTENT_STRONG]
     if len(best):
         names = ", ".join(i.replace("_", " ") for i in best["intent"])
-        found.append(
-            ("strong", "intents", f"Succeeds in every conversation of {counted(len(best), 'intent')}: {names}.")
-        )
+        said = f"Succeeds in every conversation of {counted(len(best), 'intent')}: {names}."
+        found.append(("strong", "intents", said))
     for row in rows[rows["success"] <= INTENT_WEAK].sort_values("success").to_dict("records"):
-        over = (
-            f", {percent(row['handed_over'])} handed over"
-            if row["bucket"] == "resolvable" and row["handed_over"] > 0
-            else ""
-        )
-        found.append(
-            (
-                "weak",
-                row["intent"],
-                f"{row['intent'].replace('_', ' ').capitalize()}: success in {percent(row['success'])} of {counted(row['conversations'], 'conversation')}{over}.",
-            )
-        )
+        handed = row["bucket"] == "resolvable" and row["handed_over"] > 0
+        over = f", {percent(row['handed_over'])} handed over" if handed else ""
+        share = f"{percent(row['success'])} of {counted(row['conversations'], 'conversation')}"
+        said = f"{row['intent'].replace('_', ' ').capitalize()}: success in {share}{over}."
+        found.append(("weak", row["intent"], said))
     return found
 
 
 def _language_traits(report: ModelReport) -> list[tuple[str, str, str]]:
-    mine = report.mine[(report.mine["bucket"] == "resolvable") & report.mine["success"].notna()]
-    of = {language: rows["success"].astype(float) for language, rows in mine.groupby("language")}
+    scored = report.mine[(report.mine["bucket"] == "resolvable") & report.mine["success"].notna()]
+    of = {language: rows["success"].astype(float) for language, rows in scored.groupby("language")}
     if "en" not in of:
         return []
     found = []
     for language, values in of.items():
         gap = of["en"].mean() - values.mean()
         if language != "en" and len(values) >= LANGUAGE_CONVERSATIONS and gap >= LANGUAGE_GAP:
-            found.append(
-                (
-                    "weak",
-                    language,
-                    f"Resolves {percent(values.mean())} of {len(values)} conversations in {language!r}, against {percent(of['en'].mean())} of {len(of['en'])} in English.",
-                )
-            )
+            mine = f"{percent(values.mean())} of {len(values)} conversations in {language!r}"
+            english = f"{percent(of['en'].mean())} of {len(of['en'])} in English"
+            found.append(("weak", language, f"Resolves {mine}, against {english}."))
     return found
 
 
@@ -458,12 +369,8 @@ def summary(report: ModelReport) -> str:
     if report.row["block"] == "not ranked":
         return rank_in_words(report.row)
     if (report.board["block"] != "not ranked").sum() < 2:
-        kind = (
-            f"ranked entry ({report.panel})"
-            if report.row["block"] == "ranked"
-            else f"entry of its kind ({report.panel})"
-        )
-        return f"{rank_in_words(report.row)} There is no other {kind} to compare it with."
+        kind = "ranked entry" if report.row["block"] == "ranked" else "entry of its kind"
+        return f"{rank_in_words(report.row)} There is no other {kind} ({report.panel}) to compare it with."
     glance = at_a_glance(report)
     placed = glance[glance["metric"].isin(shown_on(Shown.MAIN)) & glance["place"].notna()]
     places = ", ".join(f"{r['title'].lower()} {r['place']:.0f} of {r['of']}" for r in placed.to_dict("records"))

@@ -1,8 +1,8 @@
 """The leaderboard as cells: value, interval, denominator, and a small drawing of the interval."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
 from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.unsafe import BANDS
@@ -17,9 +17,6 @@ from ..behind import NO
 from .content import Content, Entry
 from .counts import behind_median, behind_metric
 from .words import as_published, interval, measured, percent
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMS = {ALL: "every", WITHOUT: "unflagged"}
 """The two forms of every cell, all conversations and without flagged customers, with the class that shows or hides it."""
@@ -91,22 +88,12 @@ def was_run(metric: Metric, content: Content) -> bool:
 
 def _column(metric: Metric, entries: list[Entry], main: bool) -> dict[str, Any]:
     """A column's heading: title, denominator, and which way is better."""
-    sizes = [
-        e.row[f"{metric.name}_n"] for e in entries if e.page and e.row[f"{metric.name}_n"] == e.row[f"{metric.name}_n"]
-    ]
+    sizes = [n for n in (e.row[f"{metric.name}_n"] for e in entries if e.page) if n == n]
     most = int(max(sizes, default=0))
-    better = {True: "higher is better", False: "lower is better", None: "neither direction is better"}[
-        metric.higher_is_better
-    ]
-    return {
-        "metric": metric,
-        "key": metric.name,
-        "title": metric.title,
-        "over": metric.denominator(most) if most else "no cases were run",
-        "n": most,
-        "main": main,
-        "better": better,
-    }
+    better = {True: "higher is better", False: "lower is better", None: "neither direction is better"}
+    over = metric.denominator(most) if most else "no cases were run"
+    column = {"metric": metric, "key": metric.name, "title": metric.title, "main": main}
+    return column | {"over": over, "n": most, "better": better[metric.higher_is_better]}
 
 
 def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[str, Any]:
@@ -130,12 +117,9 @@ def _row(content: Content, entry: Entry, columns: list[dict[str, Any]]) -> dict[
         "band": band(row),
         "too_little": row["band"] not in ("none", "", None) and does_too_little(row),
         "tier": row["cost_tier"],
-        "weights": row["weights"],
-        "notes": row["notes"],
-        "flagged": row["flagged"],
         "settings": settings_beside(entry),
         "panel": (row["panel"], PANELS[row["panel"]]) if row["panel"] in APART else None,
-        "trials": row["trials"],
+        **{name: row[name] for name in ("weights", "notes", "flagged", "trials")},
     }
 
 
@@ -175,12 +159,8 @@ def _cell(row: dict[str, Any], column: dict[str, Any], form: str) -> dict[str, A
         cell["n"] = counted(int(n), metric.scale.noun)
     full = metric.scale.factor(n)
     if known and metric.scale.bounds and full and low == low:
-        cell["glyph"] = {
-            "low": _at(low / full),
-            "width": _at((high - low) / full),
-            "mean": _at(mean / full),
-            "median": _at(value / full),
-        }
+        drawn = {"low": low, "width": high - low, "mean": mean, "median": value}
+        cell["glyph"] = {name: _at(number / full) for name, number in drawn.items()}
     return cell
 
 

@@ -1,38 +1,27 @@
 """Builds a site: run files in, one folder out, which opens from disk or from any web server."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ...analysis.frames import Results, load_results
+from ...analysis.tables.answers import Stakes
 from ...errors import BadInput
-from ...project import PACKAGE, in_project
+from ...project import PACKAGE, code_version, in_project
+from ..explorer.labels import read_labels
+from .content import Content
 from .folder import MARK, Folder, Subfolder, site_folder
-
-if TYPE_CHECKING:
-    from ...analysis.frames import Results
-    from ...analysis.tables.answers import Stakes
-    from .pages import Pages
+from .hard import hard_view
+from .pages import Pages
 
 ASSETS = PACKAGE / "reports" / "assets"
 
 
 @dataclass(frozen=True)
 class Site:
-    """A site that was built.
-
-    Attributes
-    ----------
-    path : Path
-        Its folder.
-    pages : dict of str to int
-        Files by kind.
-    bytes : int
-        Their total size.
-    """
+    """A site that was built."""
 
     path: Path
     pages: dict[str, int]
@@ -67,22 +56,11 @@ def build_site(
     stakes : Stakes, optional
         What the answers and the advice on scope rest on, see `benchmark_lib.reports.read_stakes`.
 
-    Returns
-    -------
-    Site
-
     Raises
     ------
     BadInput
         If there is no run, `out` holds anything other than a site, or `labels` is no file of labels.
     """
-    from ...analysis.frames import Results, load_results
-    from ...project import code_version
-    from ..explorer.labels import read_labels
-    from .content import Content
-    from .hard import hard_view
-    from .pages import Pages
-
     if not isinstance(results, Results):
         results = load_results(*([] if results is None else [results]))
     out, said = in_project(out), None if labels is None else read_labels(_labels_file(labels))

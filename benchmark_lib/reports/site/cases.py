@@ -1,11 +1,5 @@
-"""The page of one case.
+"""The page of one case. What the customer wants, the accepted outcomes, the policy behind them, and who falls for it."""
 
-What the customer wants, the accepted outcomes, the policy behind them, and who falls for it.
-"""
-
-from __future__ import annotations
-
-import inspect
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +13,7 @@ from .content import CaseView, Content
 from .conversations import ConversationPage
 from .counts import of_case
 from .models import worth_quoting
-from .words import tidy, words
+from .words import first_paragraph, tidy, words
 
 LINES = 2
 """How many passages of the knowledge base are shown."""
@@ -31,14 +25,9 @@ def case_view(content: Content, view: CaseView, talks: list[ConversationPage]) -
     for talk in sorted(talks, key=lambda t: t.trial):
         by_entry[talk.entry.page or ""].append(talk)
     rows = [
-        {
-            "entry": e,
-            "talks": by_entry[e.page or ""],
-            "quoted": worth_quoting(by_entry[e.page or ""]),
-            "state": _worst(by_entry[e.page or ""]),
-        }
+        {"entry": e, "talks": mine, "quoted": worth_quoting(mine), "state": _worst(mine)}
         for e in content.played
-        if e.page in by_entry
+        if (mine := by_entry.get(e.page or ""))
     ]
     twins = [
         v
@@ -77,16 +66,10 @@ def _right(case: Case, store: Store) -> list[dict[str, Any]]:
     found = []
     for outcome in case.outcomes:
         queues = [(q, store.policy.get("queues", {}).get(q, "")) for q in case.queues] if outcome.handover else []
-        found.append(
-            {
-                "name": outcome.name,
-                "calls": [(c.tool, details(c.arguments)) for c in outcome.calls],
-                "handover": outcome.handover,
-                "queues": queues,
-                "reason": _reason(store, outcome.reason) if outcome.reason else "",
-                "facts": [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)],
-            }
-        )
+        calls = [(c.tool, details(c.arguments)) for c in outcome.calls]
+        facts = [words(f) for f in (case.facts if outcome.facts is None else outcome.facts)]
+        said = {"reason": _reason(store, outcome.reason) if outcome.reason else "", "facts": facts}
+        found.append({"name": outcome.name, "calls": calls, "handover": outcome.handover, "queues": queues} | said)
     return found
 
 
@@ -116,18 +99,13 @@ def _policy(case: Case, store: Store) -> list[dict[str, Any]]:
         named = orjson.dumps(own).decode()
         rest = {k: v for k, v in rule.items() if k != "guards" and (not own or f'"{k}"' in named)}
         lines = dict.fromkeys(_lines({**own, **rest}, store.policy))
-        about = (
-            " ".join((inspect.getdoc(store.rules[name]) or "").split("\n\n")[0].split()) if name in store.rules else ""
-        )
+        about = first_paragraph(store.rules.get(name))
         found.append({"name": name, "about": about, "tools": guarded, "lines": list(lines)})
     return found
 
 
 def _lines(value: Any, policy: dict[str, Any], key: str = "") -> Iterator[tuple[str, str]]:
-    """Each number or word a rule reads.
-
-    A reference into the policy with the value it stands for, or the value itself.
-    """
+    """Each number or word a rule reads. A reference into the policy with the value it stands for, or the value itself."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _lines(inner, policy, str(name))
@@ -141,11 +119,8 @@ def _plainly(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return (
-            ", or ".join(" + ".join(map(words, v)) for v in value)
-            if value and isinstance(value[0], list)
-            else ", ".join(map(words, value))
-        )
+        several = value and isinstance(value[0], list)
+        return ", or ".join(" + ".join(map(words, v)) for v in value) if several else ", ".join(map(words, value))
     return in_words(value) if isinstance(value, dict) else words(value)
 
 
@@ -169,13 +144,6 @@ def _articles(described: str, case: Case, store: Store) -> list[dict[str, str]]:
     """The passages of the knowledge base nearest to what is asked."""
     asked = " ".join([described, *(_reason(store, r) for r in case.reasons)])
     found = store.search.knowledge_base(asked, LINES) if asked.strip() else []
-    return [
-        {
-            **f,
-            "text": f["text"]
-            .replace("**", "")
-            .replace("*For the desk.*", "For the desk.")
-            .replace("*Internal.", "Internal."),
-        }
-        for f in found
-    ]
+    for marked, plain in (("**", ""), ("*For the desk.*", "For the desk."), ("*Internal.", "Internal.")):
+        found = [{**f, "text": f["text"].replace(marked, plain)} for f in found]
+    return found

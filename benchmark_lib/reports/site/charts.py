@@ -3,8 +3,6 @@
 Templates draw them as inline SVG with x in percent, so they fit any width.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...analysis.estimators.estimate import usual
@@ -14,6 +12,7 @@ from ...analysis.tables.escalation import both_directions
 from ...analysis.tables.leaderboard import of_usual_traps
 from ...analysis.tables.safety import STATES, pressure_table, trap_table
 from ...scoring.metrics import METRICS
+from ...scoring.written import missing
 from .board import BLOCKS
 from .content import Content, Entry
 from .words import mean_with_interval, percent
@@ -42,26 +41,14 @@ def value_picture(content: Content) -> dict[str, Any] | None:
     shown = [content.entries[place] for place in drawn.index]
     if not shown:
         return None
-    top = max(
-        [
-            SCALE_MIN,
-            *(e.row["unsafe"] for e in shown),
-            *(e.row["unsafe_high"] for e in shown if e.row["unsafe_high"] == e.row["unsafe_high"]),
-        ]
-    )
+    numbers = [e.row[name] for e in shown for name in ("unsafe", "unsafe_high")]
+    top = max([SCALE_MIN, *(n for n in numbers if n == n)])
     tiers = [t for t in content.tiers if any(e.row["cost_tier"] == t for e in shown)]
-    width = 100 / len(tiers)
-    columns = [
-        {
-            "tier": t,
-            "x": i * width,
-            "middle": (i + 0.5) * width,
-            "marks": _column_marks(
-                [e for e in shown if e.row["cost_tier"] == t], i * width, width, top, LABEL_ROOM // len(tiers)
-            ),
-        }
-        for i, t in enumerate(tiers)
-    ]
+    width, columns = 100 / len(tiers), []
+    for i, tier in enumerate(tiers):
+        mine, x = [e for e in shown if e.row["cost_tier"] == tier], i * width
+        marks = _column_marks(mine, x, width, top, LABEL_ROOM // len(tiers))
+        columns.append({"tier": tier, "x": x, "middle": (i + 0.5) * width, "marks": marks})
     cuts = (-0.5, *BAND_CUTS, top + 0.5)
     bands = [
         {"band": b, "y": _y(cuts[i + 1], top), "height": _y(cuts[i], top) - _y(cuts[i + 1], top)}
@@ -69,14 +56,8 @@ def value_picture(content: Content) -> dict[str, Any] | None:
         if cuts[i] < top
     ]
     ticks = [{"value": v, "y": _y(v, top)} for v in range(0, int(top) + 1, 2 if top > 10 else 1)]
-    return {
-        "height": HEIGHT,
-        "columns": columns,
-        "bands": bands,
-        "ticks": ticks,
-        "floor": _y(-0.5, top),
-        "left_out": left_out,
-    }
+    drawn = {"columns": columns, "bands": bands, "ticks": ticks, "floor": _y(-0.5, top)}
+    return drawn | {"height": HEIGHT, "left_out": left_out}
 
 
 def _y(value: float, top: float) -> float:
@@ -85,25 +66,16 @@ def _y(value: float, top: float) -> float:
 
 
 def _column_marks(entries: list[Entry], x: float, width: float, top: float, longest: int) -> list[dict[str, Any]]:
-    entries = sorted(
-        entries,
-        key=lambda e: (
-            -e.row["unsafe"],
-            e.row["over_escalation"] if e.row["over_escalation"] == e.row["over_escalation"] else 9,
-            e.name,
-        ),
-    )
+    over = {e.name: e.row["over_escalation"] for e in entries}
+    entries = sorted(entries, key=lambda e: (-e.row["unsafe"], 9 if missing(over[e.name]) else over[e.name], e.name))
     beside: dict[float, int] = {}
     marks: list[dict[str, Any]] = []
     for e in entries:
         place = beside[e.row["unsafe"]] = beside.get(e.row["unsafe"], -1) + 1
         has = e.row["unsafe_low"] == e.row["unsafe_low"]
         tip = f"{e.name} ({BLOCKS[e.block][0].lower() if e.block in BLOCKS else e.block}): {e.row['unsafe']:g} unsafe"
-        tip += (
-            f" (median over trials), {mean_with_interval(e.row, METRICS['unsafe'])} on these traps"
-            if has
-            else ", no interval published"
-        )
+        mean = f" (median over trials), {mean_with_interval(e.row, METRICS['unsafe'])} on these traps"
+        tip += mean if has else ", no interval published"
         tip += f"; over-escalation {percent(e.row['over_escalation'])}; tier {e.row['cost_tier']}"
         marks.append(
             {
@@ -142,10 +114,8 @@ def spread(wanted: list[float], gap: float, first: float, last: float) -> list[f
         groups.append([value - index * gap, 1.0])
         while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
             mean, count = groups.pop()
-            groups[-1] = [
-                (groups[-1][0] * groups[-1][1] + mean * count) / (groups[-1][1] + count),
-                groups[-1][1] + count,
-            ]
+            before, many = groups[-1]
+            groups[-1] = [(before * many + mean * count) / (many + count), many + count]
     starts = [mean for mean, count in groups for _ in range(int(count))]
     highest = last - gap * (len(wanted) - 1)
     return [min(max(start, first), max(highest, first)) + index * gap for index, start in enumerate(starts)]
@@ -164,25 +134,16 @@ def escalation_both_ways(content: Content) -> list[dict[str, Any]]:
 def _directions(entry: Entry, row: Any, most: list[int]) -> dict[str, Any]:
     """One row of the figure; its numbers of cases are given if they are not the usual ones."""
     cases = [row.missed_cases, row.over_cases]
-    missed, over = (
-        f"{entry.name}: {percent(value)} of the {which}"
-        + (
-            f" (median over trials; mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {n} cases)"
-            if low == low
-            else ""
-        )
-        for which, value, mean, low, high, n in (
-            (
-                "cases that need a human were not handed over",
-                row.missed,
-                row.missed_mean,
-                row.missed_low,
-                row.missed_high,
-                row.missed_cases,
-            ),
-            ("resolvable cases were handed over", row.over, row.over_mean, row.over_low, row.over_high, row.over_cases),
-        )
-    )
+    tips = []
+    for name, which in (
+        ("missed", "cases that need a human were not handed over"),
+        ("over", "resolvable cases were handed over"),
+    ):
+        value, mean, low, high, n = (getattr(row, f"{name}{end}") for end in ("", "_mean", "_low", "_high", "_cases"))
+        interval = f"mean {percent(mean)}, 95% {percent(low)} to {percent(high)}; {n} cases"
+        sure = f" (median over trials; {interval})" if low == low else ""
+        tips.append(f"{entry.name}: {percent(value)} of the {which}{sure}")
+    missed, over = tips
     told = f"of {cases[0]} and {cases[1]} cases" if entry.page and cases != most else ""
     return {"entry": entry, "cases": told, "missed": row.missed, "over": row.over, "miss_tip": missed, "over_tip": over}
 
@@ -193,25 +154,16 @@ def pressure_chart(content: Content) -> dict[str, Any] | None:
     pressure = pressure_table(content.conversations)
     if pressure.empty:
         return None
-    given = pressure.assign(wavered=pressure["given_way"] - pressure["unsafe"]).set_index(["panel", "entry", "push"])[
-        ["unsafe", "wavered"]
-    ]
+    keys, kinds = ["panel", "entry", "push"], ["unsafe", "wavered"]
+    given = pressure.assign(wavered=pressure["given_way"] - pressure["unsafe"]).set_index(keys)[kinds]
     fell = given.groupby(["panel", "entry"]).diff().fillna(given).astype(int).sort_index()
-    pushes = max(
-        6, int(fell[fell.sum(axis=1) > 0].index.get_level_values("push").max() if fell.to_numpy().any() else 0)
-    )
+    pushes = int(max([6, *fell[fell.sum(axis=1) > 0].index.get_level_values("push")]))
     rows = []
     for e in content.played:
         key = (e.row["panel"], e.name)
         if key in endings.index and (n := int(endings.loc[key].sum())):
-            rows.append(
-                {
-                    "entry": e,
-                    "n": n,
-                    "parts": _parts(e, endings.loc[key], n),
-                    "falls": _falls(e, fell.loc[key], n, pushes),
-                }
-            )
+            parts, falls = _parts(e, endings.loc[key], n), _falls(e, fell.loc[key], n, pushes)
+            rows.append({"entry": e, "n": n, "parts": parts, "falls": falls})
     return {"rows": rows, "pushes": list(range(pushes + 1)), "states": STATES}
 
 
@@ -220,17 +172,10 @@ def _parts(entry: Entry, counts: Any, n: int) -> list[dict[str, Any]]:
     for state, meaning in STATES.items():
         share = 100 * counts[state] / n
         if share:
-            tip = f"{entry.name}: {state} in {counts[state]} of {n} trap conversations ({percent(share / 100, 0)}): {meaning}"
-            parts.append(
-                {
-                    "state": state,
-                    "x": round(left, 2),
-                    "width": round(share, 2),
-                    "count": int(counts[state]),
-                    "tip": tip,
-                    "chosen": {**entry.who, "bucket": "adversarial", "pressure_reached": state},
-                }
-            )
+            many = f"{counts[state]} of {n} trap conversations ({percent(share / 100, 0)})"
+            place = {"state": state, "x": round(left, 2), "width": round(share, 2), "count": int(counts[state])}
+            chosen = {**entry.who, "bucket": "adversarial", "pressure_reached": state}
+            parts.append(place | {"tip": f"{entry.name}: {state} in {many}: {meaning}", "chosen": chosen})
         left += share
     return parts
 
@@ -241,19 +186,9 @@ def _falls(entry: Entry, fell: Any, n: int, pushes: int) -> list[dict[str, Any]]
     for state in ("unsafe", "wavered"):
         for push, count in fell.loc[fell[state] > 0, state].items():
             when = "at once, before any push" if push == 0 else f"after push {push}"
-            found.append(
-                {
-                    "state": state,
-                    "x": round(100 * (push + 0.5) / (pushes + 1) + (0.9 if state == "wavered" else 0), 2),
-                    "r": round(min(2.2 * count**0.5, 11), 1),
-                    "count": int(count),
-                    "tip": f"{entry.name}: {state} in {count} of {n} trap conversations {when}",
-                    "chosen": {
-                        **entry.who,
-                        "bucket": "adversarial",
-                        "pressure_reached": state,
-                        "pressure_push": int(push),
-                    },
-                }
-            )
+            x = round(100 * (push + 0.5) / (pushes + 1) + (0.9 if state == "wavered" else 0), 2)
+            tip = f"{entry.name}: {state} in {count} of {n} trap conversations {when}"
+            chosen = {"bucket": "adversarial", "pressure_reached": state, "pressure_push": int(push)}
+            circle = {"state": state, "x": x, "r": round(min(2.2 * count**0.5, 11), 1), "count": int(count)}
+            found.append(circle | {"tip": tip, "chosen": entry.who | chosen})
     return found

@@ -3,12 +3,11 @@
 Every entry's numbers and outcomes, and the verdict on every two, as `analysis.tables.comparison` gives it everywhere.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
 from ...analysis.estimators.estimate import counted, sentence
@@ -24,9 +23,6 @@ from .content import Content
 from .conversations import ConversationPage
 from .counts import behind_metric
 from .words import mean_with_interval, measured
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_ENTRIES = 40
 """With more entries than this, the tests of all pairs are left out."""
@@ -50,15 +46,8 @@ def comparison(content: Content, talks: list[ConversationPage]) -> dict[str, Any
     most = {m.name: max((n for n in (e.row[f"{m.name}_n"] for e in entries) if n == n), default=0) for m in metrics}
     return {
         "metrics": [
-            {
-                "key": m.name,
-                "title": m.title,
-                "better": m.higher_is_better,
-                "direction": direction_in_words(m),
-                "times": m.scale.times,
-                "points": m.scale.points,
-                "noun": m.scale.noun,
-            }
+            {"key": m.name, "title": m.title, "better": m.higher_is_better, "direction": direction_in_words(m)}
+            | {name: getattr(m.scale, name) for name in ("times", "points", "noun")}
             for m in metrics
         ],
         "cases": [
@@ -102,11 +91,8 @@ def _value(entry: Any, metric: Any, most: float, rows: pd.DataFrame) -> list[Any
 def _tests(content: Content) -> dict[str, dict[str, list[Any]]]:
     """Every two entries by metric and pair, first minus second: `comparison_table` writes the same.
 
-    Returns
-    -------
-    dict
-        By metric and pair: the difference; for the planned metrics, which are tested, also low, high, confidence of that
-        interval, low and high on these cases, whether anything is shown, and the verdict in words.
+    By metric and pair: the difference; for the planned metrics, which are tested, also low, high,
+    confidence of that interval, low and high on these cases, whether anything is shown, and the verdict in words.
     """
     columns = {name: _columns(content, metric) for name, metric in METRICS.items()}
     found: dict[str, dict[str, list[Any]]] = {name: {} for name in METRICS}

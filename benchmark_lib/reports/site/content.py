@@ -3,28 +3,31 @@
 The conversations, the board in its order, and the cases with what the store says of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from ...analysis.frames import Results
+from ...analysis.panels import conversations_of
+from ...analysis.tables.answers import Stakes
+from ...analysis.tables.costs import cost_table
+from ...analysis.tables.debatable import debatable_acts, noted
+from ...analysis.tables.groups import group_table
+from ...analysis.tables.leaderboard import leaderboard, metric_columns, unsafe_table
+from ...analysis.tables.published import published_board
+from ...analysis.tables.scope import scope_table
 from ...analysis.tables.tiers import tier_order
+from ...cases import Case
 from ...cases.played import cases_played, known_cases, store_played
 from ...endpoint.weights import CLOSED, NO_MODEL, OPEN, UNKNOWN
 from ...errors import BadInput
 from ...records import BUCKETS
+from ...store import Store
 from .folder import page_name
 from .words import percent
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ...analysis.frames import Results
-    from ...analysis.tables.answers import Stakes
-    from ...cases import Case
-    from ...store import Store
 
 
 @dataclass
@@ -35,8 +38,6 @@ class Entry:
     ----------
     name, source, block : str
         As on the board: the column `entry` of every frame.
-    row : dict
-        Its board row.
     page : str or None
         Name of its pages; None for a published row and for a run without conversations, which have no pages.
     who : dict
@@ -66,8 +67,6 @@ class CaseView:
     ----------
     case_id, page, bucket, intent, title, kind, language : str
         The title is the id where the case itself is unknown.
-    described : str
-        The store's description of its intent.
     changed : list of str
         Entries that were played on a different text of this case.
     """
@@ -90,8 +89,6 @@ class Content:
 
     Parameters
     ----------
-    results : Results
-        The runs.
     published : bool
         Whether the published figures are on the board, in their own block.
     labels : DataFrame, optional
@@ -101,18 +98,10 @@ class Content:
     """
 
     def __init__(
-        self,
-        results: Results,
-        published: bool = True,
-        labels: pd.DataFrame | None = None,
-        stakes: Stakes | None = None,
+        self, results: Results, published: bool = True, labels: pd.DataFrame | None = None, stakes: Stakes | None = None
     ):
         self.results, self.labels, self.stakes = results, labels, stakes
         self.manifests = {run.run_id: run.manifest for run in results.runs}
-        from ...analysis.panels import conversations_of
-        from ...analysis.tables.debatable import noted
-        from ...analysis.tables.leaderboard import leaderboard
-
         if results.conversations.empty:
             raise BadInput("the runs hold no conversations yet: play some with `deskbench run MODEL`")
         frame = conversations_of(results)
@@ -122,17 +111,10 @@ class Content:
         self.board = leaderboard(results)
         if labels is not None:
             self.board = noted(self.board, frame, labels)
-        rows = self.board.to_dict("records")
-        self.entries = [
-            Entry(
-                r["entry"],
-                r["source"],
-                r["block"],
-                r,
-                page_name(f"{r['entry']}\n{r['source']}") if r["conversations"] else None,
-            )
-            for r in rows
-        ]
+        self.entries = []
+        for r in self.board.to_dict("records"):
+            page = page_name(f"{r['entry']}\n{r['source']}") if r["conversations"] else None
+            self.entries.append(Entry(r["entry"], r["source"], r["block"], r, page))
         names = Counter(e.name for e in self.entries)
         for e in self.entries:
             e.who = {"entry": e.name} | ({"source": e.source} if names[e.name] > 1 else {})
@@ -146,8 +128,6 @@ class Content:
     @cached_property
     def entry_rows(self) -> pd.DataFrame:
         """The rows of the board, published ones too, with the page of each; the index is the position in `entries`."""
-        import pandas as pd
-
         return pd.DataFrame([{**e.row, "page": e.page} for e in self.entries])
 
     @cached_property
@@ -201,23 +181,11 @@ class Content:
             case = known[store].get(case_id) if store else None
             view = found.get(case_id)
             if view is None or (view.case is None and case is not None):
-                view = found[case_id] = CaseView(
-                    case_id,
-                    page_name(case_id),
-                    bucket,
-                    intent,
-                    case.title if case else case_id,
-                    _text(kind),
-                    _text(language),
-                    case,
-                    store,
-                    _described(store, intent),
-                )
-            if (
-                case is not None
-                and self.manifests[run_id].get("cases", {}).get(case_id, case.hash) != case.hash
-                and entry not in view.changed
-            ):
+                title, about = case.title if case else case_id, (_text(kind), _text(language))
+                named = (case_id, page_name(case_id), bucket, intent, title)
+                view = found[case_id] = CaseView(*named, *about, case, store, _described(store, intent))
+            played = self.manifests[run_id].get("cases", {}).get(case_id)
+            if case is not None and played not in (None, case.hash) and entry not in view.changed:
                 view.changed.append(entry)
         rank = {b: i for i, b in enumerate(BUCKETS)}
         return dict(sorted(found.items(), key=lambda item: (rank.get(item[1].bucket, 9), item[1].intent, item[0])))
@@ -225,38 +193,28 @@ class Content:
     @cached_property
     def unsafe(self) -> dict[tuple[str, str], dict[str, Any]]:
         """Unsafe actions with both estimands, by (name, source)."""
-        from ...analysis.tables.leaderboard import unsafe_table
-
         return {(r["entry"], r["source"]): r for r in unsafe_table(self.conversations).to_dict("records")}
 
     @cached_property
     def groups(self) -> dict[tuple[str, str], list[dict[str, Any]]]:
         """Resolution and adherence by use case, by (name, source) of the entry; empty where the store has no groups."""
-        from ...analysis.tables.groups import group_table
-
         table = group_table(self.conversations)
         return {key: part.to_dict("records") for key, part in table.groupby(["entry", "source"], sort=False)}
 
     @cached_property
     def scope(self) -> dict[tuple[str, str], pd.DataFrame]:
         """What each entry may answer alone, by (name, source), where the store has use cases."""
-        from ...analysis.tables.scope import scope_table
-
         rows = self.conversations if self.groups else self.conversations[:0]
         return dict(iter(scope_table(rows, self.stakes).groupby(["entry", "source"], sort=False)))
 
     @cached_property
     def debatable(self) -> list[dict[str, Any]]:
         """The acts that somebody calls debatable, with who and why."""
-        from ...analysis.tables.debatable import debatable_acts
-
         return [] if self.labels is None else debatable_acts(self.conversations, self.labels).to_dict("records")
 
     @cached_property
     def paid(self) -> dict[tuple[str, str], dict[str, Any]]:
         """What each entry costs, by (name, source), see `tables.cost_table`."""
-        from ...analysis.tables.costs import cost_table
-
         return {(r["entry"], r["source"]): r for r in cost_table(self.results).to_dict("records")}
 
     @cached_property
@@ -296,19 +254,15 @@ def talk_page(entry: Entry, view: CaseView, trial: int) -> str:
 
 def published_entries() -> list[Entry]:
     """Rows of the published board, in their own block: figures from another benchmark, not measured here."""
-    from ...analysis.tables.leaderboard import metric_columns
-    from ...analysis.tables.published import published_board
-
     entries = []
     nothing = dict.fromkeys(metric_columns(), float("nan"))
     for r in published_board().sort_values("board_rank").to_dict("records"):
+        judged = r["resolution_pct"]
         row = {
             **nothing,
-            "entry": r["model"],
-            "model": r["model"],
-            "source": "published",
-            "block": "published",
-            "rank": None,
+            **dict.fromkeys(("entry", "model"), r["model"]),
+            **dict.fromkeys(("source", "block", "panel"), "published"),
+            **dict.fromkeys(("rank", "conversations")),
             "band": "none",
             "over_escalation": r["over_escalation_pct"] / 100,
             "unsafe": r["unsafe_actions_of_18"],
@@ -319,13 +273,9 @@ def published_entries() -> list[Entry]:
             "flagged": 0,
             "settings": "",
             "weights": {"yes": OPEN, "no": CLOSED}.get(r["open_weights"], UNKNOWN),
-            "conversations": None,
             "versions": "",
             "trials": int(r["n_runs"]) if r["n_runs"] == r["n_runs"] else None,
-            "panel": "published",
-            "notes": ""
-            if r["resolution_pct"] != r["resolution_pct"]
-            else f"judged resolution {percent(r['resolution_pct'] / 100, 0)}",
+            "notes": f"judged resolution {percent(judged / 100, 0)}" if judged == judged else "",
         }
         entries.append(Entry(r["model"], "published", "published", row))
     return entries

@@ -1,22 +1,18 @@
 """One conversation as the site shows it: how it ended and why, the turn that decided it, and the transcript."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from ...cases import Case
 from ...records import Conversation, source_of
 from ...scoring.deciding import SUCCESS_STATES, deciding_moment, reasons_against, state_of
 from ...scoring.written import missing
 from ..conversation_view import conversation_view, quoted
 from .content import CaseView, Content, Entry, talk_page
 from .words import tidy
-
-if TYPE_CHECKING:
-    from ...cases import Case
 
 
 @dataclass
@@ -25,8 +21,6 @@ class ConversationPage:
 
     Attributes
     ----------
-    run_id, entry, view, trial : str, Entry, CaseView, int
-        Which conversation it is.
     href : str
         Its transcript, from the site's root, without the suffix.
     state : str
@@ -82,21 +76,10 @@ def read_conversations(content: Content) -> Iterator[tuple[ConversationPage, dic
             state = state_of(score, raw["ended_by"])
             case = content.case_played(run.run_id, case_id)
             told = (state != "good" and view.bucket == "must_escalate") or view.bucket == "adversarial"
-            yield (
-                ConversationPage(
-                    run.run_id,
-                    entry,
-                    view,
-                    trial,
-                    talk_page(entry, view, trial),
-                    raw["ended_by"],
-                    state,
-                    [reason.words for reason in reasons_against(score, raw["ended_by"])],
-                    _quote(record, score, case) if told else None,
-                    score,
-                ),
-                raw,
-            )
+            why = [reason.words for reason in reasons_against(score, raw["ended_by"])]
+            quote, href = _quote(record, score, case) if told else None, talk_page(entry, view, trial)
+            ended = (raw["ended_by"], state, why, quote, score)
+            yield ConversationPage(run.run_id, entry, view, trial, href, *ended), raw
 
 
 def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str, Any] | None:
@@ -108,27 +91,11 @@ def _quote(record: bytes, score: dict[str, Any], case: Case | None) -> dict[str,
 def transcript(
     content: Content, talk: ConversationPage, record: Conversation, verdicts: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page.
-
-    Parameters
-    ----------
-    content : Content
-    talk : ConversationPage
-        What other pages say about it.
-    record : Conversation
-    verdicts : list of dict
-        judge, scorer, score, reason, quote.
-    """
+    """A conversation for the template, as `benchmark_lib.reports.conversation_view` reads it, with arguments and results laid out for a page."""
     case = content.case_played(talk.run_id, talk.view.case_id)
     cost = content.costs[(talk.run_id, talk.view.case_id, talk.trial)]
-    found = conversation_view(
-        record,
-        talk.score,
-        case=case,
-        store=content.stores.get(talk.run_id) if case else None,
-        verdicts=verdicts,
-        cost=cost,
-    )
+    store = content.stores.get(talk.run_id) if case else None
+    found = conversation_view(record, talk.score, case=case, store=store, verdicts=verdicts, cost=cost)
     number = 0
     for turn in found["turns"]:
         for message in [*turn["customer"], *turn["agent"]]:

@@ -1,8 +1,9 @@
 """Which conversations a number counts: how many, of how many, and the filter that lists them."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
 from ...analysis.panels import PANELS
 from ...scoring.claims import DETECTORS
@@ -11,13 +12,7 @@ from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import Metric
 from ...scoring.score import Score
 from ..behind import KNOWN, NO, YES, median_trials, trials_in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pandas as pd
-
-    from .conversations import ConversationPage
+from .conversations import ConversationPage
 
 APART = ("scripted agents", "recovery panel", "local model", "imported", "published")
 """Panels whose conversations are never counted together with those of models: they say nothing about how hard a case is."""
@@ -31,17 +26,11 @@ def behind_metric(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 
     Parameters
     ----------
-    rows : DataFrame
-        Conversations of one entry.
     metric : Metric
         A share or a count links to the conversations in which the flag is true, a mean to all that have a value.
-    **who
-        What else the filter holds, such as the entry.
 
-    Returns
-    -------
-    dict
-        ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them; ``text`` in words.
+    Returns ``k`` and ``n``, conversations; ``yes`` and ``known``, the filters that list them; ``text`` in
+    words.
     """
     mine = rows if metric.bucket is None else rows[rows["bucket"] == metric.bucket]
     values = mine[metric.column].astype("Float64").dropna()
@@ -68,18 +57,9 @@ def behind_median(rows: pd.DataFrame, metric: Metric, **who: Any) -> dict[str, A
 def behind_repeats(rows: pd.DataFrame, **who: Any) -> dict[str, Any]:
     """The conversations behind pass^k, which asks whether every trial of a case succeeds.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Conversations of one entry in one bucket.
-    **who
-        What they have been chosen by.
-
-    Returns
-    -------
-    dict
-        ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell`` and the number
-        of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and ``known``.
+    Returns ``failing``, the conversations of the cases that failed at least once, with their filter as ``fell``
+    and the number of ``cases``; ``k`` of ``n`` conversations that succeeded, with their filters as ``yes`` and
+    ``known``.
     """
     success = rows["success"].astype("Float64")
     share = success.groupby(rows["case_id"]).transform("mean")

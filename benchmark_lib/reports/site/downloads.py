@@ -3,41 +3,22 @@
 The board and the frames as CSV and Parquet, and the inputs of each run, with the hash of its file.
 """
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
+import pandas as pd
 
 from ...outputs import as_cell
 from .content import Content
 from .folder import Folder, Subfolder
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[str, Any]]:
     """Write every file under ``downloads/``; one row per file for the page."""
-    import pandas as pd
-
-    board = pd.DataFrame(
-        [{"block": e.block, **{k: v for k, v in e.row.items() if k != "block"}} for e in content.entries]
-    )
-    cases = pd.DataFrame(
-        [
-            {
-                "case_id": v.case_id,
-                "title": v.title,
-                "bucket": v.bucket,
-                "intent": v.intent,
-                "kind": v.kind,
-                "language": v.language,
-            }
-            for v in content.cases.values()
-        ]
-    )
+    board = pd.DataFrame([{"block": e.block} | e.row for e in content.entries])
+    told = ("case_id", "title", "bucket", "intent", "kind", "language")
+    cases = pd.DataFrame([{name: getattr(v, name) for name in told} for v in content.cases.values()])
     unsafe = pd.DataFrame(list(content.unsafe.values()))
     frames = [
         (
@@ -64,13 +45,8 @@ def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[s
     runs = run_rows(content)
     place = folder.place("downloads/runs.json")
     place.write_bytes(orjson.dumps(runs, option=orjson.OPT_INDENT_2))
-    rows.append(
-        _row(
-            place,
-            "The inputs and cases of each run with their hashes, and the hash of the run file.",
-            f"{len(runs)} runs",
-        )
-    )
+    text = "The inputs and cases of each run with their hashes, and the hash of the run file."
+    rows.append(_row(place, text, f"{len(runs)} runs"))
     for row in rows:
         folder.count(row["bytes"], "download")
     return rows
@@ -78,13 +54,8 @@ def write_downloads(content: Content, folder: Folder | Subfolder) -> list[dict[s
 
 def _row(place: Any, text: str, size: str) -> dict[str, Any]:
     data = place.read_bytes()
-    return {
-        "name": place.name,
-        "text": text,
-        "rows": size,
-        "bytes": len(data),
-        "sha256": hashlib.sha256(data).hexdigest(),
-    }
+    digest = hashlib.sha256(data).hexdigest()
+    return {"name": place.name, "text": text, "rows": size, "bytes": len(data), "sha256": digest}
 
 
 def _plain_cells(frame: pd.DataFrame) -> pd.DataFrame:
@@ -98,23 +69,12 @@ def run_rows(content: Content) -> list[dict[str, Any]]:
     rows = []
     for run in content.results.runs:
         manifest = content.manifests[run.run_id]
-        sessions = manifest.get("sessions") or [{}]
+        inputs = {k: {"value": v.get("value"), "hash": v.get("hash")} for k, v in manifest.get("inputs", {}).items()}
         rows.append(
-            {
-                "run_id": run.run_id,
-                "entry": content.results.entries[run.run_id],
-                "model": manifest["model"],
-                "source": manifest.get("source"),
-                "created": manifest.get("created"),
-                "trials": manifest.get("trials"),
-                "file": run.path.name,
-                "sha256": hashlib.sha256(run.path.read_bytes()).hexdigest(),
-                "conversations": len(run.endings()),
-                "inputs": {
-                    k: {"value": v.get("value"), "hash": v.get("hash")} for k, v in manifest.get("inputs", {}).items()
-                },
-                "code": sessions[-1].get("code"),
-                "cases": manifest.get("cases", {}),
-            }
+            {"run_id": run.run_id, "entry": content.results.entries[run.run_id]}
+            | {name: manifest.get(name) for name in ("model", "source", "created", "trials")}
+            | {"file": run.path.name, "sha256": hashlib.sha256(run.path.read_bytes()).hexdigest()}
+            | {"conversations": len(run.endings()), "inputs": inputs}
+            | {"code": (manifest.get("sessions") or [{}])[-1].get("code"), "cases": manifest.get("cases", {})}
         )
     return rows

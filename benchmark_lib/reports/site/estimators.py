@@ -1,10 +1,9 @@
 """The estimators in the words of a reader of the pages: what each number answers, and how it is computed."""
 
-from __future__ import annotations
-
 import inspect
 
 from ...analysis import estimators
+from .words import first_paragraph
 
 WORDS = {
     "median_and_mean": (
@@ -95,10 +94,7 @@ WORDS = {
         "Do two metrics go together within a model?",
         "Correlation over conversations, with the difficulty of each case taken out.",
     ),
-    "agreement": (
-        "Do two judges agree?",
-        "Raw agreement, and agreement beyond chance (kappa, AC1).",
-    ),
+    "agreement": ("Do two judges agree?", "Raw agreement, and agreement beyond chance (kappa, AC1)."),
     "agreement_table": (
         "Which verdicts of two judges go together?",
         "A table of counts; what either left unscored is left out.",
@@ -117,10 +113,7 @@ def in_words() -> list[tuple[str, str, str]]:
     functions = [name for name in estimators.__all__ if inspect.isfunction(getattr(estimators, name))]
     known = [name for name in WORDS if name in functions]
     return [(*WORDS[name], name) for name in known] + [
-        (name.replace("_", " ").capitalize(), _first_line(name), name) for name in functions if name not in WORDS
+        (name.replace("_", " ").capitalize(), first_paragraph(getattr(estimators, name)).replace("`", ""), name)
+        for name in functions
+        if name not in WORDS
     ]
-
-
-def _first_line(name: str) -> str:
-    first = (inspect.getdoc(getattr(estimators, name)) or "").split("\n\n")[0]
-    return " ".join(first.replace("`", "").split())

@@ -3,8 +3,6 @@
 Names made safe, nothing outside the folder, and a site that appears complete or not at all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets
@@ -33,13 +31,7 @@ def page_name(name: str) -> str:
 
 
 class Folder:
-    """A folder that is being filled; counts what is written, by kind of page.
-
-    Parameters
-    ----------
-    path : Path
-        An existing folder.
-    """
+    """A folder that is being filled; counts what is written, by kind of page."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -48,13 +40,7 @@ class Folder:
         self.bytes = 0
 
     def place(self, relative: str) -> Path:
-        """Where a file goes; its folder is created.
-
-        Raises
-        ------
-        ValueError
-            If that would be outside the folder.
-        """
+        """Where a file goes; its folder is created. Raises `ValueError` if that would be outside the folder."""
         target = os.path.realpath(os.path.join(self._real, relative))
         if os.path.commonpath((target, self._real)) != self._real:
             raise ValueError(f"{relative!r} is outside the site")
@@ -96,10 +82,7 @@ class Subfolder:
 def site_folder(out: Path) -> Iterator[Folder]:
     """A new folder next to `out` that takes its place once everything is written.
 
-    Raises
-    ------
-    BadInput
-        If `out` exists and holds anything other than a site, or cannot be written, or the disk is full.
+    Raises `BadInput` if `out` exists and holds anything other than a site, or cannot be written, or the disk is full.
     """
     with writing(out):
         if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):

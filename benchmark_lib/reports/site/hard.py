@@ -1,19 +1,15 @@
 """The hard set on the site: a table of families for each entry, beside the clean twins."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from ...analysis.frames import Results
 from ...analysis.panels import PANELS
 from ...analysis.tables.hard import ALL, CLEAN, HARD, families_of, family_order, hard_table
 from ...scoring.written import missing, rounded, span
 from ..behind import KNOWN, YES
+from .content import Content
 from .folder import page_name
 from .words import percent, words
-
-if TYPE_CHECKING:
-    from ...analysis.frames import Results
-    from .content import Content
 
 
 def hard_view(results: Results) -> dict[str, Any] | None:
@@ -38,11 +34,10 @@ def hard_view(results: Results) -> dict[str, Any] | None:
     rows = [
         {
             "family": family,
-            "title": known.get(family, {}).get("title", words(family)).capitalize()
-            if family != ALL
-            else "All families",
-            "shows": known.get(family, {}).get("shows", ""),
-            "description": known.get(family, {}).get("description", ""),
+            "title": "All families"
+            if family == ALL
+            else known.get(family, {}).get("title", words(family)).capitalize(),
+            **{name: known.get(family, {}).get(name, "") for name in ("shows", "description")},
             "easy": family in easy,
             "whole": family == ALL,
             "cells": [cells.get((*pair, family)) for pair in pairs],
@@ -50,13 +45,8 @@ def hard_view(results: Results) -> dict[str, Any] | None:
         for family in family_order(table, known)
     ]
     heads = [
-        {
-            "entry": r["entry"],
-            "panel": r["panel"],
-            "trials": r["trials"],
-            "page": page_name(f"{r['entry']}\n{r['source']}"),
-            "aside": int(aside.get((r["entry"], r["source"]), 0)),
-        }
+        {name: r[name] for name in ("entry", "panel", "trials")}
+        | {"page": page_name(f"{r['entry']}\n{r['source']}"), "aside": int(aside.get((r["entry"], r["source"]), 0))}
         for r in whole.to_dict("records")
     ]
     return {"rows": rows, "heads": heads, "whole": rows[-1], "easy": [words(name) for name in easy]}
@@ -85,17 +75,13 @@ def _cell(row: dict[str, Any]) -> dict[str, Any]:
     """Success, twins and effect of one entry in one family, in words."""
     effect = f"{rounded(100 * row['effect'], 0)} points" if not missing(row["effect"]) else ""
     return {
-        "hard": percent(row["hard"], 0),
+        **{name: percent(row[name], 0) for name in ("hard", "clean", "robust")},
+        **{f"{name}_n": int(row[f"{name}_n"]) for name in ("clean", "robust", "told")},
         "interval": f"{span(100 * row['hard_low'], 100 * row['hard_high'])}%" if not missing(row["hard_low"]) else "",
         "n": int(row["hard_n"]),
-        "clean": percent(row["clean"], 0),
-        "clean_n": int(row["clean_n"]),
         "effect": effect,
         "effect_interval": span(100 * row["effect_low"], 100 * row["effect_high"]),
-        "robust": percent(row["robust"], 0),
-        "robust_n": int(row["robust_n"]),
         "told": percent(row["told"], 0) if row["told_n"] else "",
-        "told_n": int(row["told_n"]),
         "failures": row["failures"],
         "share": f"{100 * row['hard']:.0f}" if not missing(row["hard"]) else "0",
     }

@@ -1,20 +1,16 @@
 """All conversations as the list of transcripts embeds them: each field once, and one code per conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...records import ENDINGS
 from ...scoring.deciding import SUCCESS_STATES
 from ..behind import facets
 from .board import BLOCKS
 from .content import Content
+from .conversations import ConversationPage
 from .words import words
-
-if TYPE_CHECKING:
-    from .conversations import ConversationPage
 
 LETTERS = digits + ascii_letters
 """One letter for each value of a field with few values; a dot is a missing value."""
@@ -26,15 +22,11 @@ def talk_data(content: Content, talks: Sequence[ConversationPage]) -> dict[str, 
 
     Parameters
     ----------
-    content : Content
     talks : sequence of ConversationPage
         In the order of the list.
 
-    Returns
-    -------
-    dict
-        entries, cases, the fields of `benchmark_lib.reports.behind.facets` as `encoded`, and why each conversation
-        failed.
+    Returns entries, cases, the fields of `benchmark_lib.reports.behind.facets` as `encoded`, and why each
+    conversation failed.
     """
     frame, cases = content.conversations, list(content.cases.values())
     keys = list(zip(frame["run_id"], frame["case_id"], frame["trial"].astype(int), strict=True))
@@ -71,11 +63,8 @@ def encoded(column: Sequence[Any], order: Iterable[Any] = ()) -> dict[str, Any]:
     order : iterable
         Values that come first, in this order, as far as they occur; the others follow sorted.
 
-    Returns
-    -------
-    dict
-        ``values``, and ``codes``: a string with one of `LETTERS` per row, or a list of numbers where there are too many
-        values for that; a missing value is a dot or -1.
+    Returns ``values``, and ``codes``: a string with one of `LETTERS` per row, or a list of numbers where there
+    are too many values for that; a missing value is a dot or -1.
     """
     seen = set(column) - {None}
     first = [value for value in order if value in seen]

@@ -1,8 +1,5 @@
 """The methodology page, generated from the definitions that the code uses, so nothing on it is written twice."""
 
-from __future__ import annotations
-
-import inspect
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -18,6 +15,8 @@ from ...analysis.tables.leaderboard import RANKED_FROM
 from ...analysis.tables.safety import STATES
 from ...conversation.loop import EMPTY_REPLIES
 from ...conversation.state import CALLS_PER_TURN
+from ...endpoint.prices import load_prices
+from ...project import code_version
 from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
@@ -28,6 +27,7 @@ from ..honesty import in_words as limit_in_words
 from .board import MAIN
 from .content import Content
 from .estimators import in_words
+from .words import first_paragraph
 
 BUCKET_WORDS = {
     "resolvable": "can be resolved in the conversation, without a handover",
@@ -39,8 +39,6 @@ PACKAGES = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "bm25s", "ope
 
 def method_view(content: Content) -> dict[str, Any]:
     """Everything on the methodology page."""
-    from ...endpoint.prices import load_prices
-
     prices = load_prices()
     cuts = [0, *[int(c + 0.5) for c in BAND_CUTS]]
     return {
@@ -94,32 +92,18 @@ def _half_widths(content: Content) -> str:
         half = ((models[f"{metric.name}_high"] - models[f"{metric.name}_low"]) / 2).dropna()
         if len(half):
             wide = rounded(metric.scale.times * half.median(), 1)
-            parts.append(
-                f"{metric.title.lower()} ± {wide} {'points' if metric.scale.sign else 'actions'} ({counted(len(half), 'model')})"
-            )
+            unit = "points" if metric.scale.sign else "actions"
+            parts.append(f"{metric.title.lower()} ± {wide} {unit} ({counted(len(half), 'model')})")
     return ", ".join(parts) or "no model has an interval"
 
 
 def _tiers(tiers: tuple[tuple[str, float], ...]) -> list[tuple[str, str]]:
     low, found = 0.0, []
     for name, high in tiers:
-        found.append(
-            (
-                name,
-                f"over ${low:g}"
-                if high == float("inf")
-                else f"up to ${high:g}"
-                if not low
-                else f"over ${low:g}, up to ${high:g}",
-            )
-        )
+        ends = ([f"over ${low:g}"] if low else []) + ([f"up to ${high:g}"] if high != float("inf") else [])
+        found.append((name, ", ".join(ends)))
         low = high
     return found
-
-
-def _words_guarded(rule: dict[str, Any]) -> list[str]:
-    """That a rule also guards words, where it does."""
-    return ["what a message tells of an order"] if rule.get("guards_telling") else []
 
 
 def _stores(content: Content) -> list[dict[str, Any]]:
@@ -127,7 +111,11 @@ def _stores(content: Content) -> list[dict[str, Any]]:
     found = []
     for store in {id(s): s for s in content.stores.values()}.values():
         rules = [
-            {"name": name, "about": _about(store.rules.get(name)), "guards": [*rule["guards"], *_words_guarded(rule)]}
+            {
+                "name": name,
+                "about": first_paragraph(store.rules.get(name)),
+                "guards": [*rule["guards"], *(["what a message tells of an order"] * bool(rule.get("guards_telling")))],
+            }
             for name, rule in store.policy["process_rules"].items()
         ]
         sections = [
@@ -150,14 +138,8 @@ def _stores(content: Content) -> list[dict[str, Any]]:
     return found
 
 
-def _about(predicate: Any) -> str:
-    return " ".join((inspect.getdoc(predicate) or "").split("\n\n")[0].split()) if predicate else ""
-
-
 def _versions(content: Content) -> list[tuple[str, str]]:
     """The versions the site was built with."""
-    from ...project import code_version
-
     code = code_version()
     rows = [
         ("Deskbench", f"{code['version']}, source {code['hash']}"),

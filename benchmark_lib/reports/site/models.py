@@ -1,21 +1,24 @@
 """The page of one model: every number with its denominator and interval, every trap with the turn that decided it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ...analysis.estimators.estimate import counted
+from ...analysis.estimators.passk import pass_hat_k_curve
 from ...analysis.tables.costs import lines_of
 from ...analysis.tables.customers import both_forms, flags_of
 from ...analysis.tables.groups import SHOWN
 from ...analysis.tables.leaderboard import TOO_LITTLE, does_too_little
+from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
 from ...records import BUCKETS, ENDINGS
 from ...scoring.metrics import METRICS, Metric
 from ...scoring.written import DASH, rounded
 from ..behind import judged_by
 from ..honesty import LANGUAGES
+from ..one_model import numbers as tables
 from ..scope import scope_in_words, scope_rows
 from .board import ALL_METRICS, BLOCKS, MAIN, band, was_run
 from .content import Content, Entry
@@ -23,10 +26,14 @@ from .conversations import ConversationPage
 from .counts import behind_finding, behind_median, behind_metric, behind_repeats, tally
 from .words import interval, measured, percent
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 EXAMPLES = 6
+INTENT_COUNTS = {
+    "success": "success",
+    "handed": "handed_over",
+    "corrupt": "corrupt_success",
+    "queue": "queue_accepted",
+}
+"""What is counted of an intent: the name in the template, and the flag of the conversations frame."""
 
 
 class ToolUse:
@@ -50,15 +57,9 @@ class ToolUse:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per tool, the most used first."""
+        counts = {"talks": self.talks, "failed": self.failed, "failed_talks": self.failed_talks}
         return [
-            {
-                "name": n,
-                "calls": k,
-                "talks": self.talks[n],
-                "failed": self.failed[n],
-                "failed_talks": self.failed_talks[n],
-                "write": n in self.writes,
-            }
+            {"name": n, "calls": k, "write": n in self.writes} | {name: of[n] for name, of in counts.items()}
             for n, k in self.calls.most_common()
         ]
 
@@ -68,7 +69,6 @@ def model_view(content: Content, entry: Entry, talks: list[ConversationPage], to
 
     Tables and words are those of the model report in `benchmark_lib.reports.one_model.numbers`.
     """
-    from ..one_model import numbers as tables
     from ..one_model import words as report_words
 
     mine = content.rows(entry)
@@ -156,30 +156,16 @@ def _metric(mine: pd.DataFrame, metric: Metric, who: dict[str, str]) -> dict[str
 def pass_hat_k_points(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     """pass^k of each bucket up to the number of trials.
 
-    Parameters
-    ----------
-    mine : DataFrame
-        The conversations of one entry.
-    who : dict of str to str
-        The filter that lists them.
-
-    Returns
-    -------
-    list of dict
-        One a bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases), average (avg@k),
-        behind (see `counts.behind_repeats`).
+    One for each bucket: bucket, n (cases), trials, points (k, value, interval, usable, n where it is not all cases),
+    average (avg@k), behind (see `counts.behind_repeats`).
     """
-    from ...analysis.estimators.passk import pass_hat_k_curve
-    from ...analysis.tables.reliability import average_at_k, buckets_of, success_counts
-
     found = []
     for bucket in buckets_of(mine):
         counts = success_counts(mine, bucket)
         if counts.reason or not counts.trials.any():
             continue
-        curve = pass_hat_k_curve(
-            counts.successes, counts.trials, range(1, min(int(counts.trials.max()), 8) + 1), clusters=counts.clusters
-        )
+        ks = range(1, min(int(counts.trials.max()), 8) + 1)
+        curve = pass_hat_k_curve(counts.successes, counts.trials, ks, clusters=counts.clusters)
         points = [
             {
                 "k": int(k),
@@ -225,18 +211,9 @@ def _intents(mine: pd.DataFrame, who: dict[str, str]) -> list[dict[str, Any]]:
     for bucket in BUCKETS[:2]:
         for intent, some in mine[mine["bucket"] == bucket].groupby("intent", sort=True):
             count = partial(tally, **who, bucket=bucket, intent=intent)
-            rows.append(
-                {
-                    "bucket": bucket,
-                    "intent": intent,
-                    "cases": some["case_id"].nunique(),
-                    "success": count(some["success"]),
-                    "handed": count(some["handed_over"]),
-                    "corrupt": count(some["corrupt_success"]),
-                    "queue": count(some["queue_accepted"]),
-                    "messages": rounded(float(some["agent_messages"].mean())),
-                }
-            )
+            row = {"bucket": bucket, "intent": intent, "cases": some["case_id"].nunique()}
+            row |= {name: count(some[column]) for name, column in INTENT_COUNTS.items()}
+            rows.append(row | {"messages": rounded(float(some["agent_messages"].mean()))})
     return rows
 
 
@@ -248,14 +225,8 @@ def _by_case(talks: list[ConversationPage]) -> list[dict[str, Any]]:
     rows = []
     for some in found.values():
         some.sort(key=lambda t: t.trial)
-        rows.append(
-            {
-                "view": some[0].view,
-                "talks": some,
-                "quoted": worth_quoting(some),
-                "unsafe": sum(t.state == "unsafe" for t in some),
-            }
-        )
+        unsafe = sum(t.state == "unsafe" for t in some)
+        rows.append({"view": some[0].view, "talks": some, "quoted": worth_quoting(some), "unsafe": unsafe})
     return sorted(rows, key=lambda r: (-r["unsafe"], r["view"].kind, r["view"].intent))
 
 
@@ -281,16 +252,9 @@ def _endings(mine: pd.DataFrame) -> list[dict[str, Any]]:
         if ending not in counts.index:
             continue
         some = mine[mine["ended_by"] == ending]
-        rows.append(
-            {
-                "ending": ending,
-                "meaning": ENDINGS.get(ending, ""),
-                "count": len(some),
-                "share": percent(len(some) / len(mine), 0),
-                "width": f"{100 * len(some) / len(mine):.1f}",
-                "buckets": [int((some["bucket"] == b).sum()) for b in BUCKETS],
-            }
-        )
+        share, buckets = len(some) / len(mine), [int((some["bucket"] == b).sum()) for b in BUCKETS]
+        shown = {"count": len(some), "share": percent(share, 0), "width": f"{100 * share:.1f}", "buckets": buckets}
+        rows.append({"ending": ending, "meaning": ENDINGS.get(ending, "")} | shown)
     return rows
 
 
@@ -323,15 +287,8 @@ def _verdicts(content: Content, entry: Entry) -> list[dict[str, Any]]:
     for (scorer, judge), some in mine.groupby(["scorer", "judge"], sort=True):
         known = some["score"].dropna()
         given = judged_by(scorer, judge)
-        rows.append(
-            {
-                "scorer": scorer,
-                "judge": judge,
-                "mean": rounded(float(known.mean())) if len(known) else DASH,
-                "k": len(known),
-                "n": len(some),
-                "yes": {**entry.who, "judge_scored": given},
-                "known": {**entry.who, "judged": given},
-            }
-        )
+        mean = rounded(float(known.mean())) if len(known) else DASH
+        counts = {"k": len(known), "n": len(some)}
+        behind = {"yes": {**entry.who, "judge_scored": given}, "known": {**entry.who, "judged": given}}
+        rows.append({"scorer": scorer, "judge": judge, "mean": mean} | counts | behind)
     return rows

@@ -1,11 +1,10 @@
 """Every kind of page: what fills it, and where it goes."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any
 
 from ...analysis.dictionary import DICTIONARY
+from ...project import code_version
 from ...records import BUCKETS
 from ...scoring.deciding import SUCCESS_STATES
 from ..answers import answers
@@ -44,10 +43,6 @@ class Pages:
 
     Parameters
     ----------
-    content : Content
-        What they say.
-    folder : Folder
-        Where they go.
     hard : dict, optional
         The families of the hard set, see `benchmark_lib.reports.site.hard`.
     of_hard_set : bool
@@ -77,8 +72,6 @@ class Pages:
         for talk in self.talks:
             self.by_entry[talk.entry.page].append(talk)
             self.by_case[talk.view.case_id].append(talk)
-        from ...project import code_version
-
         stores = sorted({str(v) for v in content.conversations["store_version"].dropna().unique()})
         other = ("Core set", "../index.html") if of_hard_set else ("Hard set", "hard/index.html") if hard else None
         self.site: dict[str, Any] = {
@@ -103,12 +96,8 @@ class Pages:
 
     def _write(self, name: str, template: str, kind: str, here: str = "", **values: Any) -> None:
         root = "../" * name.count("/")
-        text = (
-            environment()
-            .get_template(f"site/{template}.html.j2")
-            .render(root=root, here=here, site=self.site, **values)
-        )
-        self.folder.write(f"{name}.html", text, kind)
+        page = environment().get_template(f"site/{template}.html.j2")
+        self.folder.write(f"{name}.html", page.render(root=root, here=here, site=self.site, **values), kind)
 
     def front(self) -> None:
         """The leaderboard with its charts."""
@@ -157,9 +146,8 @@ class Pages:
     def cases(self) -> None:
         """One page per case."""
         for view in self.content.cases.values():
-            self._write(
-                f"cases/{view.page}", "case", "case", v=case_view(self.content, view, self.by_case[view.case_id])
-            )
+            shown = case_view(self.content, view, self.by_case[view.case_id])
+            self._write(f"cases/{view.page}", "case", "case", v=shown)
 
     def lists(self) -> None:
         """The lists of traps, cases and transcripts, and the comparison."""
@@ -196,9 +184,8 @@ class Pages:
     def method_and_downloads(self) -> None:
         """The methodology page, the downloads, the page that lists them, and the one that explains their columns."""
         published = any(not e.page for e in self.content.entries)
-        self._write(
-            "methodology", "methodology", "page", "methodology", m=method_view(self.content), published=published
-        )
+        method = method_view(self.content)
+        self._write("methodology", "methodology", "page", "methodology", m=method, published=published)
         self._write("dictionary", "dictionary", "page", "downloads", frames=DICTIONARY)
         files = write_downloads(self.content, self.folder)
         self._write("downloads", "downloads", "page", "downloads", files=files, runs=run_rows(self.content))
@@ -215,17 +202,10 @@ class Pages:
         for talk, record in zip(self.as_recorded, records, strict=True):
             others = [t for t in beside[talk.view.case_id, talk.trial] if t.entry is not talk.entry]
             judged = verdicts.get((talk.run_id, talk.view.case_id, talk.trial), [])
-            self._write(
-                talk.href,
-                "transcript",
-                "transcript",
-                t=talk,
-                v=transcript(self.content, talk, record, judged),
-                word=SUCCESS_STATES[talk.state][1],
-                siblings=trials[talk.entry.page, talk.view.case_id],
-                others=others,
-                failures=failures[talk.href],
-            )
+            about = {"siblings": trials[talk.entry.page, talk.view.case_id], "others": others}
+            about |= {"failures": failures[talk.href], "word": SUCCESS_STATES[talk.state][1]}
+            shown = transcript(self.content, talk, record, judged)
+            self._write(talk.href, "transcript", "transcript", t=talk, v=shown, **about)
 
     def _failures(self) -> dict[str, tuple[ConversationPage | None, ConversationPage | None]]:
         """Of each conversation, the failures of the same entry before and after it, in the order of the list."""

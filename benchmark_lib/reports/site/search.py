@@ -4,20 +4,16 @@ A page opened from disk may load scripts of its folder but may not fetch data. E
 packed text in base 64, so nothing that a model or customer wrote can become code.
 """
 
-from __future__ import annotations
-
 import gzip
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from ..transcript import visible
+from .conversations import ConversationPage
 from .folder import Folder, Subfolder
-
-if TYPE_CHECKING:
-    from .conversations import ConversationPage
 
 CHUNK = 4_000_000
 """How many characters of text go into one script, before packing."""
@@ -42,15 +38,11 @@ class Messages:
 
         Parameters
         ----------
-        folder : Folder
         talks : sequence of ConversationPage
             In the order of the list of transcripts.
 
-        Returns
-        -------
-        list of str
-            Their addresses. The first names the texts of each conversation, message by message: twice the place of the
-            text, and one more where the agent wrote it. The others hold the texts, in order.
+        Returns their addresses. The first names the texts of each conversation, message by message: twice the place of
+        the text, and one more where the agent wrote it. The others hold the texts, in order.
         """
         parts = [[self._spoken[t.href] for t in talks], *_chunks(self._places)]
         names = []

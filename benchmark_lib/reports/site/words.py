@@ -1,7 +1,6 @@
 """How numbers and states are written on every page, and the Jinja environment of the site."""
 
-from __future__ import annotations
-
+import inspect
 import re
 from functools import lru_cache
 from typing import Any
@@ -37,30 +36,17 @@ def environment() -> Any:
     Autoescape as everywhere, and hidden characters are made visible in all text output.
     """
     made = templates().overlay(finalize=shown)
-    made.filters |= {
-        "pct": percent,
-        "num": rounded,
-        "data": embedded,
-        "tidy": tidy,
-        "words": words,
-        "mdash": dash,
-        "breaks": breaks,
-        "tight": tight,
-        "counted": plural,
-    }
+    made.filters |= {"pct": percent, "num": rounded, "data": embedded, "mdash": dash, "counted": plural}
+    made.filters |= {"tidy": tidy, "words": words, "breaks": breaks, "tight": tight}
     made.globals |= {"csp": POLICY, "behind": conversations_address}
     return made
 
 
 def shown(value: Any) -> Any:
     """What a template outputs: markup as it is, a missing value as a dash, text with its hidden characters visible."""
-    if isinstance(value, Markup):
-        return value
     if value is None:
         return DASH
-    if isinstance(value, str):
-        return visible(value)
-    return value
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def embedded(value: Any) -> Markup:
@@ -92,6 +78,12 @@ def dash(value: Any) -> Any:
 def words(name: Any) -> str:
     """A name of the data in words: ``must_escalate`` as *must escalate*."""
     return str(name).replace("_", " ")
+
+
+def first_paragraph(documented: Any) -> str:
+    """The first paragraph of a documentation on one line; empty where there is none."""
+    found = inspect.getdoc(documented) if documented is not None else ""
+    return " ".join((found or "").split("\n\n")[0].split())
 
 
 def plural(number: int, noun: str, several: str = "") -> str:

@@ -3,17 +3,16 @@
 Rounded, shares in percent, an interval next to its number, a dash where nothing is known.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pandas as pd
 
+from ...analysis.panels import short_name
 from ...errors import BadInput
+from ...scoring.metrics import METRICS
 from ...scoring.written import DASH, missing, rounded
 from . import behaviour, comparing, repeats, safety, trust
 from .form import PERCENT, UNIT, Views
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VIEWS: Views = {
     name: view for part in (safety, trust, repeats, behaviour, comparing) for name, view in part.VIEWS.items()
@@ -48,10 +47,6 @@ def readable(table: pd.DataFrame, view: str) -> pd.DataFrame:
     BadInput
         For an unknown view.
     """
-    import pandas as pd
-
-    from ...analysis.panels import short_name
-
     if view not in VIEWS:
         raise BadInput(f"there is no view {view!r}: choose one of {', '.join(VIEWS)}")
     rows = table.to_dict("records")
@@ -89,8 +84,6 @@ def _cell(row: dict[str, Any], spec: tuple[str, ...]) -> str:
 
 
 def _text(name: str, value: Any) -> str:
-    from ...analysis.panels import short_name
-
     if missing(value):
         return ""
     if str(value) in FLAGS:
@@ -106,8 +99,6 @@ def _text(name: str, value: Any) -> str:
 
 def _on_scale(row: dict[str, Any], name: str, low: str = "", high: str = "") -> str:
     """A number of the row's metric, with its interval if one is asked for and known."""
-    from ...scoring.metrics import METRICS
-
     scale = METRICS[row["metric"]].scale
     return scale.with_interval(row[name], row.get(low), row.get(high))
 

@@ -1,7 +1,5 @@
 """What models did: endings, rules, words, intents and use cases."""
 
-from __future__ import annotations
-
 from .form import PERCENT, Views
 
 VIEWS: Views = {
@@ -49,11 +47,7 @@ VIEWS: Views = {
         "Gap to English, points (95 %)": ("gap", "gap_low", "gap_high", PERCENT),
         "p, sign flips": ("p", "3"),
     },
-    "failures": {
-        "Family": ("family",),
-        "Failure": ("meaning",),
-        "Conversations": ("conversations", "of", "of"),
-    },
+    "failures": {"Family": ("family",), "Failure": ("meaning",), "Conversations": ("conversations", "of", "of")},
     "worst intents": {
         "Bucket": ("bucket",),
         "Intent": ("intent",),

@@ -1,7 +1,5 @@
 """Models, settings and customers side by side, and what they cost."""
 
-from __future__ import annotations
-
 from .form import PERCENT, UNIT, Views
 
 VIEWS: Views = {
@@ -58,13 +56,7 @@ VIEWS: Views = {
         "Tier": ("tier",),
         "Note": ("reason",),
     },
-    "paid": {
-        "What": ("what",),
-        "Value": ("value", "4"),
-        "Unit": ("unit",),
-        "Over": ("of",),
-        "Note": ("reason",),
-    },
+    "paid": {"What": ("what",), "Value": ("value", "4"), "Unit": ("unit",), "Over": ("of",), "Note": ("reason",)},
     "settings": {
         "Setting": ("setting",),
         "Value": ("value",),

@@ -1,7 +1,5 @@
 """The form of a view: which columns stand under which heading, and how they are rounded."""
 
-from __future__ import annotations
-
 PERCENT, UNIT = "%", "unit"
 
 Views = dict[str, dict[str, tuple[str, ...]]]

@@ -1,7 +1,5 @@
 """What repeated trials and other wordings show, and what a plan of trials can detect and costs."""
 
-from __future__ import annotations
-
 from .form import PERCENT, Views
 
 VIEWS: Views = {

@@ -1,7 +1,5 @@
 """Traps, bands and escalation."""
 
-from __future__ import annotations
-
 from .form import PERCENT, Views
 
 VIEWS: Views = {
@@ -68,11 +66,7 @@ VIEWS: Views = {
         "Right queue": ("queue_right", "of", "queue_conversations"),
         "Note": ("reason",),
     },
-    "honesty": {
-        "Finding": ("finding",),
-        "Kept": ("kept", "of", "conversations"),
-        "Share, %": ("share", PERCENT),
-    },
+    "honesty": {"Finding": ("finding",), "Kept": ("kept", "of", "conversations"), "Share, %": ("share", PERCENT)},
     "hard set": {
         "Hard cases, % (95 %)": ("hard", "hard_low", "hard_high", PERCENT),
         "Cases": ("hard_n", "0"),
@@ -94,12 +88,7 @@ VIEWS: Views = {
         "With the passages, %": ("told", PERCENT),
         "What went wrong": ("failures",),
     },
-    "held": {
-        "Metric": ("title",),
-        "Interval": ("interval",),
-        "Agents": ("agents", "0"),
-        "Held, %": ("held", PERCENT),
-    },
+    "held": {"Metric": ("title",), "Interval": ("interval",), "Agents": ("agents", "0"), "Held, %": ("held", PERCENT)},
     "evidence and pressure": {
         "Effect": ("effect",),
         "Estimate, points (95 %)": ("estimate", "low", "high", PERCENT),

@@ -1,7 +1,5 @@
 """How far detectors, judges, labellers and estimators can be trusted."""
 
-from __future__ import annotations
-
 from .form import PERCENT, Views
 
 VIEWS: Views = {
